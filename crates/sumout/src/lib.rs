@@ -1,0 +1,11 @@
+//! Exact answers from Bayesian networks, compiled once into a tensor circuit.
+
+pub mod circuit;
+pub mod error;
+pub mod model;
+pub mod vars;
+
+pub use circuit::{Answer, Explanation, Options};
+pub use error::{Error, ErrorKind, Place, Result};
+pub use model::{Builder, Cpt, Dataset, Evidence, Finding, Format, Network, Variable};
+pub use vars::{VarId, VarSet};
