@@ -1,8 +1,16 @@
 //! Asks a network, and gets answers.
+//!
+//! Posteriors come in two ways. Of one target, the circuit's output is P(target, e). Of several, its output is
+//! P(e), and one backward pass gives all of them: P(x, e) = λ_x · ∂P(e)/∂λ_x.
 
-use crate::error::Result;
-use crate::model::{Evidence, Network};
-use crate::vars::VarId;
+use crate::compile::{self, Compiled, Question, Search};
+use crate::error::{Error, ErrorKind, Result};
+use crate::model::{Evidence, Finding, Network};
+use crate::tensor::exec::{Run, Tensor};
+use crate::tensor::layout::Program;
+use crate::tensor::schedule::{Schedule, Want};
+use crate::tensor::{Graph, Op};
+use crate::vars::{VarId, VarSet};
 
 /// How to compile.
 #[derive(Clone, Debug)]
@@ -35,6 +43,10 @@ impl Answer {
     pub fn is_impossible(&self) -> bool {
         self.log_evidence == f64::NEG_INFINITY
     }
+
+    fn impossible() -> Self {
+        Answer { posteriors: vec![], log_evidence: f64::NEG_INFINITY }
+    }
 }
 
 /// A most probable explanation.
@@ -48,12 +60,164 @@ pub struct Explanation {
 
 impl Network {
     /// The posterior of each target given the evidence; of all variables if there are no targets.
-    pub fn query(&self, _targets: &[VarId], _evidence: &Evidence, _options: &Options) -> Result<Answer> {
-        todo!()
+    ///
+    /// ```
+    /// use sumout::{Evidence, Network, Options};
+    ///
+    /// let asia = Network::read("asia")?;
+    /// let evidence = Evidence::new().observe(&asia, "xray", "yes")?.observe(&asia, "dysp", "no")?;
+    /// let answer = asia.query(&[asia.find("lung")?], &evidence, &Options::default())?;
+    /// assert!((answer.posteriors[0].1[0] - 0.2523).abs() < 1e-4);
+    /// assert!((answer.log_evidence.exp() - 0.03962).abs() < 1e-5);
+    /// # Ok::<(), sumout::Error>(())
+    /// ```
+    pub fn query(&self, targets: &[VarId], evidence: &Evidence, options: &Options) -> Result<Answer> {
+        let asked: Vec<VarId> = if targets.is_empty() { self.ids().collect() } else { targets.to_vec() };
+        let question = Question { targets: asked.iter().copied().collect(), ..question(evidence) };
+        let Some(compiled) = compile::compile(self, &question, &options.search()) else {
+            return Ok(Answer::impossible());
+        };
+        let is_single = question.targets.len() == 1;
+        let want = if is_single { Want::Output } else { Want::Gradients(open(&compiled, &question.targets)) };
+        let program = admit(&compiled, &want, options)?;
+        let run = Run::sum(&compiled.graph, &program, |v| likelihood(evidence, v, &compiled.pruned.domains[v.index()]));
+        let output = run.value(compiled.graph.output());
+        let log_evidence = log_sum(output);
+        if log_evidence == f64::NEG_INFINITY {
+            return Ok(Answer::impossible());
+        }
+        let posterior = |v: VarId| {
+            let domain = &compiled.pruned.domains[v.index()];
+            let joint = match domain.len() {
+                1 => vec![1.0],
+                _ if is_single => output.data.clone(),
+                _ => joint(&compiled.graph, &run, v),
+            };
+            (v, normalized(&joint, domain, self.card(v)))
+        };
+        Ok(Answer { posteriors: asked.into_iter().map(posterior).collect(), log_evidence })
     }
 
     /// The most probable assignment of values to all variables given the evidence.
-    pub fn mpe(&self, _evidence: &Evidence, _options: &Options) -> Result<Explanation> {
-        todo!()
+    ///
+    /// ```
+    /// use sumout::{Evidence, Network, Options};
+    ///
+    /// let asia = Network::read("asia")?;
+    /// let evidence = Evidence::new().observe(&asia, "xray", "yes")?;
+    /// let explanation = asia.mpe(&evidence, &Options::default())?;
+    /// let assignment = explanation.assignment.expect("the evidence is possible");
+    /// assert_eq!(asia.variable(asia.find("lung")?).values[assignment[3]], "yes");
+    /// # Ok::<(), sumout::Error>(())
+    /// ```
+    pub fn mpe(&self, evidence: &Evidence, options: &Options) -> Result<Explanation> {
+        let impossible = Explanation { assignment: None, log_probability: f64::NEG_INFINITY };
+        let question = Question { explain: true, ..question(evidence) };
+        let Some(compiled) = compile::compile(self, &question, &options.search()) else {
+            return Ok(impossible);
+        };
+        let program = admit(&compiled, &Want::Everything, options)?;
+        let domains = &compiled.pruned.domains;
+        let run = Run::max(&compiled.graph, &program, |v| likelihood(evidence, v, &domains[v.index()]));
+        let log_probability = log_sum(run.value(compiled.graph.output()));
+        if log_probability == f64::NEG_INFINITY {
+            return Ok(impossible);
+        }
+        let states = run.trace();
+        let value = |v: VarId| domains[v.index()][states[v.index()].unwrap_or(0)];
+        Ok(Explanation { assignment: Some(self.ids().map(value).collect()), log_probability })
     }
+}
+
+impl Options {
+    fn search(&self) -> Search {
+        Search { seed: self.seed, effort: self.effort }
+    }
+
+    fn limit(&self) -> f64 {
+        self.memory.unwrap_or_else(|| free_memory() / 4 * 3) as f64
+    }
+}
+
+/// Bytes that are free now, within what a container may use.
+fn free_memory() -> u64 {
+    let mut system = sysinfo::System::new();
+    system.refresh_memory();
+    let container = system.cgroup_limits().map_or(u64::MAX, |limits| limits.free_memory);
+    system.available_memory().min(container)
+}
+
+/// Hard evidence is known when the question is compiled, soft evidence is an input.
+fn question(evidence: &Evidence) -> Question {
+    let hard = |(v, finding): (VarId, &Finding)| match finding {
+        Finding::Hard(value) => Some((v, *value)),
+        Finding::Soft(_) => None,
+    };
+    let is_soft = |finding: &Finding| matches!(finding, Finding::Soft(_));
+    Question {
+        targets: VarSet::default(),
+        inputs: evidence.iter().filter(|(_, f)| is_soft(f)).map(|(v, _)| v).collect(),
+        known: evidence.iter().filter_map(hard).collect(),
+        explain: false,
+    }
+}
+
+/// The program for a compiled question, if it fits in memory.
+fn admit(compiled: &Compiled, want: &Want, options: &Options) -> Result<Program> {
+    let schedule = Schedule::new(&compiled.graph, want);
+    let (needed, limit) = (schedule.peak_bytes(&compiled.graph), options.limit());
+    if needed > limit {
+        let rank = compiled.plan.cost.largest_cluster.log2();
+        let message = format!(
+            "the answer needs {} of memory, and the limit is {} (the largest cluster has 2^{rank:.1} states)",
+            bytes(needed),
+            bytes(limit)
+        );
+        let hint = "ask for fewer targets, give more evidence, search longer with `--effort 10`, \
+                    or raise the limit with `--memory`";
+        return Err(Error::new(ErrorKind::Memory, message).hint(hint));
+    }
+    Ok(Program::new(&compiled.graph, &schedule))
+}
+
+/// A number of bytes for people.
+fn bytes(n: f64) -> String {
+    const GIB: f64 = (1u64 << 30) as f64;
+    match n {
+        n if n >= 1e6 * GIB => format!("2^{:.1} bytes", n.log2()),
+        n if n >= GIB => format!("{:.1} GiB", n / GIB),
+        n => format!("{:.1} MiB", n / (1u64 << 20) as f64),
+    }
+}
+
+/// The targets with more than one value left.
+fn open(compiled: &Compiled, targets: &VarSet) -> VarSet {
+    targets.iter().filter(|v| compiled.pruned.domains[v.index()].len() > 1).collect()
+}
+
+/// The likelihood of the values that are left.
+fn likelihood(evidence: &Evidence, var: VarId, domain: &[usize]) -> Vec<f64> {
+    match evidence.get(var) {
+        Some(Finding::Soft(likelihood)) => domain.iter().map(|&value| likelihood[value]).collect(),
+        _ => vec![1.0; domain.len()],
+    }
+}
+
+/// P(x, e) for each value x that is left, up to a common factor.
+fn joint(graph: &Graph, run: &Run<'_>, var: VarId) -> Vec<f64> {
+    let evidence = graph.find(&Op::Evidence(var)).expect("every target is an input");
+    let (lambda, adjoint) = (run.value(evidence), run.adjoint(evidence));
+    lambda.data.iter().zip(&adjoint.data).map(|(l, a)| l * a).collect()
+}
+
+fn log_sum(tensor: &Tensor) -> f64 {
+    tensor.data.iter().sum::<f64>().ln() + tensor.exponent as f64 * std::f64::consts::LN_2
+}
+
+/// Probabilities of all values from weights of those that are left.
+fn normalized(weights: &[f64], domain: &[usize], card: usize) -> Vec<f64> {
+    let total: f64 = weights.iter().sum();
+    let mut probabilities = vec![0.0; card];
+    domain.iter().zip(weights).for_each(|(&value, w)| probabilities[value] = w / total);
+    probabilities
 }

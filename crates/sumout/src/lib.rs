@@ -1,8 +1,10 @@
 //! Exact answers from Bayesian networks, compiled once into a tensor circuit.
 
 pub mod circuit;
+pub mod compile;
 pub mod error;
 pub mod model;
+pub mod tensor;
 pub mod vars;
 
 pub use circuit::{Answer, Explanation, Options};

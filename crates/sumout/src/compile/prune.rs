@@ -1,0 +1,201 @@
+//! Removes what cannot matter to a question.
+//!
+//! * A variable without children, evidence or question is *barren*: its CPT sums to one. Removing it may make
+//!   its parents barren. Factors of a Markov network are never barren, and an explanation needs them all.
+//! * A value is *impossible* if some factor is zero for all joint states that contain it and only values that
+//!   are still possible. Removing it may make others impossible; this is repeated until nothing changes. A
+//!   known value makes all other values of its variable impossible.
+//! * A variable with one value left is no axis of any tensor.
+//!
+//! The posteriors stay the same, and so does P(e): parts of the network that evidence cuts off from the
+//! targets stay as factors of their own, and multiply into P(e).
+
+use std::collections::VecDeque;
+
+use crate::model::{Cpt, Network};
+use crate::tensor::Table;
+use crate::vars::{VarId, VarSet};
+
+use super::Question;
+
+/// What is left of a network.
+#[derive(Clone, Debug)]
+pub struct Pruned {
+    /// For each variable, the positions of the values that it may still have.
+    pub domains: Vec<Vec<usize>>,
+    /// The factors over variables with at least two values left.
+    pub factors: Vec<Table>,
+    /// For each variable that takes evidence when the circuit runs, the factor that hosts it.
+    pub hosts: Vec<(VarId, usize)>,
+    /// The variables that the output keeps: the target, if there is only one.
+    pub output: VarSet,
+}
+
+impl Pruned {
+    /// The number of values left of each variable.
+    pub fn cards(&self) -> Vec<usize> {
+        self.domains.iter().map(Vec::len).collect()
+    }
+}
+
+/// Prunes a network; none if the known values are impossible together.
+pub fn prune(net: &Network, question: &Question) -> Option<Pruned> {
+    let mut factors = relevant(net, question);
+    factors.extend(unmentioned(net));
+    let cards = net.cards();
+    let mut domains: Vec<Vec<usize>> = cards.iter().map(|&card| (0..card).collect()).collect();
+    for &(var, value) in &question.known {
+        domains[var.index()].retain(|&v| v == value);
+    }
+    remove_impossible(&factors, &cards, &mut domains)?;
+    factors.iter_mut().for_each(|f| f.table = restrict(&f.table, &cards, &domains));
+    Some(host(factors, domains, question))
+}
+
+/// A factor with the variable whose CPT it is.
+struct Factor {
+    child: Option<VarId>,
+    table: Table,
+}
+
+/// The factors that are not barren.
+fn relevant(net: &Network, question: &Question) -> Vec<Factor> {
+    let cards = net.cards();
+    let needed = needed(net, question);
+    let cpts = net.cpts().iter().enumerate().filter(|(index, _)| needed.get(*index).is_none_or(|n| *n));
+    let dense = |cpt: &Cpt| Table { axes: cpt.scope().to_vec(), values: cpt.table(&cards) };
+    cpts.map(|(_, cpt)| Factor { child: cpt.child(), table: dense(cpt) }).collect()
+}
+
+/// Which variables are not barren; empty if none are.
+fn needed(net: &Network, question: &Question) -> Vec<bool> {
+    if net.is_markov() || question.explain {
+        return vec![];
+    }
+    let mut needed = vec![false; net.variables().len()];
+    let asked = question.targets.iter().chain(question.inputs.iter());
+    asked.chain(question.known.iter().map(|(v, _)| *v)).for_each(|v| needed[v.index()] = true);
+    for v in (0..needed.len()).rev().map(VarId::new) {
+        if needed[v.index()] {
+            net.parents(v).iter().for_each(|p| needed[p.index()] = true);
+        }
+    }
+    needed
+}
+
+/// A factor of ones for each variable of a Markov network that no factor mentions.
+fn unmentioned(net: &Network) -> Vec<Factor> {
+    if !net.is_markov() {
+        return vec![];
+    }
+    let mut mentioned = vec![false; net.variables().len()];
+    net.cpts().iter().flat_map(Cpt::scope).for_each(|v| mentioned[v.index()] = true);
+    let ones = |v: VarId| Factor { child: None, table: Table { axes: vec![v], values: vec![1.0; net.card(v)] } };
+    net.ids().filter(|v| !mentioned[v.index()]).map(ones).collect()
+}
+
+/// Removes impossible values from the domains until nothing changes; none if a variable has no value left.
+fn remove_impossible(factors: &[Factor], cards: &[usize], domains: &mut [Vec<usize>]) -> Option<()> {
+    let mut of_var: Vec<Vec<usize>> = vec![vec![]; cards.len()];
+    for (index, factor) in factors.iter().enumerate() {
+        factor.table.axes.iter().for_each(|v| of_var[v.index()].push(index));
+    }
+    let mut waiting = vec![true; factors.len()];
+    let mut queue: VecDeque<usize> = (0..factors.len()).collect();
+    while let Some(index) = queue.pop_front() {
+        waiting[index] = false;
+        for v in narrow(&factors[index].table, cards, domains)? {
+            for &other in &of_var[v.index()] {
+                if !std::mem::replace(&mut waiting[other], true) {
+                    queue.push_back(other);
+                }
+            }
+        }
+    }
+    Some(())
+}
+
+/// Keeps the values that have a positive joint state in this table; says which domains became smaller.
+fn narrow(table: &Table, cards: &[usize], domains: &mut [Vec<usize>]) -> Option<Vec<VarId>> {
+    if table.values.iter().all(|&p| p > 0.0) {
+        return Some(vec![]);
+    }
+    let mut supported: Vec<Vec<bool>> = table.axes.iter().map(|v| vec![false; cards[v.index()]]).collect();
+    let mut is_possible = false;
+    each_state(table, cards, domains, |states, p| {
+        if p > 0.0 {
+            is_possible = true;
+            supported.iter_mut().zip(states).for_each(|(s, &state)| s[state] = true);
+        }
+    });
+    let mut changed = vec![];
+    for (v, supported) in table.axes.iter().zip(supported) {
+        let domain = &mut domains[v.index()];
+        let before = domain.len();
+        domain.retain(|&value| supported[value]);
+        changed.extend((domain.len() < before).then_some(*v));
+    }
+    is_possible.then_some(changed)
+}
+
+/// The part of a table on the domains, without axes of which a single value is left.
+fn restrict(table: &Table, cards: &[usize], domains: &[Vec<usize>]) -> Table {
+    let axes = table.axes.iter().copied().filter(|v| domains[v.index()].len() > 1).collect();
+    let mut values = vec![];
+    each_state(table, cards, domains, |_, p| values.push(p));
+    Table { axes, values }
+}
+
+/// Visits the joint states of a table that the domains allow, the last axis fastest.
+fn each_state(table: &Table, cards: &[usize], domains: &[Vec<usize>], mut visit: impl FnMut(&[usize], f64)) {
+    let axes: Vec<&[usize]> = table.axes.iter().map(|v| &domains[v.index()][..]).collect();
+    let strides: Vec<usize> = (0..axes.len())
+        .map(|i| table.axes[i + 1..].iter().map(|v| cards[v.index()]).product())
+        .collect();
+    let mut at = vec![0; axes.len()];
+    let mut states: Vec<usize> = axes.iter().filter_map(|domain| domain.first().copied()).collect();
+    if states.len() < axes.len() {
+        return;
+    }
+    loop {
+        visit(&states, table.values[states.iter().zip(&strides).map(|(s, stride)| s * stride).sum::<usize>()]);
+        let Some(axis) = (0..axes.len()).rev().find(|&i| at[i] + 1 < axes[i].len()) else { return };
+        at[axis] += 1;
+        at[axis + 1..].fill(0);
+        (axis..axes.len()).for_each(|i| states[i] = axes[i][at[i]]);
+    }
+}
+
+/// Finds a factor for the evidence on each variable that takes some.
+fn host(factors: Vec<Factor>, domains: Vec<Vec<usize>>, question: &Question) -> Pruned {
+    let is_open = |v: &VarId| domains[v.index()].len() > 1;
+    let targets: VarSet = question.targets.iter().filter(is_open).collect();
+    let is_single = question.targets.len() == 1 && !question.explain;
+    let (output, inputs) = if is_single {
+        (targets, question.inputs.clone())
+    } else {
+        (VarSet::default(), &question.inputs | &targets)
+    };
+    let mut tables: Vec<Table> = vec![];
+    let mut best: Vec<Option<(bool, usize, usize)>> = vec![None; domains.len()];
+    for (index, Factor { child, table }) in factors.into_iter().enumerate() {
+        for &v in &table.axes {
+            let candidate = (child != Some(v), table.values.len(), index);
+            let best = &mut best[v.index()];
+            *best = Some(best.map_or(candidate, |b| b.min(candidate)));
+        }
+        tables.push(table);
+    }
+    let mut hosts = vec![];
+    for v in inputs.iter() {
+        let host = best[v.index()].map_or(tables.len(), |(_, _, index)| index);
+        if host == tables.len() {
+            tables.push(Table { axes: vec![v], values: vec![1.0] }); // one value left, whose likelihood counts
+        }
+        hosts.push((v, host));
+    }
+    if tables.is_empty() {
+        tables.push(Table { axes: vec![], values: vec![1.0] });
+    }
+    Pruned { domains, factors: tables, hosts, output }
+}

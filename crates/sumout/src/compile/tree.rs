@@ -1,0 +1,223 @@
+//! Contraction trees, and what they cost.
+//!
+//! A tree's leaves are factors. Every node stands for the product of the factors below it, summed to its
+//! *separator*: the variables below that also occur outside, or that the output keeps (Theorems 1 and 2).
+//! The *cluster* of an inner node is the union of its children's separators. Separators are stored, clusters
+//! never are: a contraction sums while it multiplies.
+
+use crate::tensor::Table;
+use crate::vars::{VarId, VarSet};
+
+/// What a tree is made over: the axes of the leaves, and of the output.
+#[derive(Clone, Debug)]
+pub struct Leaves {
+    /// The axes of each leaf.
+    pub axes: Vec<VarSet>,
+    /// The axes of the output.
+    pub output: VarSet,
+    /// The number of values of each variable.
+    pub cards: Vec<usize>,
+}
+
+impl Leaves {
+    /// The leaves that these factors are.
+    pub fn new(factors: &[Table], output: &VarSet, cards: Vec<usize>) -> Self {
+        let axes = factors.iter().map(|f| f.axes.iter().copied().collect()).collect();
+        Leaves { axes, output: output.clone(), cards }
+    }
+
+    /// The number of joint states of some variables.
+    pub fn size(&self, vars: &VarSet) -> f64 {
+        vars.iter().map(|v| self.cards[v.index()] as f64).product()
+    }
+
+    /// How many leaves mention each variable; the output counts as one.
+    pub fn mentions(&self) -> Vec<usize> {
+        let mut mentions = vec![0; self.cards.len()];
+        let all = self.axes.iter().chain([&self.output]).flat_map(VarSet::iter);
+        all.for_each(|v: VarId| mentions[v.index()] += 1);
+        mentions
+    }
+}
+
+/// A binary tree: nodes below `leaves` are leaves, node `leaves + k` joins the two nodes `joins[k]`.
+///
+/// Children come before their parents, and the last node is the root.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tree {
+    /// The number of leaves.
+    pub leaves: usize,
+    /// The children of each inner node.
+    pub joins: Vec<(usize, usize)>,
+}
+
+/// What it takes to evaluate a tree once.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Cost {
+    /// The numbers stored: the sizes of all separators.
+    pub entries: f64,
+    /// The products formed: the sizes of all clusters.
+    pub multiply_adds: f64,
+    /// The largest cluster, leaves included: its number of joint states.
+    pub largest_cluster: f64,
+    /// The number of variables of the cluster with most of them.
+    pub rank: usize,
+}
+
+impl Cost {
+    /// What plans are compared by, in units of one product.
+    ///
+    /// A number that is stored is written, read, and read again on the way back.
+    pub fn total(&self) -> f64 {
+        self.multiply_adds + STORE * self.entries
+    }
+}
+
+/// The price of storing a number, in products.
+pub(super) const STORE: f64 = 4.0;
+
+impl Tree {
+    /// The separator of each node.
+    pub fn separators(&self, leaves: &Leaves) -> Vec<VarSet> {
+        // A variable leaves the separators where the last of its mentions is joined.
+        let mentions = leaves.mentions();
+        let mut below: Vec<Vec<(VarId, usize)>> = Vec::with_capacity(self.leaves + self.joins.len());
+        let open = |counts: Vec<(VarId, usize)>| -> Vec<(VarId, usize)> {
+            counts.into_iter().filter(|(v, n)| *n < mentions[v.index()]).collect()
+        };
+        for axes in &leaves.axes {
+            below.push(open(axes.iter().map(|v| (v, 1)).collect()));
+        }
+        for &(l, r) in &self.joins {
+            let both = merge_counts(&below[l], &below[r]);
+            below.push(open(both));
+        }
+        below.into_iter().map(|counts| counts.into_iter().map(|(v, _)| v).collect()).collect()
+    }
+
+    /// The cost, given the separators.
+    pub fn cost(&self, leaves: &Leaves, separators: &[VarSet]) -> Cost {
+        let mut cost = Cost::default();
+        let clusters = self.joins.iter().map(|&(l, r)| &separators[l] | &separators[r]);
+        for cluster in clusters {
+            cost.multiply_adds += leaves.size(&cluster);
+            cost.see_cluster(leaves, &cluster);
+        }
+        leaves.axes.iter().for_each(|axes| cost.see_cluster(leaves, axes));
+        cost.entries = separators.iter().map(|s| leaves.size(s)).sum();
+        cost
+    }
+}
+
+impl Cost {
+    fn see_cluster(&mut self, leaves: &Leaves, cluster: &VarSet) {
+        self.largest_cluster = self.largest_cluster.max(leaves.size(cluster));
+        self.rank = self.rank.max(cluster.len());
+    }
+}
+
+fn merge_counts(a: &[(VarId, usize)], b: &[(VarId, usize)]) -> Vec<(VarId, usize)> {
+    let (mut a, mut b) = (a.iter().peekable(), b.iter().peekable());
+    let mut out = Vec::with_capacity(a.len() + b.len());
+    loop {
+        match (a.peek(), b.peek()) {
+            (Some(x), Some(y)) if x.0 == y.0 => {
+                out.push((x.0, x.1 + y.1));
+                a.next();
+                b.next();
+            }
+            (Some(x), Some(y)) if x.0 < y.0 => out.extend(a.next().copied()),
+            (_, Some(_)) => out.extend(b.next().copied()),
+            (Some(_), None) => out.extend(a.next().copied()),
+            (None, None) => return out,
+        }
+    }
+}
+
+/// Joins whatever trees are left, the smallest first, until one is.
+pub(super) struct Forest<'a> {
+    leaves: &'a Leaves,
+    mentions: Vec<usize>,
+    /// The separators of the trees so far; empty for a tree that has become part of another.
+    pub axes: Vec<Option<Vec<VarId>>>,
+    pub joins: Vec<(usize, usize)>,
+}
+
+impl<'a> Forest<'a> {
+    pub fn new(leaves: &'a Leaves) -> Self {
+        let mut forest = Forest { leaves, mentions: leaves.mentions(), axes: vec![], joins: vec![] };
+        for axes in &leaves.axes {
+            forest.axes.push(Some(axes.iter().filter(|v| forest.mentions[v.index()] > 1).collect()));
+        }
+        forest
+    }
+
+    /// The number of joint states of a tree's separator.
+    pub fn size(&self, tree: usize) -> f64 {
+        let axes = self.axes[tree].iter().flatten();
+        axes.map(|v| self.leaves.cards[v.index()] as f64).product()
+    }
+
+    /// The separator of two trees joined, and its size.
+    pub fn joined(&self, a: usize, b: usize) -> (Vec<VarId>, f64) {
+        let empty = vec![];
+        let (a, b) = (self.axes[a].as_ref().unwrap_or(&empty), self.axes[b].as_ref().unwrap_or(&empty));
+        let mut out = Vec::with_capacity(a.len() + b.len());
+        let mut size = 1.0;
+        let mut take = |v: VarId, inside: usize| {
+            if self.mentions[v.index()] > inside {
+                out.push(v);
+                size *= self.leaves.cards[v.index()] as f64;
+            }
+        };
+        let (mut i, mut j) = (0, 0);
+        while i < a.len() || j < b.len() {
+            match (a.get(i), b.get(j)) {
+                (Some(&x), Some(&y)) if x == y => {
+                    take(x, 2);
+                    (i, j) = (i + 1, j + 1);
+                }
+                (Some(&x), y) if y.is_none_or(|&y| x < y) => {
+                    take(x, 1);
+                    i += 1;
+                }
+                (_, Some(&y)) => {
+                    take(y, 1);
+                    j += 1;
+                }
+                _ => unreachable!("one of them has a variable left"),
+            }
+        }
+        (out, size)
+    }
+
+    /// Joins two trees; returns the new one.
+    pub fn join(&mut self, a: usize, b: usize) -> usize {
+        let (axes, _) = self.joined(a, b);
+        let (old_a, old_b) = (self.axes[a].take().unwrap_or_default(), self.axes[b].take().unwrap_or_default());
+        old_a.iter().chain(&old_b).for_each(|v| self.mentions[v.index()] -= 1);
+        axes.iter().for_each(|v| self.mentions[v.index()] += 1);
+        self.axes.push(Some(axes));
+        self.joins.push((a, b));
+        self.axes.len() - 1
+    }
+
+    /// Joins these trees, always the two smallest; returns what becomes of them.
+    pub fn join_all(&mut self, trees: impl IntoIterator<Item = usize>) -> Option<usize> {
+        let mut queue: std::collections::BTreeSet<(u64, usize)> =
+            trees.into_iter().map(|t| (self.size(t).to_bits(), t)).collect();
+        while queue.len() > 1 {
+            let (Some((_, a)), Some((_, b))) = (queue.pop_first(), queue.pop_first()) else { unreachable!() };
+            let joined = self.join(a, b);
+            queue.insert((self.size(joined).to_bits(), joined));
+        }
+        queue.pop_first().map(|(_, t)| t)
+    }
+
+    /// The tree, once everything is joined.
+    pub fn finish(mut self) -> Tree {
+        let left: Vec<usize> = (0..self.axes.len()).filter(|&t| self.axes[t].is_some()).collect();
+        self.join_all(left);
+        Tree { leaves: self.leaves.axes.len(), joins: self.joins }
+    }
+}

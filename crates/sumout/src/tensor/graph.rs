@@ -1,0 +1,198 @@
+//! The graph of a circuit: operations over tensors whose axes are variables.
+//!
+//! Axes are *computed* from the inputs and never supplied, so a graph cannot be wrong about its shapes. An
+//! operation that is already there is not added again: equal sub-expressions are shared.
+//!
+//! The same graph is read as sums of products (posteriors, P(e)) or as maxima of products (most probable
+//! explanations).
+
+use std::collections::HashMap;
+use std::fmt;
+
+use crate::vars::{VarId, VarSet};
+
+/// A node of a [`Graph`]. Its inputs have smaller ids.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct NodeId(u32);
+
+impl NodeId {
+    pub(crate) fn new(index: usize) -> Self {
+        NodeId(u32::try_from(index).expect("a graph has fewer than 2^32 nodes"))
+    }
+
+    /// The position, to index a slice with.
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+impl fmt::Debug for NodeId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "n{}", self.0)
+    }
+}
+
+/// A table of a [`Graph`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct TableId(u32);
+
+impl TableId {
+    /// The position, to index a slice with.
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// An operation.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Op {
+    /// The likelihood λ of a variable: an input, different for each example.
+    Evidence(VarId),
+    /// A table of numbers: a CPT, or what evidence left of it.
+    Table(TableId),
+    /// The product of two tensors, summed to the axes in the set.
+    Contract(NodeId, NodeId, VarSet),
+    /// A tensor, summed to the axes in the set.
+    Project(NodeId, VarSet),
+    /// The same tensor, with a power of two moved into its exponent, so that products do not underflow.
+    Rescale(NodeId),
+}
+
+/// Numbers over some axes, the last axis fastest.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Table {
+    /// The variables, in the order of the axes.
+    pub axes: Vec<VarId>,
+    /// One number for every joint state.
+    pub values: Vec<f64>,
+}
+
+/// What a circuit computes: a list of operations, inputs before uses.
+#[derive(Clone, Debug)]
+pub struct Graph {
+    cards: Vec<usize>,
+    tables: Vec<Table>,
+    ops: Vec<Op>,
+    axes: Vec<VarSet>,
+    known: HashMap<Op, NodeId>,
+    output: Option<NodeId>,
+}
+
+impl Graph {
+    /// An empty graph over variables with these numbers of values.
+    pub fn new(cards: Vec<usize>) -> Self {
+        Graph { cards, tables: vec![], ops: vec![], axes: vec![], known: HashMap::new(), output: None }
+    }
+
+    /// Adds a table.
+    pub fn table(&mut self, table: Table) -> NodeId {
+        debug_assert_eq!(table.values.len(), table.axes.iter().map(|v| self.cards[v.index()]).product::<usize>());
+        self.tables.push(table);
+        let id = TableId(u32::try_from(self.tables.len() - 1).expect("a graph has fewer than 2^32 tables"));
+        self.add(Op::Table(id))
+    }
+
+    /// Adds an operation, unless an equal one is there.
+    pub fn add(&mut self, op: Op) -> NodeId {
+        if let Some(&id) = self.known.get(&op) {
+            return id;
+        }
+        let axes = match &op {
+            Op::Evidence(x) => VarSet::from_iter([*x]),
+            Op::Table(t) => self.tables[t.index()].axes.iter().copied().collect(),
+            Op::Contract(a, b, keep) => &(self.axes(*a) | self.axes(*b)) & keep,
+            Op::Project(a, keep) => self.axes(*a) & keep,
+            Op::Rescale(a) => self.axes(*a).clone(),
+        };
+        let id = NodeId::new(self.ops.len());
+        self.known.insert(op.clone(), id);
+        self.ops.push(op);
+        self.axes.push(axes);
+        id
+    }
+
+    /// The node of an operation, if it is there.
+    pub fn find(&self, op: &Op) -> Option<NodeId> {
+        self.known.get(op).copied()
+    }
+
+    /// Says which node is the circuit's result.
+    pub fn set_output(&mut self, output: NodeId) {
+        self.output = Some(output);
+    }
+
+    /// The circuit's result.
+    pub fn output(&self) -> NodeId {
+        self.output.expect("a lowered graph has an output")
+    }
+
+    /// The operations in an order in which inputs precede uses.
+    pub fn ops(&self) -> impl ExactSizeIterator<Item = (NodeId, &Op)> {
+        self.ops.iter().enumerate().map(|(i, op)| (NodeId::new(i), op))
+    }
+
+    /// One operation.
+    pub fn op(&self, node: NodeId) -> &Op {
+        &self.ops[node.index()]
+    }
+
+    /// The number of operations.
+    pub fn len(&self) -> usize {
+        self.ops.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.ops.is_empty()
+    }
+
+    /// The axes of a node.
+    pub fn axes(&self, node: NodeId) -> &VarSet {
+        &self.axes[node.index()]
+    }
+
+    /// The tables.
+    pub fn tables(&self) -> &[Table] {
+        &self.tables
+    }
+
+    /// The numbers of values of the variables.
+    pub fn cards(&self) -> &[usize] {
+        &self.cards
+    }
+
+    /// The number of entries of a node's tensor. It may be more than any memory has.
+    pub fn size(&self, node: NodeId) -> f64 {
+        self.axes(node).iter().map(|v| self.cards[v.index()] as f64).product()
+    }
+}
+
+impl Op {
+    /// The nodes that it reads.
+    pub fn inputs(&self) -> impl Iterator<Item = NodeId> + use<> {
+        let (a, b) = match *self {
+            Op::Evidence(_) | Op::Table(_) => (None, None),
+            Op::Contract(a, b, _) => (Some(a), Some(b)),
+            Op::Project(a, _) | Op::Rescale(a) => (Some(a), None),
+        };
+        a.into_iter().chain(b)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn equal_operations_are_shared_and_axes_are_derived() {
+        let [a, b, c] = [0, 1, 2].map(VarId::new);
+        let mut g = Graph::new(vec![2, 3, 2]);
+        let t = g.table(Table { axes: vec![b, a], values: vec![0.5; 6] });
+        let e = g.add(Op::Evidence(a));
+        let keep = VarSet::from_iter([b, c]);
+        let first = g.add(Op::Contract(t, e, keep.clone()));
+        assert_eq!(first, g.add(Op::Contract(t, e, keep)));
+        assert_eq!(g.axes(first), &VarSet::from_iter([b]));
+        assert_eq!(g.size(t), 6.0);
+    }
+}

@@ -1,0 +1,111 @@
+//! Chooses the order of each tensor's axes, and turns a schedule into loops.
+//!
+//! Nothing is transposed at run time: whoever reads a tensor says how it is laid out. A contraction walks
+//! through its output's last axes in the innermost loop. An input that has them keeps them last, and its
+//! summed axes first; the other input is read one number at a time, with its summed axes last.
+
+use super::graph::{Graph, NodeId, Op};
+use super::kernel::{Loop, Nest};
+use super::schedule::{Planned, Schedule, Slot};
+use crate::vars::VarId;
+
+/// Steps over slots, ready to run.
+#[derive(Clone, Debug)]
+pub(crate) struct Program {
+    pub steps: Vec<Step>,
+    pub forward: usize,
+    /// The number of entries of each slot.
+    pub sizes: Vec<usize>,
+    /// The axes of each node, in the order in which they are laid out.
+    orders: Vec<Vec<VarId>>,
+    cards: Vec<usize>,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Step {
+    pub planned: Planned,
+    pub nest: Nest,
+}
+
+impl Program {
+    /// A schedule whose peak memory was admitted.
+    pub fn new(graph: &Graph, schedule: &Schedule) -> Self {
+        let orders = orders(graph);
+        let cards = graph.cards().to_vec();
+        let size = |slot: Slot| orders[schedule.node(slot).index()].iter().map(|v| cards[v.index()]).product();
+        let sizes = (0..schedule.slots()).map(size).collect();
+        let mut program = Program { steps: vec![], forward: schedule.forward, sizes, orders, cards };
+        for planned in &schedule.steps {
+            let nest = program.nest(planned, schedule);
+            program.steps.push(Step { planned: planned.clone(), nest });
+        }
+        program
+    }
+
+    /// The axes of a node, in the order in which they are laid out, with their strides.
+    pub fn strides(&self, node: NodeId) -> impl DoubleEndedIterator<Item = (VarId, usize)> + '_ {
+        let order = &self.orders[node.index()];
+        let strides = order.iter().rev().scan(1, |stride, v| {
+            let this = *stride;
+            *stride *= self.cards[v.index()];
+            Some((*v, this))
+        });
+        strides.collect::<Vec<_>>().into_iter().rev()
+    }
+
+    fn nest(&self, step: &Planned, schedule: &Schedule) -> Nest {
+        let strides = |slot: Slot| -> Vec<(VarId, usize)> { self.strides(schedule.node(slot)).collect() };
+        let (a, b, out) = (strides(step.a), step.b.map(strides).unwrap_or_default(), strides(step.out));
+        let stride = |of: &[(VarId, usize)], v: VarId| of.iter().find(|(x, _)| *x == v).map_or(0, |(_, s)| *s);
+        let mut axes: Vec<VarId> = vec![];
+        for (v, _) in out.iter().chain(&b).chain(&a) {
+            if !axes.contains(v) {
+                axes.push(*v);
+            }
+        }
+        Nest::new(axes.into_iter().map(|v| Loop {
+            extent: self.cards[v.index()],
+            a: stride(&a, v),
+            b: stride(&b, v),
+            out: stride(&out, v),
+        }))
+    }
+}
+
+/// The axis order of each node, chosen by the last operation that reads it.
+fn orders(graph: &Graph) -> Vec<Vec<VarId>> {
+    let mut orders: Vec<Option<Vec<VarId>>> = vec![None; graph.len()];
+    for (node, op) in graph.ops() {
+        if let Op::Table(t) = op {
+            orders[node.index()] = Some(graph.tables()[t.index()].axes.clone());
+        }
+    }
+    for node in (0..graph.len()).rev().map(NodeId::new) {
+        let order = orders[node.index()].get_or_insert_with(|| graph.axes(node).iter().collect()).clone();
+        if let Op::Rescale(a) = graph.op(node) {
+            orders[a.index()].get_or_insert(order);
+        } else {
+            for input in graph.op(node).inputs() {
+                orders[input.index()].get_or_insert_with(|| input_order(graph, &order, input));
+            }
+        }
+    }
+    // A rescaled node shares its input's slot, and so its order.
+    for (node, op) in graph.ops() {
+        if let Op::Rescale(a) = op {
+            orders[node.index()] = orders[a.index()].clone();
+        }
+    }
+    orders.into_iter().map(Option::unwrap_or_default).collect()
+}
+
+/// How a contraction whose output has `order` wants to read an input.
+fn input_order(graph: &Graph, order: &[VarId], input: NodeId) -> Vec<VarId> {
+    let axes = graph.axes(input);
+    let kept = order.iter().copied().filter(|&v| axes.contains(v));
+    let summed = axes.iter().filter(|v| !order.contains(v));
+    match order.last() {
+        Some(&last) if axes.contains(last) => summed.chain(kept).collect(),
+        _ => kept.chain(summed).collect(),
+    }
+}

@@ -1,0 +1,190 @@
+//! The order of a program's steps, when each tensor's memory is needed, and how much that is at most.
+//!
+//! A schedule is made from the graph alone. It knows its peak memory before anything of that size is
+//! allocated, so an answer that does not fit is refused in time.
+//!
+//! The backward pass is more steps over the same slots. For out = Σ a·b it adds, to the adjoint of a, the
+//! adjoint of `out` times b, summed to the axes of a. Rescaling only changes how a tensor is represented, not
+//! its value; a rescaled node shares the slot of its input, in both passes.
+
+use super::graph::{Graph, NodeId, Op};
+use crate::vars::VarSet;
+
+/// What a run must leave behind.
+#[derive(Clone, Debug)]
+pub(crate) enum Want {
+    /// The output.
+    Output,
+    /// The output, and its derivative with respect to the evidence on these variables.
+    Gradients(VarSet),
+    /// The output and all tensors on the way to it, to find where its maximum came from.
+    Everything,
+}
+
+/// Where a tensor is kept: the value of node i at i, the adjoint of node i at n + i.
+pub(crate) type Slot = usize;
+
+/// One contraction. Without `b` it is a projection of `a`.
+#[derive(Clone, Debug)]
+pub(crate) struct Planned {
+    pub a: Slot,
+    pub b: Option<Slot>,
+    pub out: Slot,
+    /// Whether `out` holds something already, to which this adds.
+    pub accumulate: bool,
+    pub rescale: bool,
+    /// What nobody reads after this step.
+    pub free: Vec<Slot>,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Schedule {
+    pub steps: Vec<Planned>,
+    /// How many of the steps are the forward pass.
+    pub forward: usize,
+    nodes: usize,
+}
+
+impl Schedule {
+    pub fn new(graph: &Graph, want: &Want) -> Self {
+        let mut schedule = Schedule { steps: vec![], forward: 0, nodes: graph.len() };
+        schedule.add_forward(graph);
+        schedule.forward = schedule.steps.len();
+        if let Want::Gradients(vars) = want {
+            schedule.add_backward(graph, vars);
+        }
+        if !matches!(want, Want::Everything) {
+            schedule.add_frees(graph);
+        }
+        schedule
+    }
+
+    /// The slot of a node's value.
+    pub fn value(graph: &Graph, node: NodeId) -> Slot {
+        match graph.op(node) {
+            Op::Rescale(a) => Schedule::value(graph, *a),
+            _ => node.index(),
+        }
+    }
+
+    /// The slot of a node's adjoint.
+    pub fn adjoint(graph: &Graph, node: NodeId) -> Slot {
+        Schedule::value(graph, node) + graph.len()
+    }
+
+    /// The number of slots.
+    pub fn slots(&self) -> usize {
+        2 * self.nodes
+    }
+
+    /// The node whose shape a slot has.
+    pub fn node(&self, slot: Slot) -> NodeId {
+        NodeId::new(slot % self.nodes)
+    }
+
+    fn add_forward(&mut self, graph: &Graph) {
+        let needed = needed(graph);
+        for (node, op) in graph.ops().filter(|(node, _)| needed[node.index()]) {
+            let slot = |node: NodeId| Schedule::value(graph, node);
+            let (a, b) = match op {
+                Op::Evidence(_) | Op::Table(_) => continue,
+                Op::Rescale(a) => {
+                    // An input has no step: tables are scaled when they are loaded, evidence by its product.
+                    if let Some(step) = self.steps.iter_mut().rev().find(|s| s.out == slot(*a)) {
+                        step.rescale = true;
+                    }
+                    continue;
+                }
+                Op::Contract(a, b, _) => (slot(*a), Some(slot(*b))),
+                Op::Project(a, _) => (slot(*a), None),
+            };
+            self.push(a, b, slot(node));
+        }
+    }
+
+    fn push(&mut self, a: Slot, b: Option<Slot>, out: Slot) {
+        self.steps.push(Planned { a, b, out, accumulate: false, rescale: false, free: vec![] });
+    }
+
+    fn add_backward(&mut self, graph: &Graph, vars: &VarSet) {
+        let leads_to = leads_to_evidence(graph, vars);
+        let mut has_adjoint = vec![false; self.slots()];
+        let value = |node: NodeId| Schedule::value(graph, node);
+        let needed = needed(graph);
+        for node in (0..graph.len()).rev().map(NodeId::new).filter(|n| needed[n.index()]) {
+            let (a, b) = match graph.op(node) {
+                Op::Contract(a, b, _) => (*a, Some(*b)),
+                Op::Project(a, _) => (*a, None),
+                Op::Evidence(_) | Op::Table(_) | Op::Rescale(_) => continue,
+            };
+            let pairs = [(Some(a), b), (b, Some(a))];
+            for (to, other) in pairs.into_iter().filter_map(|(to, other)| Some((to?, other))) {
+                if leads_to[value(to)] {
+                    let out = Schedule::adjoint(graph, to);
+                    self.push(Schedule::adjoint(graph, node), other.map(value), out);
+                    let step = self.steps.last_mut().expect("just pushed");
+                    step.rescale = true;
+                    step.accumulate = std::mem::replace(&mut has_adjoint[out], true);
+                }
+            }
+        }
+    }
+
+    /// Frees every slot after the last step that reads it, except for what is wanted, and inputs.
+    fn add_frees(&mut self, graph: &Graph) {
+        let mut seen = vec![false; self.slots()];
+        seen[Schedule::value(graph, graph.output())] = true;
+        for (node, op) in graph.ops() {
+            if matches!(op, Op::Evidence(_) | Op::Table(_)) {
+                seen[node.index()] = true;
+                seen[node.index() + graph.len()] = true;
+            }
+        }
+        for step in self.steps.iter_mut().rev() {
+            let slots = [Some(step.out), Some(step.a), step.b];
+            step.free = slots.into_iter().flatten().filter(|&s| !std::mem::replace(&mut seen[s], true)).collect();
+        }
+    }
+
+    /// The most bytes that are in use at any time; a float, as it can exceed all integers.
+    pub fn peak_bytes(&self, graph: &Graph) -> f64 {
+        let size = |slot: Slot| graph.size(self.node(slot)) * size_of::<f64>() as f64;
+        let mut live = vec![false; self.slots()];
+        let (mut now, mut peak) = (0.0f64, 0.0f64);
+        for step in &self.steps {
+            if step.accumulate || !std::mem::replace(&mut live[step.out], true) {
+                now += size(step.out); // what is added to a tensor needs room of its own for a while
+            }
+            peak = peak.max(now);
+            if step.accumulate {
+                now -= size(step.out);
+            }
+            now -= step.free.iter().map(|&slot| size(slot)).sum::<f64>();
+        }
+        peak
+    }
+}
+
+/// Which nodes the output depends on.
+fn needed(graph: &Graph) -> Vec<bool> {
+    let mut needed = vec![false; graph.len()];
+    needed[graph.output().index()] = true;
+    for node in (0..graph.len()).rev().map(NodeId::new) {
+        if needed[node.index()] {
+            graph.op(node).inputs().for_each(|input| needed[input.index()] = true);
+        }
+    }
+    needed
+}
+
+/// Which nodes depend on the evidence on some variables.
+fn leads_to_evidence(graph: &Graph, vars: &VarSet) -> Vec<bool> {
+    let mut leads = vec![false; graph.len()];
+    for (node, op) in graph.ops() {
+        leads[node.index()] = match op {
+            Op::Evidence(x) => vars.contains(*x),
+            _ => op.inputs().any(|input| leads[input.index()]),
+        };
+    }
+    leads
+}

@@ -1,0 +1,93 @@
+//! The slow, obvious way to answer: enumerate all joint states.
+
+#![allow(dead_code)] // each test file uses some of it
+
+use rand::RngExt;
+use rand_chacha::ChaCha8Rng;
+use sumout::{Evidence, Finding, Network, VarId};
+
+/// What enumeration finds.
+pub struct Truth {
+    /// P(x, e) for each value of each variable.
+    pub joints: Vec<Vec<f64>>,
+    /// P(e).
+    pub evidence: f64,
+    /// The largest P(all variables, e).
+    pub best: f64,
+}
+
+/// Enumerates all joint states.
+pub fn enumerate(net: &Network, evidence: &Evidence) -> Truth {
+    let cards = net.cards();
+    let mut truth =
+        Truth { joints: cards.iter().map(|&c| vec![0.0; c]).collect(), evidence: 0.0, best: 0.0 };
+    let mut states = vec![0; cards.len()];
+    for _ in 0..cards.iter().product() {
+        let p = weight(net, evidence, &cards, &states);
+        truth.evidence += p;
+        truth.best = truth.best.max(p);
+        states.iter().zip(&mut truth.joints).for_each(|(&state, joint)| joint[state] += p);
+        for (state, card) in states.iter_mut().zip(&cards) {
+            *state += 1;
+            if *state < *card {
+                break;
+            }
+            *state = 0;
+        }
+    }
+    truth
+}
+
+/// The product of all factors and likelihoods at a joint state.
+pub fn weight(net: &Network, evidence: &Evidence, cards: &[usize], states: &[usize]) -> f64 {
+    let entry = |cpt: &sumout::Cpt| {
+        let index = cpt.scope().iter().fold(0, |i, v| i * cards[v.index()] + states[v.index()]);
+        cpt.table(cards)[index]
+    };
+    let likelihood = |(v, finding): (VarId, &Finding)| match finding {
+        Finding::Hard(value) => f64::from(u8::from(states[v.index()] == *value)),
+        Finding::Soft(likelihood) => likelihood[states[v.index()]],
+    };
+    net.cpts().iter().map(entry).product::<f64>() * evidence.iter().map(likelihood).product::<f64>()
+}
+
+/// Hard, soft or mixed evidence on some variables.
+pub fn random_evidence(net: &Network, rng: &mut ChaCha8Rng) -> Evidence {
+    let mut evidence = Evidence::new();
+    let (share, softness) = (rng.random::<f64>() * 0.7, [0.0, 0.5, 1.0][rng.random_range(0..3)]);
+    for v in net.ids() {
+        if rng.random::<f64>() < share {
+            let card = net.card(v);
+            let finding = if rng.random::<f64>() < softness {
+                let zero = rng.random_range(0..2 * card); // sometimes a likelihood is zero
+                Finding::Soft((0..card).map(|i| if i == zero { 0.0 } else { 3.0 * rng.random::<f64>() }).collect())
+            } else {
+                Finding::Hard(rng.random_range(0..card))
+            };
+            evidence.insert(net, v, finding).expect("every variable gets one finding");
+        }
+    }
+    evidence
+}
+
+/// A Markov network with random factors, some of them with zeros, some variables in none.
+pub fn random_markov(nodes: usize, rng: &mut ChaCha8Rng) -> Network {
+    let mut b = Network::markov("random");
+    let cards: Vec<usize> = (0..nodes).map(|_| rng.random_range(1..=3)).collect();
+    let vars: Vec<_> =
+        (0..nodes).map(|i| b.variable(format!("x{i}"), (0..cards[i]).map(|v| format!("s{v}")))).collect();
+    for _ in 0..rng.random_range(0..2 * nodes) {
+        let scope: Vec<usize> = (0..nodes).filter(|_| rng.random::<f64>() < 2.0 / nodes as f64).collect();
+        let size: usize = scope.iter().map(|&v| cards[v]).product();
+        let zeros = if rng.random::<bool>() { 0.3 } else { 0.0 };
+        let number = |rng: &mut ChaCha8Rng| if rng.random::<f64>() < zeros { 0.0 } else { 5.0 * rng.random::<f64>() };
+        let table: Vec<f64> = (0..size).map(|_| number(rng)).collect();
+        b.potential(scope.into_iter().map(|v| vars[v]), table);
+    }
+    b.build().expect("a random network is well formed")
+}
+
+/// Whether two numbers agree to within `tolerance`, relative to the larger.
+pub fn close(a: f64, b: f64, tolerance: f64) -> bool {
+    a == b || (a - b).abs() <= tolerance * a.abs().max(b.abs()).max(1.0)
+}

@@ -1,0 +1,141 @@
+//! Real networks, with answers on which several independent tools agree.
+//!
+//! Those that may be copied are in `models/`. The others are read from the folder that `SUMOUT_NETWORKS`
+//! names, or from `../shared/networks` beside the clone; where neither is there, they are skipped.
+
+mod common;
+
+use std::fs;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use common::close;
+use serde_json::Value;
+use sumout::model::format::read_evidence;
+use sumout::{Evidence, Network, Options};
+
+/// What one answer may use.
+const MEMORY: u64 = 8 << 30;
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn shared() -> Option<PathBuf> {
+    let named = std::env::var_os("SUMOUT_NETWORKS").map(PathBuf::from);
+    Some(named.unwrap_or_else(|| root().join("../shared/networks"))).filter(|p| p.is_dir())
+}
+
+fn options() -> Options {
+    Options { memory: Some(MEMORY), ..Options::default() }
+}
+
+fn unzip(path: &Path) -> String {
+    let mut text = String::new();
+    let file = fs::File::open(path).unwrap();
+    flate2::read::GzDecoder::new(file).read_to_string(&mut text).unwrap();
+    text
+}
+
+/// Compares all marginals and ln P(e) with an answer file.
+fn check_answers(net: &Network, answers: &Value) {
+    let mut evidence = Evidence::new();
+    for (name, value) in answers["evidence"].as_object().unwrap() {
+        evidence = evidence.observe(net, name, value.as_str().unwrap()).unwrap();
+    }
+    let answer = net.query(&[], &evidence, &options()).unwrap();
+    let expected = answers["log_evidence"].as_f64().unwrap();
+    let name = &answers["network"];
+    assert!(close(answer.log_evidence, expected, 1e-6), "{name}: {} not {expected}", answer.log_evidence);
+    let marginals = answers["marginals"].as_object().unwrap();
+    for (var, posterior) in marginals {
+        check_posterior(net, &answer, var, posterior);
+    }
+    let target = answers["query"].as_str().unwrap();
+    let one = net.query(&[net.find(target).unwrap()], &evidence, &options()).unwrap();
+    assert!(close(one.log_evidence, expected, 1e-6), "{name}: {} not {expected}", one.log_evidence);
+    check_posterior(net, &one, target, &answers["posterior"]);
+    println!("{name}: {} marginals, ln P(e) = {}", marginals.len(), answer.log_evidence);
+}
+
+fn check_posterior(net: &Network, answer: &sumout::Answer, var: &str, expected: &Value) {
+    let id = net.find(var).unwrap();
+    let (_, posterior) = answer.posteriors.iter().find(|(v, _)| *v == id).unwrap();
+    for (value, p) in expected.as_object().unwrap() {
+        let (got, p) = (posterior[net.value(id, value).unwrap()], p.as_f64().unwrap());
+        assert!((got - p).abs() <= 1e-6, "{} {var}={value}: {got} not {p}", net.name());
+    }
+}
+
+fn files(folder: &Path, suffix: &str) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).unwrap().map(|e| e.unwrap().path());
+    let mut files: Vec<PathBuf> = entries.filter(|p| p.to_string_lossy().ends_with(suffix)).collect();
+    files.sort();
+    files
+}
+
+fn skip(what: &str) {
+    println!("skipped {what}: set SUMOUT_NETWORKS to the folder that holds them");
+}
+
+#[test]
+fn models_in_the_project_have_the_agreed_answers() {
+    let answers = files(&root().join("models"), ".answers.json.gz");
+    assert!(answers.len() >= 8, "only {} answer files in models/", answers.len());
+    for path in answers {
+        let answers: Value = serde_json::from_str(&unzip(&path)).unwrap();
+        let name = answers["network"].as_str().unwrap();
+        let is_model = |p: &&PathBuf| {
+            let file = p.file_name().unwrap().to_string_lossy().into_owned();
+            file.starts_with(&format!("{name}.")) && !file.contains(".answers.")
+        };
+        let all = files(&root().join("models"), "");
+        check_answers(&Network::read(all.iter().find(is_model).unwrap()).unwrap(), &answers);
+    }
+}
+
+#[test]
+fn shared_networks_have_the_agreed_answers() {
+    let Some(folder) = shared() else { return skip("15 networks with answer files") };
+    for path in files(&folder.join("answers"), ".json.gz") {
+        let answers: Value = serde_json::from_str(&unzip(&path)).unwrap();
+        let name = answers["network"].as_str().unwrap();
+        let places = [format!("bnlearn/{name}.bif.gz"), format!("uai/{name}.uai.gz"), format!("paper/{name}.bif.gz")];
+        let model = places.iter().map(|p| folder.join(p)).find(|p| p.exists()).unwrap();
+        let net = Network::read(model).unwrap();
+        if name == "digits8" {
+            let error = net.query(&[], &Evidence::new(), &options()).unwrap_err();
+            println!("{name} is beyond the classical level: {}", error.message());
+            continue;
+        }
+        check_answers(&net, &answers);
+    }
+}
+
+/// The UAI competition publishes log10 Z and marginals to six digits.
+#[test]
+fn shared_competition_networks_have_the_published_answers() {
+    let Some(folder) = shared() else { return skip("8 competition networks") };
+    for path in files(&folder.join("uai"), ".uai.PR.gz") {
+        let stem = path.to_string_lossy().replace(".PR.gz", "");
+        let net = Network::read(format!("{stem}.gz")).unwrap();
+        let evidence = read_evidence(Path::new(&format!("{stem}.evid.gz")), &net).unwrap();
+        let answer = net.query(&[], &evidence, &options()).unwrap();
+        let published: f64 = unzip(&path).split_whitespace().nth(1).unwrap().parse().unwrap();
+        let log10 = answer.log_evidence / std::f64::consts::LN_10;
+        assert!(close(log10, published, 1e-5), "{stem}: {log10} not {published}");
+        let text = unzip(Path::new(&format!("{stem}.MAR.gz")));
+        let mut numbers = text.split_whitespace().skip(1).map(|w| w.parse::<f64>().unwrap());
+        assert_eq!(numbers.next(), Some(net.variables().len() as f64));
+        for i in 0..net.variables().len() {
+            let id = net.find(&format!("x{i}")).unwrap();
+            let (_, posterior) = answer.posteriors.iter().find(|(v, _)| *v == id).unwrap();
+            assert_eq!(numbers.next(), Some(posterior.len() as f64));
+            for p in posterior {
+                let expected = numbers.next().unwrap();
+                assert!((p - expected).abs() < 2e-4, "{stem} x{i}: {p} not {expected}");
+            }
+        }
+        println!("{}: log10 Z = {log10}", net.name());
+    }
+}
