@@ -11,7 +11,9 @@ use super::tree::{Leaves, STORE, Tree};
 /// A tree with its separators, in a form that is fast to change.
 pub(super) struct Annealer<'a> {
     leaves: usize,
-    cards: &'a [usize],
+    problem: &'a Leaves,
+    /// Whether each node differs between examples, and so counts in full.
+    varies: Vec<bool>,
     children: Vec<[usize; 2]>,
     parent: Vec<usize>,
     separators: Vec<Vec<u32>>,
@@ -29,6 +31,7 @@ struct Move {
     x: usize,
     y: usize,
     size: f64,
+    varies: bool,
     cluster_a: f64,
     cluster_i: f64,
 }
@@ -40,7 +43,8 @@ impl<'a> Annealer<'a> {
         let sizes: Vec<f64> = separators.iter().map(|s| leaves.size(s)).collect();
         let mut annealer = Annealer {
             leaves: tree.leaves,
-            cards: &leaves.cards,
+            problem: leaves,
+            varies: tree.varies(leaves),
             children: vec![[usize::MAX; 2]; nodes],
             parent: vec![usize::MAX; nodes],
             separators: separators.iter().map(|s| s.iter().map(|v| v.index() as u32).collect()).collect(),
@@ -55,8 +59,16 @@ impl<'a> Annealer<'a> {
             annealer.parent[r] = node;
             annealer.clusters[node] = annealer.union_size(l, r);
         }
-        annealer.total = annealer.clusters.iter().sum::<f64>() + STORE * annealer.sizes.iter().sum::<f64>();
+        annealer.total = (0..nodes).map(|node| annealer.cost(node)).sum();
         annealer
+    }
+
+    fn price(&self, varies: bool) -> f64 {
+        if varies { 1.0 } else { self.problem.constant_price }
+    }
+
+    fn cost(&self, node: usize) -> f64 {
+        self.price(self.varies[node]) * (self.clusters[node] + STORE * self.sizes[node])
     }
 
     /// The cost of the tree as it is now.
@@ -64,18 +76,15 @@ impl<'a> Annealer<'a> {
         self.total
     }
 
+    /// The number of values that a variable adds after the one before it: none if both are clones of one.
+    fn card(&self, v: u32, last: &mut u32) -> f64 {
+        let original = self.problem.original[v as usize].index() as u32;
+        if std::mem::replace(last, original) == original { 1.0 } else { self.problem.cards[v as usize] as f64 }
+    }
+
     fn union_size(&self, a: usize, b: usize) -> f64 {
-        let mut size = self.sizes[a];
-        let (a, b) = (&self.separators[a], &self.separators[b]);
-        let mut i = 0;
-        for &v in b {
-            while i < a.len() && a[i] < v {
-                i += 1;
-            }
-            if a.get(i) != Some(&v) {
-                size *= self.cards[v as usize] as f64;
-            }
-        }
+        let (mut size, mut last) = (1.0, u32::MAX);
+        self.each_in_union(a, b, |v| size *= self.card(v, &mut last));
         size
     }
 
@@ -105,17 +114,39 @@ impl<'a> Annealer<'a> {
         let b = if self.children[i][0] == a { self.children[i][1] } else { self.children[i][0] };
         let [x, y] = self.children[a];
         let (x, y) = if swap { (y, x) } else { (x, y) };
-        let (mut size, mut cluster_a, mut cluster_i) = (1.0, 1.0, self.sizes[x]);
+        let (mut size, mut cluster_a) = (1.0, 1.0);
+        let (mut last_size, mut last_cluster) = (u32::MAX, u32::MAX);
         self.each_in_union(y, b, |v| {
-            let card = self.cards[v as usize] as f64;
-            cluster_a *= card;
-            let in_x = self.separators[x].binary_search(&v).is_ok();
-            if in_x || self.separators[i].binary_search(&v).is_ok() {
-                size *= card;
-                cluster_i *= if in_x { 1.0 } else { card };
+            cluster_a *= self.card(v, &mut last_cluster);
+            if self.is_kept(v, x, i) {
+                size *= self.card(v, &mut last_size);
             }
         });
-        Some(Move { i, a, b, x, y, size, cluster_a, cluster_i })
+        let varies = self.varies[y] || self.varies[b];
+        let cluster_i = self.cluster_after(x, y, b, i);
+        Some(Move { i, a, b, x, y, size, varies, cluster_a, cluster_i })
+    }
+
+    /// Whether a variable of y or b is still needed above them, once x is joined later.
+    fn is_kept(&self, v: u32, x: usize, i: usize) -> bool {
+        self.separators[x].binary_search(&v).is_ok() || self.separators[i].binary_search(&v).is_ok()
+    }
+
+    /// The size of the new separator of y and b joined with that of x.
+    fn cluster_after(&self, x: usize, y: usize, b: usize, i: usize) -> f64 {
+        let (mut size, mut last) = (1.0, u32::MAX);
+        let (sep_x, mut at) = (&self.separators[x], 0);
+        self.each_in_union(y, b, |v| {
+            while at < sep_x.len() && sep_x[at] < v {
+                size *= self.card(sep_x[at], &mut last);
+                at += 1;
+            }
+            if sep_x.get(at) != Some(&v) && self.separators[i].binary_search(&v).is_ok() {
+                size *= self.card(v, &mut last);
+            }
+        });
+        sep_x[at..].iter().for_each(|&v| size *= self.card(v, &mut last));
+        size
     }
 
     fn each_in_union(&self, a: usize, b: usize, mut visit: impl FnMut(u32)) {
@@ -130,19 +161,21 @@ impl<'a> Annealer<'a> {
     }
 
     fn change(&self, mv: &Move) -> f64 {
-        let clusters = mv.cluster_a + mv.cluster_i - self.clusters[mv.a] - self.clusters[mv.i];
-        clusters + STORE * (mv.size - self.sizes[mv.a])
+        let new_a = self.price(mv.varies) * (mv.cluster_a + STORE * mv.size);
+        let new_i = self.price(self.varies[mv.i]) * (mv.cluster_i - self.clusters[mv.i]);
+        new_a + new_i - self.cost(mv.a)
     }
 
     fn apply(&mut self, mv: Move, change: f64) {
         let mut separator = Vec::with_capacity(self.separators[mv.a].len() + 4);
         self.each_in_union(mv.y, mv.b, |v| {
-            if self.separators[mv.x].binary_search(&v).is_ok() || self.separators[mv.i].binary_search(&v).is_ok() {
+            if self.is_kept(v, mv.x, mv.i) {
                 separator.push(v);
             }
         });
         self.separators[mv.a] = separator;
         self.sizes[mv.a] = mv.size;
+        self.varies[mv.a] = mv.varies;
         (self.clusters[mv.a], self.clusters[mv.i]) = (mv.cluster_a, mv.cluster_i);
         self.children[mv.a] = [mv.y, mv.b];
         self.children[mv.i] = [mv.a, mv.x];

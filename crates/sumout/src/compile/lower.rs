@@ -14,8 +14,10 @@ pub fn lower(pruned: &Pruned, plan: &Plan) -> Graph {
     let mut nodes: Vec<NodeId> = vec![];
     let mut hosted: Vec<Vec<VarId>> = vec![vec![]; pruned.factors.len()];
     pruned.hosts.iter().for_each(|&(v, factor)| hosted[factor].push(v));
-    for leaf in 0..plan.tree.leaves {
-        nodes.push(lower_leaf(&mut graph, pruned, leaf, &hosted[leaf], &plan.separators[leaf]));
+    let tables: Vec<NodeId> = pruned.factors.iter().map(|f| graph.table(f.clone())).collect();
+    for (leaf, keep) in plan.leaves.iter().zip(&plan.separators) {
+        let evidence = if leaf.is_copy { &[][..] } else { &hosted[leaf.factor][..] };
+        nodes.push(lower_leaf(&mut graph, tables[leaf.factor], evidence, keep));
     }
     for (k, &(l, r)) in plan.tree.joins.iter().enumerate() {
         let keep = plan.separators[plan.tree.leaves + k].clone();
@@ -25,8 +27,7 @@ pub fn lower(pruned: &Pruned, plan: &Plan) -> Graph {
     graph
 }
 
-fn lower_leaf(graph: &mut Graph, pruned: &Pruned, leaf: usize, hosted: &[VarId], keep: &VarSet) -> NodeId {
-    let mut node = graph.table(pruned.factors[leaf].clone());
+fn lower_leaf(graph: &mut Graph, mut node: NodeId, hosted: &[VarId], keep: &VarSet) -> NodeId {
     let all = graph.axes(node).clone();
     for (i, &v) in hosted.iter().enumerate() {
         let evidence = graph.add(Op::Evidence(v));

@@ -3,6 +3,7 @@
 pub mod lower;
 pub mod order;
 pub mod plan;
+pub mod problem;
 pub mod prune;
 pub mod tree;
 

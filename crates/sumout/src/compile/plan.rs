@@ -11,6 +11,7 @@ use super::Search;
 use super::anneal::Annealer;
 use super::greedy::{Taste, greedy};
 use super::order::{self, Heuristic};
+use super::problem::{Leaf, Problem};
 use super::prune::Pruned;
 use super::tree::{Cost, Leaves, Tree};
 use crate::vars::VarSet;
@@ -18,6 +19,8 @@ use crate::vars::VarSet;
 /// A contraction tree with its separators and its cost.
 #[derive(Clone, Debug)]
 pub struct Plan {
+    /// The leaves of the tree.
+    pub leaves: Vec<Leaf>,
     /// The tree.
     pub tree: Tree,
     /// The separator of each node of the tree.
@@ -34,7 +37,9 @@ const PRODUCTS_PER_STEP: f64 = 150.0;
 
 /// Finds a plan for what is left of a network.
 pub fn plan(pruned: &Pruned, search: &Search) -> Plan {
-    let leaves = Leaves::new(&pruned.factors, &pruned.output, pruned.cards());
+    let problem = Problem::new(pruned);
+    let originals = problem.originals();
+    let leaves = problem.leaves(&originals);
     let mut pool = Pool { leaves: &leaves, best: None, rng: ChaCha8Rng::seed_from_u64(search.seed), spent: 0.0 };
     pool.start();
     pool.restart(search.effort);
@@ -42,7 +47,7 @@ pub fn plan(pruned: &Pruned, search: &Search) -> Plan {
     let (tree, _) = pool.best.expect("the pool was started");
     let separators = tree.separators(&leaves);
     let cost = tree.cost(&leaves, &separators);
-    Plan { tree, separators, cost }
+    Plan { leaves: originals, tree, separators, cost }
 }
 
 struct Pool<'a> {
@@ -63,7 +68,7 @@ impl Pool<'_> {
     }
 
     fn offer(&mut self, tree: Tree) {
-        let cost = tree.cost(self.leaves, &tree.separators(self.leaves)).total();
+        let cost = tree.cost(self.leaves, &tree.separators(self.leaves)).total(self.leaves.constant_price);
         if self.best.as_ref().is_none_or(|(_, best)| cost < *best) {
             self.best = Some((tree, cost));
         }

@@ -27,6 +27,8 @@ pub struct Pruned {
     pub factors: Vec<Table>,
     /// For each variable that takes evidence when the circuit runs, the factor that hosts it.
     pub hosts: Vec<(VarId, usize)>,
+    /// For each variable, the factor that makes it a function of the factor's other variables, if one does.
+    pub definers: Vec<Option<usize>>,
     /// The variables that the output keeps: the target, if there is only one.
     pub output: VarSet,
 }
@@ -176,6 +178,7 @@ fn host(factors: Vec<Factor>, domains: Vec<Vec<usize>>, question: &Question) -> 
     } else {
         (VarSet::default(), &question.inputs | &targets)
     };
+    let definers = definers(&factors, &domains);
     let mut tables: Vec<Table> = vec![];
     let mut best: Vec<Option<(bool, usize, usize)>> = vec![None; domains.len()];
     for (index, Factor { child, table }) in factors.into_iter().enumerate() {
@@ -197,5 +200,23 @@ fn host(factors: Vec<Factor>, domains: Vec<Vec<usize>>, question: &Question) -> 
     if tables.is_empty() {
         tables.push(Table { axes: vec![], values: vec![1.0] });
     }
-    Pruned { domains, factors: tables, hosts, output }
+    Pruned { domains, factors: tables, hosts, definers, output }
+}
+
+/// The factors whose numbers are zeros and ones, at most a single one for each state of the parents.
+///
+/// What evidence takes away of a function leaves rows of zeros, and Theorems 3 and 4 hold all the same.
+fn definers(factors: &[Factor], domains: &[Vec<usize>]) -> Vec<Option<usize>> {
+    let mut definers = vec![None; domains.len()];
+    for (index, Factor { child, table }) in factors.iter().enumerate() {
+        let Some(child) = child.filter(|v| table.axes.last() == Some(v)) else { continue };
+        let mut rows = table.values.chunks_exact(domains[child.index()].len());
+        let is_function = |row: &[f64]| {
+            row.iter().all(|&p| p == 0.0 || p == 1.0) && row.iter().filter(|&&p| p == 1.0).count() <= 1
+        };
+        if rows.all(is_function) {
+            definers[child.index()] = Some(index);
+        }
+    }
+    definers
 }

@@ -5,30 +5,39 @@
 //! The *cluster* of an inner node is the union of its children's separators. Separators are stored, clusters
 //! never are: a contraction sums while it multiplies.
 
-use crate::tensor::Table;
 use crate::vars::{VarId, VarSet};
 
 /// What a tree is made over: the axes of the leaves, and of the output.
+///
+/// A variable may be a clone of another. Clones of one variable have consecutive numbers; where two of them
+/// meet they are one axis, since they are equal with probability one.
 #[derive(Clone, Debug)]
 pub struct Leaves {
     /// The axes of each leaf.
     pub axes: Vec<VarSet>,
+    /// Whether each leaf differs between examples.
+    pub varies: Vec<bool>,
     /// The axes of the output.
     pub output: VarSet,
     /// The number of values of each variable.
     pub cards: Vec<usize>,
+    /// What each variable is a clone of; of most, itself.
+    pub original: Vec<VarId>,
+    /// The price of a step that is the same for all examples, relative to one that is not.
+    pub constant_price: f64,
 }
 
 impl Leaves {
-    /// The leaves that these factors are.
-    pub fn new(factors: &[Table], output: &VarSet, cards: Vec<usize>) -> Self {
-        let axes = factors.iter().map(|f| f.axes.iter().copied().collect()).collect();
-        Leaves { axes, output: output.clone(), cards }
-    }
-
     /// The number of joint states of some variables.
     pub fn size(&self, vars: &VarSet) -> f64 {
-        vars.iter().map(|v| self.cards[v.index()] as f64).product()
+        let mut last = None;
+        let is_new = |v: &VarId| last.replace(self.original[v.index()]) != Some(self.original[v.index()]);
+        vars.iter().filter(is_new).map(|v| self.cards[v.index()] as f64).product()
+    }
+
+    /// The variables that some variables are clones of.
+    pub fn originals(&self, vars: &VarSet) -> VarSet {
+        vars.iter().map(|v| self.original[v.index()]).collect()
     }
 
     /// How many leaves mention each variable; the output counts as one.
@@ -54,10 +63,14 @@ pub struct Tree {
 /// What it takes to evaluate a tree once.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Cost {
-    /// The numbers stored: the sizes of all separators.
+    /// The numbers stored for each example: the sizes of all separators above evidence.
     pub entries: f64,
-    /// The products formed: the sizes of all clusters.
+    /// The numbers stored once: the sizes of all other separators.
+    pub constant_entries: f64,
+    /// The products formed for each example: the sizes of all clusters above evidence.
     pub multiply_adds: f64,
+    /// The products formed once.
+    pub constant_multiply_adds: f64,
     /// The largest cluster, leaves included: its number of joint states.
     pub largest_cluster: f64,
     /// The number of variables of the cluster with most of them.
@@ -68,8 +81,9 @@ impl Cost {
     /// What plans are compared by, in units of one product.
     ///
     /// A number that is stored is written, read, and read again on the way back.
-    pub fn total(&self) -> f64 {
-        self.multiply_adds + STORE * self.entries
+    pub fn total(&self, constant_price: f64) -> f64 {
+        let constants = self.constant_multiply_adds + STORE * self.constant_entries;
+        self.multiply_adds + STORE * self.entries + constant_price * constants
     }
 }
 
@@ -98,21 +112,43 @@ impl Tree {
     /// The cost, given the separators.
     pub fn cost(&self, leaves: &Leaves, separators: &[VarSet]) -> Cost {
         let mut cost = Cost::default();
-        let clusters = self.joins.iter().map(|&(l, r)| &separators[l] | &separators[r]);
-        for cluster in clusters {
-            cost.multiply_adds += leaves.size(&cluster);
+        let varies = self.varies(leaves);
+        for (node, separator) in separators.iter().enumerate() {
+            let cluster = match node.checked_sub(self.leaves).map(|k| self.joins[k]) {
+                Some((l, r)) => &separators[l] | &separators[r],
+                None => leaves.axes[node].clone(),
+            };
+            let products = if node < self.leaves { 0.0 } else { leaves.size(&cluster) };
             cost.see_cluster(leaves, &cluster);
+            cost.add(varies[node], leaves.size(separator), products);
         }
-        leaves.axes.iter().for_each(|axes| cost.see_cluster(leaves, axes));
-        cost.entries = separators.iter().map(|s| leaves.size(s)).sum();
         cost
+    }
+
+    /// Whether each node differs between examples.
+    pub fn varies(&self, leaves: &Leaves) -> Vec<bool> {
+        let mut varies = leaves.varies.clone();
+        for &(l, r) in &self.joins {
+            varies.push(varies[l] || varies[r]);
+        }
+        varies
     }
 }
 
 impl Cost {
     fn see_cluster(&mut self, leaves: &Leaves, cluster: &VarSet) {
         self.largest_cluster = self.largest_cluster.max(leaves.size(cluster));
-        self.rank = self.rank.max(cluster.len());
+        self.rank = self.rank.max(leaves.originals(cluster).len());
+    }
+
+    fn add(&mut self, varies: bool, entries: f64, products: f64) {
+        if varies {
+            self.entries += entries;
+            self.multiply_adds += products;
+        } else {
+            self.constant_entries += entries;
+            self.constant_multiply_adds += products;
+        }
     }
 }
 
@@ -154,7 +190,9 @@ impl<'a> Forest<'a> {
 
     /// The number of joint states of a tree's separator.
     pub fn size(&self, tree: usize) -> f64 {
-        let axes = self.axes[tree].iter().flatten();
+        let mut last = None;
+        let original = |v: &&VarId| self.leaves.original[v.index()];
+        let axes = self.axes[tree].iter().flatten().filter(|v| last.replace(original(v)) != Some(original(v)));
         axes.map(|v| self.leaves.cards[v.index()] as f64).product()
     }
 
@@ -163,11 +201,14 @@ impl<'a> Forest<'a> {
         let empty = vec![];
         let (a, b) = (self.axes[a].as_ref().unwrap_or(&empty), self.axes[b].as_ref().unwrap_or(&empty));
         let mut out = Vec::with_capacity(a.len() + b.len());
-        let mut size = 1.0;
+        let (mut size, mut last) = (1.0, None);
         let mut take = |v: VarId, inside: usize| {
             if self.mentions[v.index()] > inside {
                 out.push(v);
-                size *= self.leaves.cards[v.index()] as f64;
+                let original = self.leaves.original[v.index()];
+                if last.replace(original) != Some(original) {
+                    size *= self.leaves.cards[v.index()] as f64;
+                }
             }
         };
         let (mut i, mut j) = (0, 0);

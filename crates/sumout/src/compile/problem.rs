@@ -1,0 +1,84 @@
+//! What a planner sees of a pruned network: factors, and which of them may be copied.
+//!
+//! The factor that makes X a function of other variables is the *definer* of X. It may occur in a plan any
+//! number of times (Theorem 4): once as itself, hosting evidence, and as copies without evidence.
+
+use super::prune::Pruned;
+use super::tree::Leaves;
+use crate::vars::{VarId, VarSet};
+
+/// The factors of a question, for planning.
+#[derive(Clone, Debug)]
+pub struct Problem {
+    /// The axes of each factor.
+    pub factors: Vec<VarSet>,
+    /// Whether each factor hosts evidence, so that what it is part of differs between examples.
+    pub varies: Vec<bool>,
+    /// The axes of the output.
+    pub output: VarSet,
+    /// The number of values of each variable.
+    pub cards: Vec<usize>,
+    /// The factor that defines each variable as a function, if one does.
+    pub definer: Vec<Option<usize>>,
+    /// The price of a step that is the same for all examples, relative to one that is not.
+    pub constant_price: f64,
+}
+
+/// A leaf of a plan: a factor with its evidence, or a copy of a definer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Leaf {
+    /// Which factor.
+    pub factor: usize,
+    /// Whether it is an additional copy, which hosts no evidence.
+    pub is_copy: bool,
+}
+
+impl Problem {
+    /// The problem that a pruned network poses.
+    pub fn new(pruned: &Pruned) -> Self {
+        let mut varies = vec![false; pruned.factors.len()];
+        pruned.hosts.iter().for_each(|&(_, factor)| varies[factor] = true);
+        // Where nothing varies the circuit runs once, and everything counts.
+        let constant_price = if varies.contains(&true) { CONSTANT_PRICE } else { 1.0 };
+        Problem {
+            factors: pruned.factors.iter().map(|f| f.axes.iter().copied().collect()).collect(),
+            varies,
+            output: pruned.output.clone(),
+            cards: pruned.cards(),
+            definer: pruned.definers.clone(),
+            constant_price,
+        }
+    }
+
+    /// One leaf for each factor.
+    pub fn originals(&self) -> Vec<Leaf> {
+        (0..self.factors.len()).map(|factor| Leaf { factor, is_copy: false }).collect()
+    }
+
+    /// The variable that a factor defines.
+    pub fn defines(&self, factor: usize) -> Option<VarId> {
+        let is_defined = |v: &VarId| self.definer[v.index()] == Some(factor);
+        self.factors[factor].iter().find(is_defined)
+    }
+
+    /// The variables that define the variable `v`, if it is a function.
+    pub fn parents(&self, v: VarId) -> impl Iterator<Item = VarId> + '_ {
+        let definer = self.definer[v.index()];
+        definer.into_iter().flat_map(|f| self.factors[f].iter()).filter(move |&u| u != v)
+    }
+
+    /// The leaves as tensors to contract, without regard to functions.
+    pub fn leaves(&self, leaves: &[Leaf]) -> Leaves {
+        Leaves {
+            axes: leaves.iter().map(|leaf| self.factors[leaf.factor].clone()).collect(),
+            varies: leaves.iter().map(|leaf| self.varies[leaf.factor] && !leaf.is_copy).collect(),
+            output: self.output.clone(),
+            cards: self.cards.clone(),
+            original: (0..self.cards.len()).map(VarId::new).collect(),
+            constant_price: self.constant_price,
+        }
+    }
+}
+
+/// What is computed once for all examples costs a little, so that it does not grow without limit.
+const CONSTANT_PRICE: f64 = 0.02;
