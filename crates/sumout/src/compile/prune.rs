@@ -149,9 +149,8 @@ fn restrict(table: &Table, cards: &[usize], domains: &[Vec<usize>]) -> Table {
 /// Visits the joint states of a table that the domains allow, the last axis fastest.
 fn each_state(table: &Table, cards: &[usize], domains: &[Vec<usize>], mut visit: impl FnMut(&[usize], f64)) {
     let axes: Vec<&[usize]> = table.axes.iter().map(|v| &domains[v.index()][..]).collect();
-    let strides: Vec<usize> = (0..axes.len())
-        .map(|i| table.axes[i + 1..].iter().map(|v| cards[v.index()]).product())
-        .collect();
+    let strides: Vec<usize> =
+        (0..axes.len()).map(|i| table.axes[i + 1..].iter().map(|v| cards[v.index()]).product()).collect();
     let mut at = vec![0; axes.len()];
     let mut states: Vec<usize> = axes.iter().filter_map(|domain| domain.first().copied()).collect();
     if states.len() < axes.len() {
@@ -171,11 +170,8 @@ fn host(factors: Vec<Factor>, domains: Vec<Vec<usize>>, question: &Question) -> 
     let is_open = |v: &VarId| domains[v.index()].len() > 1;
     let targets: VarSet = question.targets.iter().filter(is_open).collect();
     let is_single = question.targets.len() == 1 && !question.explain;
-    let (output, inputs) = if is_single {
-        (targets, question.inputs.clone())
-    } else {
-        (VarSet::default(), &question.inputs | &targets)
-    };
+    let (output, inputs) =
+        if is_single { (targets, question.inputs.clone()) } else { (VarSet::default(), &question.inputs | &targets) };
     let mut tables: Vec<Table> = vec![];
     let mut best: Vec<Option<(bool, usize, usize)>> = vec![None; domains.len()];
     for (index, Factor { child, table }) in factors.into_iter().enumerate() {

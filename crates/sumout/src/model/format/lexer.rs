@@ -200,10 +200,10 @@ impl<'a> Lexer<'a> {
             if self.dialect.line_comments.iter().any(|c| trimmed.starts_with(c)) {
                 self.at += trimmed.find('\n').unwrap_or(trimmed.len());
             } else if self.dialect.block_comments && trimmed.starts_with("/*") {
-                let Some(length) = trimmed.find("*/") else {
+                let Some(length) = trimmed[2..].find("*/") else {
                     return Err(self.source.error(self.at..self.at + 2, "this comment is never closed"));
                 };
-                self.at += length + 2;
+                self.at += length + 4;
             } else {
                 return Ok(());
             }

@@ -21,7 +21,6 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fmt::Write;
 
 use super::lexer::{Dialect, Kind, Lexer, Token};
-use super::uai::stem;
 use super::{CptMarks, Format, Loss, Marks, ReadOptions, Source, cannot_carry, refuse_markov, refuse_roles};
 use crate::error::{Error, Result, did_you_mean};
 use crate::model::{Builder, Network, Node};
@@ -39,7 +38,7 @@ pub(super) fn read(source: &Source, options: &ReadOptions) -> Result<Network> {
     let lexer = Lexer::new(source, &NET).with_escapes();
     let mut reader = Reader { lexer, name: None, nodes: vec![], ids: HashMap::new(), potentials: vec![] };
     reader.file()?;
-    let mut builder = Network::builder(reader.name.clone().unwrap_or_else(|| stem(&source.name)));
+    let mut builder = Network::builder(reader.name.clone().unwrap_or_else(|| source.stem()));
     builder.normalize(options.normalize);
     let marks = reader.build(&mut builder)?;
     builder.build_at(|site| marks.place(source, site))

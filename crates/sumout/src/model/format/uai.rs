@@ -38,18 +38,12 @@ const MAX_UNUSED_VALUES: usize = 1 << 16;
 pub(super) fn read(source: &Source, options: &ReadOptions) -> Result<Network> {
     let mut lexer = Lexer::new(source, &UAI);
     let is_markov = is_markov(&mut lexer)?;
-    let name = stem(&source.name);
+    let name = source.stem();
     let mut builder = if is_markov { Network::markov(name) } else { Network::builder(name) };
     builder.normalize(options.normalize);
     let mut reader = Reader { lexer, is_markov, announced: 0, cards: vec![], marks: Marks::default() };
     reader.file(&mut builder).map_err(|error| reader.explain(error))?;
     builder.build_at(|site| reader.marks.place(source, site))
-}
-
-/// The name of a file, without its folder and extension.
-pub(super) fn stem(path: &str) -> String {
-    let path = Path::new(path.strip_suffix(".gz").unwrap_or(path));
-    path.file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into_owned())
 }
 
 fn is_markov(lexer: &mut Lexer<'_>) -> Result<bool> {
