@@ -14,6 +14,7 @@ mod net;
 mod source;
 mod uai;
 mod xdsl;
+mod xml;
 mod xmlbif;
 
 use std::fs;
