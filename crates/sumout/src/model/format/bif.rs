@@ -279,9 +279,14 @@ impl<'a> Reader<'a> {
                 return Err(self.lexer.error(first, "this row is given twice"));
             }
         }
+        let default = block.default.as_ref();
+        if let Some(default) = default.filter(|d| d.values.len() != width) {
+            let message = format!("the `default` row needs {width} numbers, not {}", default.values.len());
+            let at = default.starts.first().copied().unwrap_or(block.child.span.start);
+            return Err(self.lexer.source.error(at..at + 1, message));
+        }
         let mut table = Numbers::default();
         for (row, numbers) in rows.into_iter().enumerate() {
-            let default = block.default.as_ref().filter(|d| d.values.len() == width);
             let numbers = numbers.or(default).ok_or_else(|| self.missing_row(block, row, parents))?;
             table.values.extend(&numbers.values);
             table.starts.extend(&numbers.starts);

@@ -84,7 +84,7 @@ impl Marks {
             Site::Row(c, row) => {
                 let marks = self.cpts.get(c)?;
                 let first = marks.entries.get(row * marks.width);
-                let last = marks.entries.get((row + 1) * marks.width - 1);
+                let last = marks.entries.get(((row + 1) * marks.width).saturating_sub(1));
                 match (first, last) {
                     (Some(&a), Some(&b)) if a <= b => a..word_end(&source.text, b),
                     (Some(&a), _) => a..word_end(&source.text, a),
