@@ -43,19 +43,19 @@ fn check_answers(net: &Network, answers: &Value) {
     for (name, value) in answers["evidence"].as_object().unwrap() {
         evidence = evidence.observe(net, name, value.as_str().unwrap()).unwrap();
     }
+    let name = &answers["network"];
     let answer = net.query(&[], &evidence, &options()).unwrap();
     let expected = answers["log_evidence"].as_f64().unwrap();
-    let name = &answers["network"];
     assert!(close(answer.log_evidence, expected, 1e-6), "{name}: {} not {expected}", answer.log_evidence);
-    let marginals = answers["marginals"].as_object().unwrap();
-    for (var, posterior) in marginals {
+    let marginals = answers["marginals"].as_object();
+    for (var, posterior) in marginals.into_iter().flatten() {
         check_posterior(net, &answer, var, posterior);
     }
-    let target = answers["query"].as_str().unwrap();
+    println!("{name}: {} marginals, ln P(e) = {}", marginals.map_or(0, |m| m.len()), answer.log_evidence);
+    let Some(target) = answers["query"].as_str() else { return };
     let one = net.query(&[net.find(target).unwrap()], &evidence, &options()).unwrap();
     assert!(close(one.log_evidence, expected, 1e-6), "{name}: {} not {expected}", one.log_evidence);
     check_posterior(net, &one, target, &answers["posterior"]);
-    println!("{name}: {} marginals, ln P(e) = {}", marginals.len(), answer.log_evidence);
 }
 
 fn check_posterior(net: &Network, answer: &sumout::Answer, var: &str, expected: &Value) {
@@ -103,11 +103,6 @@ fn shared_networks_have_the_agreed_answers() {
         let places = [format!("bnlearn/{name}.bif.gz"), format!("uai/{name}.uai.gz"), format!("paper/{name}.bif.gz")];
         let model = places.iter().map(|p| folder.join(p)).find(|p| p.exists()).unwrap();
         let net = Network::read(model).unwrap();
-        if name == "digits8" {
-            let error = net.query(&[], &Evidence::new(), &options()).unwrap_err();
-            println!("{name} is beyond the classical level: {}", error.message());
-            continue;
-        }
         check_answers(&net, &answers);
     }
 }

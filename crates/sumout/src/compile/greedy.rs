@@ -74,7 +74,7 @@ impl Greedy<'_> {
             trees.sort_by(|&a, &b| self.forest.size(a).total_cmp(&self.forest.size(b)));
             return trees.windows(2).map(|w| (w[0].min(w[1]), w[0].max(w[1]))).collect();
         }
-        let later = |i: usize| trees[i + 1..].iter().map(move |&b| b);
+        let later = |i: usize| trees[i + 1..].iter().copied();
         (0..trees.len()).flat_map(|i| later(i).map(move |b| (i, b))).map(|(i, b)| (trees[i], b)).collect()
     }
 

@@ -151,9 +151,8 @@ fn restrict(table: &Table, cards: &[usize], domains: &[Vec<usize>]) -> Table {
 /// Visits the joint states of a table that the domains allow, the last axis fastest.
 fn each_state(table: &Table, cards: &[usize], domains: &[Vec<usize>], mut visit: impl FnMut(&[usize], f64)) {
     let axes: Vec<&[usize]> = table.axes.iter().map(|v| &domains[v.index()][..]).collect();
-    let strides: Vec<usize> = (0..axes.len())
-        .map(|i| table.axes[i + 1..].iter().map(|v| cards[v.index()]).product())
-        .collect();
+    let strides: Vec<usize> =
+        (0..axes.len()).map(|i| table.axes[i + 1..].iter().map(|v| cards[v.index()]).product()).collect();
     let mut at = vec![0; axes.len()];
     let mut states: Vec<usize> = axes.iter().filter_map(|domain| domain.first().copied()).collect();
     if states.len() < axes.len() {
@@ -173,11 +172,8 @@ fn host(factors: Vec<Factor>, domains: Vec<Vec<usize>>, question: &Question) -> 
     let is_open = |v: &VarId| domains[v.index()].len() > 1;
     let targets: VarSet = question.targets.iter().filter(is_open).collect();
     let is_single = question.targets.len() == 1 && !question.explain;
-    let (output, inputs) = if is_single {
-        (targets, question.inputs.clone())
-    } else {
-        (VarSet::default(), &question.inputs | &targets)
-    };
+    let (output, inputs) =
+        if is_single { (targets, question.inputs.clone()) } else { (VarSet::default(), &question.inputs | &targets) };
     let definers = definers(&factors, &domains);
     let mut tables: Vec<Table> = vec![];
     let mut best: Vec<Option<(bool, usize, usize)>> = vec![None; domains.len()];
@@ -211,9 +207,8 @@ fn definers(factors: &[Factor], domains: &[Vec<usize>]) -> Vec<Option<usize>> {
     for (index, Factor { child, table }) in factors.iter().enumerate() {
         let Some(child) = child.filter(|v| table.axes.last() == Some(v)) else { continue };
         let mut rows = table.values.chunks_exact(domains[child.index()].len());
-        let is_function = |row: &[f64]| {
-            row.iter().all(|&p| p == 0.0 || p == 1.0) && row.iter().filter(|&&p| p == 1.0).count() <= 1
-        };
+        let is_function =
+            |row: &[f64]| row.iter().all(|&p| p == 0.0 || p == 1.0) && row.iter().filter(|&&p| p == 1.0).count() <= 1;
         if rows.all(is_function) {
             definers[child.index()] = Some(index);
         }

@@ -244,10 +244,16 @@ impl Builder {
     }
 
     fn check_draft(&mut self, index: usize) -> Result<(), (Option<Site>, Error)> {
-        let name = self.title(index);
         let draft = &self.drafts[index];
         let site = Some(Site::Cpt(index));
         let mistake = |message: String| Err((site, Error::new(ErrorKind::Model, message)));
+        if draft.scope.iter().any(|&v| v >= self.variables.len()) {
+            return mistake(format!("factor {index} uses a variable of another network"));
+        }
+        if draft.scope.is_empty() && !self.is_markov {
+            return mistake(format!("factor {index} has no variable, and so is no CPT"));
+        }
+        let name = self.title(index);
         let mut seen = BTreeSet::new();
         if let Some(&twice) = draft.scope.iter().find(|v| !seen.insert(**v)) {
             return mistake(format!("{name} names `{}` twice", self.variables[twice].name));
@@ -366,8 +372,9 @@ impl Builder {
             *scope[..scope.len() - 1].iter().find(|&&p| missing[p] > 0).expect("a stuck variable has a stuck parent")
         };
         let mut v = (0..missing.len()).find(|&v| missing[v] > 0).expect("some variable is stuck");
-        for _ in 0..missing.len() {
-            v = stuck_parent(v); // walks back until it is surely on a cycle
+        let mut seen = vec![false; missing.len()];
+        while !std::mem::replace(&mut seen[v], true) {
+            v = stuck_parent(v); // walks back until it is on a cycle
         }
         let mut cycle = vec![v];
         while cycle.len() == 1 || cycle[cycle.len() - 1] != v {

@@ -94,9 +94,7 @@ fn merged(loops: impl IntoIterator<Item = Loop>) -> Vec<Loop> {
     for next in loops.into_iter().filter(|l| l.extent > 1) {
         let continues = |outer: usize, inner: usize| outer == inner * next.extent;
         match merged.last_mut() {
-            Some(last)
-                if continues(last.a, next.a) && continues(last.b, next.b) && continues(last.out, next.out) =>
-            {
+            Some(last) if continues(last.a, next.a) && continues(last.b, next.b) && continues(last.out, next.out) => {
                 *last = Loop { extent: last.extent * next.extent, ..next };
             }
             _ => merged.push(next),

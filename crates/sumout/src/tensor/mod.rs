@@ -3,10 +3,10 @@
 //! A [`Graph`] says what is computed. A [`Program`](layout::Program) says how: which axis order each tensor
 //! has, which loops run over it, and when its memory is returned. The executor runs a program.
 
+pub(crate) mod exec;
 pub mod graph;
 pub(crate) mod kernel;
 pub(crate) mod layout;
-pub(crate) mod exec;
 pub(crate) mod schedule;
 
 pub use graph::{Graph, NodeId, Op, Table, TableId};

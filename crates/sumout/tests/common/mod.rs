@@ -19,8 +19,7 @@ pub struct Truth {
 /// Enumerates all joint states.
 pub fn enumerate(net: &Network, evidence: &Evidence) -> Truth {
     let cards = net.cards();
-    let mut truth =
-        Truth { joints: cards.iter().map(|&c| vec![0.0; c]).collect(), evidence: 0.0, best: 0.0 };
+    let mut truth = Truth { joints: cards.iter().map(|&c| vec![0.0; c]).collect(), evidence: 0.0, best: 0.0 };
     let mut states = vec![0; cards.len()];
     for _ in 0..cards.iter().product() {
         let p = weight(net, evidence, &cards, &states);

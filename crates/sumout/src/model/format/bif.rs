@@ -26,6 +26,7 @@ static BIF: Dialect = Dialect { punctuation: "{}()[],;|", line_comments: &["//"]
 pub(super) fn read(source: &Source, options: &ReadOptions) -> Result<Network> {
     let mut reader = Reader { lexer: Lexer::new(source, &BIF), variables: vec![], ids: HashMap::new(), blocks: vec![] };
     let name = reader.file()?;
+    let name = if name.is_empty() || name == "unknown" { source.stem() } else { name };
     let mut builder = Network::builder(name);
     builder.normalize(options.normalize);
     let marks = reader.build(&mut builder)?;
@@ -205,6 +206,7 @@ impl<'a> Reader<'a> {
     /// Tells the builder all variables and CPTs.
     fn build(&self, builder: &mut Builder) -> Result<Marks> {
         let mut marks = Marks::default();
+        let mut budget = (1 << 24) + self.lexer.source.text.len();
         for variable in &self.variables {
             builder.variable(variable.name.text, variable.values.iter().copied());
             marks.variables.push(variable.name.span.clone());
@@ -212,7 +214,8 @@ impl<'a> Reader<'a> {
         for block in &self.blocks {
             let child = self.id(&block.child)?;
             let parents: Vec<usize> = block.parents.iter().map(|p| self.id(p)).collect::<Result<_>>()?;
-            let numbers = self.table(block, child, &parents)?;
+            let rows = self.row_count(&block.child, &parents, self.variables[child].values.len(), &mut budget)?;
+            let numbers = self.table(block, child, &parents, rows)?;
             builder.table(Node(child), parents.into_iter().map(Node), numbers.values);
             let width = self.variables[child].values.len();
             marks.cpts.push(CptMarks { whole: block.child.span.clone(), entries: numbers.starts, width });
@@ -230,28 +233,30 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// The CPT of a block with the child fastest, from its table or its rows.
-    fn table(&self, block: &Block<'a>, child: usize, parents: &[usize]) -> Result<Numbers> {
-        let width = self.variables[child].values.len();
-        match &block.table {
-            Some((token, numbers)) => self.transposed(token, numbers, width, parents),
-            None => self.from_rows(block, width, parents),
-        }
-    }
-
-    /// The number of joint states of the parents. A short file must not ask for a huge table.
-    fn row_count(&self, at: &Token<'a>, parents: &[usize], width: usize) -> Result<usize> {
+    /// The number of joint states of the parents. A short file must not ask for huge tables.
+    fn row_count(&self, at: &Token<'a>, parents: &[usize], width: usize, budget: &mut usize) -> Result<usize> {
         let sizes = parents.iter().map(|&p| self.variables[p].values.len());
         let rows = sizes.fold(1usize, |rows, card| rows.saturating_mul(card));
-        if rows.saturating_mul(width) > (1 << 24) + self.lexer.source.text.len() {
-            let message = format!("the CPT of `{}` would have {rows} rows, more than the file can hold", at.text);
-            return Err(self.lexer.error(at, message).hint("give it fewer parents, or smaller ones"));
+        match budget.checked_sub(rows.saturating_mul(width)) {
+            Some(left) => *budget = left,
+            None => {
+                let message = format!("the CPT of `{}` would have {rows} rows, more than the file can hold", at.text);
+                return Err(self.lexer.error(at, message).hint("give it fewer parents, or smaller ones"));
+            }
         }
         Ok(rows)
     }
 
-    fn transposed(&self, at: &Token<'a>, numbers: &Numbers, width: usize, parents: &[usize]) -> Result<Numbers> {
-        let rows = self.row_count(at, parents, width)?;
+    /// The CPT of a block with the child fastest, from its table or its rows.
+    fn table(&self, block: &Block<'a>, child: usize, parents: &[usize], rows: usize) -> Result<Numbers> {
+        let width = self.variables[child].values.len();
+        match &block.table {
+            Some((token, numbers)) => self.transposed(token, numbers, width, rows),
+            None => self.assembled(block, width, parents, rows),
+        }
+    }
+
+    fn transposed(&self, at: &Token<'a>, numbers: &Numbers, width: usize, rows: usize) -> Result<Numbers> {
         if numbers.values.len() != rows * width {
             let message = format!("this table needs {} numbers, not {}", rows * width, numbers.values.len());
             return Err(self.lexer.error(at, message));
@@ -261,8 +266,7 @@ impl<'a> Reader<'a> {
         Ok(Numbers { values, starts })
     }
 
-    fn from_rows(&self, block: &Block<'a>, width: usize, parents: &[usize]) -> Result<Numbers> {
-        let count = self.row_count(&block.child, parents, width)?;
+    fn assembled(&self, block: &Block<'a>, width: usize, parents: &[usize], count: usize) -> Result<Numbers> {
         let mut rows: Vec<Option<&Numbers>> = vec![None; count];
         for (states, numbers) in &block.rows {
             let row = self.row(block, states, parents)?;
@@ -275,9 +279,14 @@ impl<'a> Reader<'a> {
                 return Err(self.lexer.error(first, "this row is given twice"));
             }
         }
+        let default = block.default.as_ref();
+        if let Some(default) = default.filter(|d| d.values.len() != width) {
+            let message = format!("the `default` row needs {width} numbers, not {}", default.values.len());
+            let at = default.starts.first().copied().unwrap_or(block.child.span.start);
+            return Err(self.lexer.source.error(at..at + 1, message));
+        }
         let mut table = Numbers::default();
         for (row, numbers) in rows.into_iter().enumerate() {
-            let default = block.default.as_ref().filter(|d| d.values.len() == width);
             let numbers = numbers.or(default).ok_or_else(|| self.missing_row(block, row, parents))?;
             table.values.extend(&numbers.values);
             table.starts.extend(&numbers.starts);

@@ -41,6 +41,17 @@ impl Token<'_> {
         self.kind == Kind::Word && self.text == word
     }
 
+    /// The text with `\"` and `\\` made quotes and backslashes, for lexers with escapes.
+    pub fn unescaped(&self) -> String {
+        let mut text = String::with_capacity(self.text.len());
+        let mut chars = self.text.chars().peekable();
+        while let Some(c) = chars.next() {
+            let escaped = chars.next_if(|&next| c == '\\' && (next == '"' || next == '\\'));
+            text.push(escaped.unwrap_or(c));
+        }
+        text
+    }
+
     /// How messages name it.
     pub fn shown(&self) -> String {
         match self.kind {
@@ -54,13 +65,19 @@ impl Token<'_> {
 pub(super) struct Lexer<'a> {
     pub source: &'a Source,
     dialect: &'static Dialect,
+    escapes: bool,
     at: usize,
     peeked: Option<Token<'a>>,
 }
 
 impl<'a> Lexer<'a> {
     pub fn new(source: &'a Source, dialect: &'static Dialect) -> Self {
-        Lexer { source, dialect, at: 0, peeked: None }
+        Lexer { source, dialect, escapes: false, at: 0, peeked: None }
+    }
+
+    /// Lets a backslash in a quoted name keep a quote from closing it; see [`Token::unescaped`].
+    pub fn with_escapes(self) -> Self {
+        Lexer { escapes: true, ..self }
     }
 
     /// The next token, without taking it.
@@ -159,11 +176,20 @@ impl<'a> Lexer<'a> {
     fn scan_quoted(&mut self) -> Result<Token<'a>> {
         let start = self.at;
         let inside = &self.source.text[start + 1..];
-        let Some(length) = inside.find('"') else {
+        let Some(length) = self.closing_quote(inside) else {
             return Err(self.source.error(start..start + 1, "this quote is never closed"));
         };
         self.at = start + length + 2;
         Ok(Token { kind: Kind::Quoted, text: &inside[..length], span: start..self.at })
+    }
+
+    fn closing_quote(&self, inside: &str) -> Option<usize> {
+        let mut is_escaped = false;
+        inside.bytes().position(|byte| {
+            let closes = byte == b'"' && !is_escaped;
+            is_escaped = self.escapes && byte == b'\\' && !is_escaped;
+            closes
+        })
     }
 
     fn skip_blank(&mut self) -> Result<()> {
@@ -174,10 +200,10 @@ impl<'a> Lexer<'a> {
             if self.dialect.line_comments.iter().any(|c| trimmed.starts_with(c)) {
                 self.at += trimmed.find('\n').unwrap_or(trimmed.len());
             } else if self.dialect.block_comments && trimmed.starts_with("/*") {
-                let Some(length) = trimmed.find("*/") else {
+                let Some(length) = trimmed[2..].find("*/") else {
                     return Err(self.source.error(self.at..self.at + 2, "this comment is never closed"));
                 };
-                self.at += length + 2;
+                self.at += length + 4;
             } else {
                 return Ok(());
             }

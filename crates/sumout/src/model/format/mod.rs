@@ -14,6 +14,7 @@ mod net;
 mod source;
 mod uai;
 mod xdsl;
+mod xml;
 mod xmlbif;
 
 use std::fs;
@@ -106,8 +107,9 @@ impl Format {
 
     /// The format that a text seems to be in.
     fn of_text(text: &str) -> Option<Format> {
-        let text = text.trim_start();
-        let head: String = text.chars().take(2000).collect::<String>().to_lowercase();
+        let is_blank = |line: &&str| line.trim().is_empty() || line.trim_start().starts_with(['%', '/']);
+        let text: String = text.lines().skip_while(is_blank).take(20).collect::<Vec<_>>().join("\n");
+        let head = text.trim_start().chars().take(2000).collect::<String>().to_lowercase();
         let word = head.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
         match word {
             _ if head.starts_with('{') => Some(Format::Json),
@@ -115,7 +117,7 @@ impl Format {
             _ if head.starts_with('<') && head.contains("<bif") => Some(Format::Xmlbif),
             "bayes" | "markov" => Some(Format::Uai),
             "network" | "variable" | "probability" => Some(Format::Bif),
-            "net" | "node" | "class" => Some(Format::Net),
+            "net" | "node" | "class" | "discrete" | "continuous" => Some(Format::Net),
             _ => None,
         }
     }
@@ -226,11 +228,14 @@ fn save(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
 
 /// What a network holds that only the own format can carry, for formats to refuse.
 fn refuse_roles(net: &Network, format: Format, loss: Loss) -> Result<()> {
-    let has_role = net.cpts().iter().position(|cpt| *cpt.role() != super::Role::default());
-    match has_role {
-        Some(index) if loss == Loss::Refuse => {
-            let name = net.variables().get(index).map_or("a factor", |v| v.name.as_str());
-            Err(cannot_carry(format, &format!("what is known about the CPT of `{name}` (functional, fixed, tied, …)")))
+    let with_role = net.cpts().iter().enumerate().find(|(_, cpt)| *cpt.role() != super::Role::default());
+    match with_role {
+        Some((index, cpt)) if loss == Loss::Refuse => {
+            let name = match cpt.child() {
+                Some(child) => format!("the CPT of `{}`", net.variable(child).name),
+                None => format!("factor {index}"),
+            };
+            Err(cannot_carry(format, &format!("what is known about {name} (functional, fixed, tied, …)")))
         }
         _ => Ok(()),
     }

@@ -1,6 +1,7 @@
 //! The text of a file, and where in it things are.
 
 use std::ops::Range;
+use std::path::Path;
 
 use crate::error::{Error, ErrorKind, Place, Result};
 use crate::model::Site;
@@ -32,6 +33,12 @@ impl Source {
             None => text,
         };
         Ok(Source { name, text })
+    }
+
+    /// The name of the file, without its folder and extension: the name of a network that has none.
+    pub fn stem(&self) -> String {
+        let path = Path::new(self.name.strip_suffix(".gz").unwrap_or(&self.name));
+        path.file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into_owned())
     }
 
     /// The place of a span.
@@ -77,7 +84,7 @@ impl Marks {
             Site::Row(c, row) => {
                 let marks = self.cpts.get(c)?;
                 let first = marks.entries.get(row * marks.width);
-                let last = marks.entries.get((row + 1) * marks.width - 1);
+                let last = marks.entries.get(((row + 1) * marks.width).saturating_sub(1));
                 match (first, last) {
                     (Some(&a), Some(&b)) if a <= b => a..word_end(&source.text, b),
                     (Some(&a), _) => a..word_end(&source.text, a),

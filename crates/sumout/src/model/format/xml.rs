@@ -1,0 +1,464 @@
+//! What the two XML formats share: a pull reader that knows where everything is, and how names are written.
+//!
+//! Elements are taken one by one. [`Xml::child`] opens the next element inside the open one; the caller then
+//! takes what is in it, by [`Xml::content`], by [`Xml::skip`], or by `child` again until there is none.
+//! Nothing recurses, so deep nesting cannot overflow the stack.
+//!
+//! Of entities, the five that XML predefines and numeric ones are known. Those that a file defines are never
+//! expanded, and nothing is ever fetched. Blanks around text do not count, comments neither.
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use quick_xml::Reader;
+use quick_xml::errors::{Error as XmlError, IllFormedError};
+use quick_xml::events::Event;
+use quick_xml::events::attributes::Attributes;
+
+use super::source::Span;
+use super::{Format, Loss, Marks, Source, cannot_carry};
+use crate::error::{Error, Result, did_you_mean};
+use crate::model::Builder;
+
+/// What XML takes for blank.
+const BLANK: [char; 4] = [' ', '\t', '\r', '\n'];
+
+/// Reads XML from the start to the end.
+pub(super) struct Xml<'a> {
+    pub source: &'a Source,
+    reader: Reader<&'a [u8]>,
+    /// Where the reader's text begins: after byte order marks, which it does not count.
+    base: usize,
+    /// Where the names of the elements are that are open.
+    open: Vec<Span>,
+}
+
+/// The tag that begins an element.
+pub(super) struct Tag<'a> {
+    pub name: &'a str,
+    pub span: Span,
+    /// The name and the attributes.
+    raw: &'a str,
+}
+
+impl Tag<'_> {
+    /// The name in lower case, as the formats are matched.
+    pub fn kind(&self) -> String {
+        self.name.to_ascii_lowercase()
+    }
+}
+
+/// A name in a file.
+pub(super) struct Word {
+    pub text: String,
+    pub span: Span,
+}
+
+impl<'a> Xml<'a> {
+    pub fn new(source: &'a Source) -> Self {
+        let text = source.text.trim_start_matches('\u{feff}');
+        let mut reader = Reader::from_str(text);
+        reader.config_mut().expand_empty_elements = true;
+        Xml { source, reader, base: source.text.len() - text.len(), open: vec![] }
+    }
+
+    /// Opens the root, which must have this name.
+    pub fn root(&mut self, name: &str, format: Format) -> Result<Tag<'a>> {
+        let Some(tag) = self.child()? else {
+            return Err(self.source.error(0..0, format!("expected `<{name}>`, found an empty file")));
+        };
+        if tag.name.eq_ignore_ascii_case(name) {
+            return Ok(tag);
+        }
+        let error = self.source.error(tag.span, format!("expected `<{name}>`, found `<{}>`", tag.name));
+        Err(error.hint(format!("the file is read as {}; its extension may be wrong", format.name())))
+    }
+
+    /// Makes sure that nothing follows the root.
+    pub fn end(&mut self) -> Result<()> {
+        match self.child()? {
+            None => Ok(()),
+            Some(tag) => Err(self.source.error(tag.span, "the file goes on after its end")),
+        }
+    }
+
+    /// Opens the next element inside the open one; none if that one ends here, and is closed.
+    pub fn child(&mut self) -> Result<Option<Tag<'a>>> {
+        loop {
+            let (event, at) = self.event()?;
+            let text = match event {
+                Event::Start(start) => return Ok(Some(self.tag(at + 1, start.len(), start.name().0.len()))),
+                Event::End(_) | Event::Eof => return Ok(None),
+                Event::Text(text) => text.into_inner(),
+                Event::CData(text) => text.into_inner(),
+                Event::GeneralRef(name) => name.into_inner(),
+                _ => continue,
+            };
+            let inner = text.trim_matches(BLANK);
+            if !inner.is_empty() {
+                let start = at + text.len() - text.trim_start_matches(BLANK).len();
+                return Err(self.source.error(start..start + inner.len(), "expected an element, found text"));
+            }
+        }
+    }
+
+    /// Closes the open element without looking at what is in it.
+    pub fn skip(&mut self) -> Result<()> {
+        let depth = self.open.len();
+        while self.open.len() >= depth && depth > 0 {
+            self.event()?;
+        }
+        Ok(())
+    }
+
+    /// The text of the open element, which is closed.
+    pub fn content(&mut self, tag: &Tag<'a>) -> Result<Content> {
+        let mut content = Content { span: tag.span.clone(), text: String::new(), pieces: vec![] };
+        loop {
+            let (event, at) = self.event()?;
+            match event {
+                Event::Text(text) => content.push(&text, at),
+                Event::CData(text) => content.push(&text, at + "<![CDATA[".len()),
+                Event::GeneralRef(name) => {
+                    let character = self.character(&name, at..at + name.len() + 2)?;
+                    content.push(character.encode_utf8(&mut [0; 4]), at);
+                }
+                Event::Start(tag) => {
+                    let message = format!("expected text, found `<{}>`", tag.name().0);
+                    return Err(self.source.error(at..at + tag.len() + 1, message));
+                }
+                Event::End(_) | Event::Eof => return Ok(content),
+                _ => {}
+            }
+        }
+    }
+
+    /// The text of the open element as a name.
+    pub fn name(&mut self, tag: &Tag<'a>) -> Result<Word> {
+        let content = self.content(tag)?;
+        let text = content.text.trim_matches(BLANK);
+        let start = content.text.len() - content.text.trim_start_matches(BLANK).len();
+        let span = if text.is_empty() { tag.span.clone() } else { content.place(start..start + text.len()) };
+        Ok(Word { text: text.to_owned(), span })
+    }
+
+    /// The text of the open element as names with blanks between them.
+    pub fn names(&mut self, tag: &Tag<'a>) -> Result<Vec<Word>> {
+        let content = self.content(tag)?;
+        Ok(content.words().map(|(text, span)| Word { text: text.to_owned(), span }).collect())
+    }
+
+    /// The text of the open element as numbers with blanks between them.
+    pub fn numbers(&mut self, tag: &Tag<'a>) -> Result<Numbers> {
+        let content = self.content(tag)?;
+        let mut numbers = Numbers { values: vec![], starts: vec![], span: tag.span.clone() };
+        for (word, span) in content.words() {
+            let Ok(value) = word.parse() else {
+                let message = format!("expected a number in `<{}>`, found {}", tag.name, shown(word));
+                let error = self.source.error(span, message);
+                return Err(error.hint("numbers have a decimal point, and blanks between them"));
+            };
+            numbers.values.push(value);
+            numbers.starts.push(span.start);
+        }
+        Ok(numbers)
+    }
+
+    /// The value of an attribute, if the tag has it.
+    pub fn attribute(&self, tag: &Tag<'a>, key: &str) -> Result<Option<Word>> {
+        for attribute in Attributes::new(tag.raw, tag.name.len()).with_checks(false) {
+            let attribute = attribute.map_err(|_| {
+                let error = self.source.error(tag.span.start..tag.span.start + tag.raw.len(), "malformed attributes");
+                error.hint("attributes are written as in `id=\"rain\"`")
+            })?;
+            if attribute.key.0.eq_ignore_ascii_case(key) {
+                let before = attribute.value.as_ptr() as usize - tag.raw.as_ptr() as usize; // a part of it
+                let start = tag.span.start + before;
+                let text = self.unescape(&attribute.value, start)?;
+                return Ok(Some(Word { text, span: start..start + attribute.value.len() }));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The next event and where it begins.
+    fn event(&mut self) -> Result<(Event<'a>, usize)> {
+        let at = self.position(self.reader.buffer_position());
+        let event = self.reader.read_event().map_err(|e| self.ill_formed(&e))?;
+        match &event {
+            Event::Start(tag) => self.open.push(at + 1..at + 1 + tag.name().0.len()),
+            Event::End(_) => drop(self.open.pop()),
+            Event::Eof => {
+                if let Some(span) = self.open.pop() {
+                    let message = format!("`<{}>` is never closed", self.text(span.clone()));
+                    return Err(self.source.error(span, message).hint("the file may be truncated"));
+                }
+            }
+            _ => {}
+        }
+        Ok((event, at))
+    }
+
+    fn tag(&self, at: usize, length: usize, name: usize) -> Tag<'a> {
+        Tag { name: self.text(at..at + name), span: at..at + name, raw: self.text(at..at + length) }
+    }
+
+    fn position(&self, of_reader: u64) -> usize {
+        self.base + of_reader as usize
+    }
+
+    fn text(&self, span: Span) -> &'a str {
+        self.source.text.get(span).unwrap_or_default()
+    }
+
+    fn ill_formed(&self, error: &XmlError) -> Error {
+        let start = self.position(self.reader.error_position());
+        let rest = self.source.text.get(start..).unwrap_or_default();
+        let end = start + rest.find(['>', '\n']).map_or(1, |length| length + 1);
+        let message = match error {
+            XmlError::Syntax(e) => e.to_string(),
+            XmlError::IllFormed(e) => e.to_string(),
+            e => e.to_string(),
+        };
+        let found = self.source.error(start..end, format!("not well-formed XML: {message}"));
+        match (error, self.open.last()) {
+            (XmlError::IllFormed(IllFormedError::MismatchedEndTag { expected, .. }), Some(span)) => {
+                found.hint(format!("`<{expected}>` of line {} is still open", self.source.place(span.clone()).line))
+            }
+            (XmlError::IllFormed(IllFormedError::UnclosedReference), _) => found.hint("write `&` as `&amp;`"),
+            _ => found,
+        }
+    }
+
+    /// What an attribute's value stands for.
+    fn unescape(&self, raw: &str, start: usize) -> Result<String> {
+        let mut text = String::new();
+        let mut at = 0;
+        while let Some(ampersand) = raw[at..].find('&').map(|i| at + i) {
+            let end = raw[ampersand..].find(';').map_or(raw.len(), |i| ampersand + i);
+            text.push_str(&raw[at..ampersand]);
+            text.push(self.character(&raw[ampersand + 1..end], start + ampersand..start + end + 1)?);
+            at = raw.len().min(end + 1);
+        }
+        text.push_str(&raw[at..]);
+        Ok(text)
+    }
+
+    /// What `&name;` stands for.
+    fn character(&self, name: &str, span: Span) -> Result<char> {
+        let code = |digits: &str, radix| u32::from_str_radix(digits, radix).ok().and_then(char::from_u32);
+        let character = match name.strip_prefix('#') {
+            Some(number) => match number.strip_prefix('x') {
+                Some(digits) => code(digits, 16),
+                None => code(number, 10),
+            },
+            None => predefined(name),
+        };
+        character.filter(|&c| is_legal(c)).ok_or_else(|| {
+            let error = self.source.error(span, format!("unknown entity {}", shown(&format!("&{name};"))));
+            error.hint("`&lt;` `&gt;` `&amp;` `&quot;` `&apos;` and numbers such as `&#955;` are known")
+        })
+    }
+}
+
+/// How messages name a word.
+pub(super) fn shown(word: &str) -> String {
+    match word.char_indices().nth(40) {
+        Some((end, _)) => format!("`{}…`", &word[..end]),
+        None => format!("`{word}`"),
+    }
+}
+
+/// The entities that need no definition.
+fn predefined(name: &str) -> Option<char> {
+    match name {
+        "lt" => Some('<'),
+        "gt" => Some('>'),
+        "amp" => Some('&'),
+        "quot" => Some('"'),
+        "apos" => Some('\''),
+        _ => None,
+    }
+}
+
+/// The text of an element.
+pub(super) struct Content {
+    /// Where the element is.
+    pub span: Span,
+    text: String,
+    /// Where pieces begin, in `text` and in the source. Comments and entities are between them.
+    pieces: Vec<(usize, usize)>,
+}
+
+impl Content {
+    fn push(&mut self, text: &str, at: usize) {
+        self.pieces.push((self.text.len(), at));
+        self.text.push_str(text);
+    }
+
+    /// The words with blanks between them.
+    pub fn words(&self) -> impl Iterator<Item = (&str, Span)> {
+        let mut at = 0;
+        std::iter::from_fn(move || {
+            let start = at + self.text[at..].find(|c| !BLANK.contains(&c))?;
+            at = self.text[start..].find(BLANK).map_or(self.text.len(), |length| start + length);
+            Some((&self.text[start..at], self.place(start..at)))
+        })
+    }
+
+    /// Where in the source a part of the text is, which must not be empty.
+    fn place(&self, part: Range<usize>) -> Span {
+        let origin = |at: usize| {
+            let piece = self.pieces.partition_point(|&(begin, _)| begin <= at) - 1;
+            self.pieces[piece].1 + at - self.pieces[piece].0
+        };
+        origin(part.start)..origin(part.end - 1) + 1
+    }
+}
+
+/// Numbers with the places where they begin, and where their element is.
+pub(super) struct Numbers {
+    pub values: Vec<f64>,
+    pub starts: Vec<usize>,
+    pub span: Span,
+}
+
+/// The variables of a file.
+pub(super) struct Variables<'a> {
+    source: &'a Source,
+    names: Vec<Word>,
+    values: Vec<Vec<String>>,
+    ids: HashMap<String, usize>,
+}
+
+impl<'a> Variables<'a> {
+    pub fn new(source: &'a Source) -> Self {
+        Variables { source, names: vec![], values: vec![], ids: HashMap::new() }
+    }
+
+    pub fn declare(&mut self, name: Word, values: Vec<String>) -> Result<()> {
+        if values.is_empty() {
+            return Err(self.source.error(name.span, format!("variable `{}` has no values", name.text)));
+        }
+        if let Some(first) = self.ids.insert(name.text.clone(), self.names.len()) {
+            let line = self.source.place(self.names[first].span.clone()).line;
+            let error = self.source.error(name.span, format!("variable `{}` is declared twice", name.text));
+            return Err(error.hint(format!("the other one is in line {line}")));
+        }
+        self.names.push(name);
+        self.values.push(values);
+        Ok(())
+    }
+
+    pub fn find(&self, name: &Word) -> Result<usize> {
+        self.ids.get(&name.text).copied().ok_or_else(|| {
+            let error = self.source.error(name.span.clone(), format!("variable `{}` is not declared", name.text));
+            match did_you_mean(&name.text, self.names.iter().map(|n| n.text.as_str())) {
+                Some(hint) => error.hint(hint),
+                None => error.hint("declare it, or correct the name"),
+            }
+        })
+    }
+
+    pub fn find_all(&self, names: &[Word]) -> Result<Vec<usize>> {
+        names.iter().map(|name| self.find(name)).collect()
+    }
+
+    pub fn name(&self, variable: usize) -> &str {
+        &self.names[variable].text
+    }
+
+    pub fn values(&self, variable: usize) -> &[String] {
+        &self.values[variable]
+    }
+
+    /// The number of joint states.
+    pub fn states(&self, variables: &[usize]) -> usize {
+        variables.iter().fold(1usize, |size, &v| size.saturating_mul(self.values[v].len()))
+    }
+
+    /// Makes sure that the list at `span` has as many members as it needs; `what` says what they are.
+    pub fn expect(&self, child: usize, span: &Span, what: &str, needed: usize, found: usize) -> Result<()> {
+        if needed == found {
+            return Ok(());
+        }
+        let needed = if needed == usize::MAX { "more than 2^63".to_owned() } else { needed.to_string() };
+        let message = format!("the CPT of `{}` needs {needed} {what}, not {found}", self.name(child));
+        Err(self.source.error(span.clone(), message))
+    }
+
+    /// Tells the builder all of them.
+    pub fn build(&self, builder: &mut Builder) -> Marks {
+        for (name, values) in self.names.iter().zip(&self.values) {
+            builder.variable(&name.text, values);
+        }
+        Marks { variables: self.names.iter().map(|n| n.span.clone()).collect(), cpts: vec![] }
+    }
+}
+
+/// Which names a format can carry, and what it makes of others if it must.
+pub(super) struct Spelling {
+    pub format: Format,
+    pub fits: fn(&str) -> bool,
+    pub mend: fn(&str) -> String,
+    /// What is wrong with the others.
+    pub complaint: &'static str,
+}
+
+impl Spelling {
+    /// The names as the format has them: different ones stay different.
+    pub fn apply<'n>(&self, names: impl Iterator<Item = &'n str> + Clone, loss: Loss) -> Result<Vec<String>> {
+        let misfit = names.clone().find(|name| !(self.fits)(name));
+        if let (Some(name), Loss::Refuse) = (misfit, loss) {
+            return Err(cannot_carry(self.format, &format!("the name `{}`, {}", name.escape_debug(), self.complaint)));
+        }
+        let mut taken: HashMap<String, usize> =
+            names.clone().filter(|name| (self.fits)(name)).map(|name| (name.to_owned(), 1)).collect();
+        let spell = |name: &str| if (self.fits)(name) { name.to_owned() } else { fresh((self.mend)(name), &mut taken) };
+        Ok(names.map(spell).collect())
+    }
+}
+
+/// The name itself, or with the first number behind it that makes it new.
+fn fresh(name: String, taken: &mut HashMap<String, usize>) -> String {
+    let mut count = taken.get(&name).copied().unwrap_or(0);
+    let mut numbered = name.clone();
+    while count > 0 && taken.contains_key(&numbered) {
+        count += 1;
+        numbered = format!("{name}_{count}");
+    }
+    taken.insert(name, count.max(1));
+    taken.insert(numbered.clone(), 1);
+    numbered
+}
+
+/// Whether XML can carry the character.
+pub(super) fn is_legal(c: char) -> bool {
+    matches!(c, '\t' | '\n' | '\r') || (c >= ' ' && c != '\u{fffe}' && c != '\u{ffff}')
+}
+
+/// Whether reading would take blanks away from both ends.
+pub(super) fn is_padded(name: &str) -> bool {
+    name.trim_matches(BLANK).len() < name.len()
+}
+
+/// The text as XML writes it, in an element or in an attribute.
+pub(super) fn escaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            '\t' | '\n' | '\r' => out.push_str(&format!("&#{};", c as u32)),
+            _ => out.push(c),
+        }
+    }
+    out
+}
+
+/// Numbers so that reading gives back the same bits.
+pub(super) fn digits(numbers: &[f64]) -> String {
+    numbers.iter().map(|p| format!("{p:?}")).collect::<Vec<_>>().join(" ")
+}
