@@ -131,7 +131,7 @@ impl Network {
 
 impl Options {
     fn search(&self) -> Search {
-        Search { seed: self.seed, effort: self.effort }
+        Search { level: Default::default(), seed: self.seed, effort: self.effort }
     }
 
     fn limit(&self) -> f64 {

@@ -8,13 +8,17 @@ pub mod prune;
 pub mod tree;
 
 mod anneal;
+mod clones;
+mod expand;
 mod greedy;
+mod thin;
 
 use crate::model::Network;
 use crate::tensor::Graph;
 use crate::vars::{VarId, VarSet};
 
 use plan::Plan;
+use problem::Problem;
 use prune::Pruned;
 
 /// What is asked of a network.
@@ -30,9 +34,21 @@ pub struct Question {
     pub explain: bool,
 }
 
+/// What a planner may know.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Level {
+    /// Nothing but the factors (Theorems 1 and 2).
+    Classical,
+    /// That some variables are functions of others (Theorems 3 and 4), but not which functions.
+    #[default]
+    Functional,
+}
+
 /// How to search for a plan.
 #[derive(Clone, Copy, Debug)]
 pub struct Search {
+    /// What the planner may know.
+    pub level: Level,
     /// The same seed gives the same plan.
     pub seed: u64,
     /// Scales the number of steps.
@@ -53,7 +69,8 @@ pub struct Compiled {
 /// Compiles a question; none if its known values are impossible together.
 pub fn compile(net: &Network, question: &Question, search: &Search) -> Option<Compiled> {
     let pruned = prune::prune(net, question)?;
-    let plan = plan::plan(&pruned, search);
+    let problem = Problem::new(&pruned);
+    let plan = plan::plan(&problem, search);
     let graph = lower::lower(&pruned, &plan);
     Some(Compiled { graph, pruned, plan })
 }

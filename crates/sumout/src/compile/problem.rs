@@ -67,6 +67,26 @@ impl Problem {
         definer.into_iter().flat_map(|f| self.factors[f].iter()).filter(move |&u| u != v)
     }
 
+    /// The functional variables, each before those that it is a function of.
+    pub fn children_first(&self) -> Vec<VarId> {
+        let is_functional = |v: VarId| self.definer[v.index()].is_some();
+        let functional: Vec<VarId> = (0..self.cards.len()).map(VarId::new).filter(|&v| is_functional(v)).collect();
+        let mut children = vec![0; self.cards.len()];
+        functional.iter().flat_map(|&v| self.parents(v)).for_each(|u| children[u.index()] += 1);
+        let mut order: Vec<VarId> = functional.into_iter().filter(|v| children[v.index()] == 0).collect();
+        let mut next = 0;
+        while let Some(&v) = order.get(next) {
+            next += 1;
+            for u in self.parents(v) {
+                children[u.index()] -= 1;
+                if children[u.index()] == 0 && is_functional(u) {
+                    order.push(u);
+                }
+            }
+        }
+        order
+    }
+
     /// The leaves as tensors to contract, without regard to functions.
     pub fn leaves(&self, leaves: &[Leaf]) -> Leaves {
         Leaves {
