@@ -6,6 +6,7 @@ mod data;
 mod evidence;
 pub mod format;
 mod network;
+pub mod paper;
 pub mod random;
 mod sample;
 

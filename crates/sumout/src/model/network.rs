@@ -35,7 +35,8 @@ pub struct Network {
 }
 
 impl Network {
-    /// Reads a network from a file, or one that is built in, such as `asia`.
+    /// Reads a network from a file, or one that is built in: `asia`, or a [model of the paper](super::paper) such
+    /// as `rect:8`.
     ///
     /// The format is told from the file's extension, or else from its content; see [`format`].
     pub fn read(path: impl AsRef<Path>) -> Result<Self> {

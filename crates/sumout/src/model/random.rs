@@ -42,7 +42,7 @@ pub fn network(shape: &Shape, seed: u64) -> Result<Network> {
     let nodes: Vec<_> =
         (0..shape.nodes).map(|i| b.variable(format!("x{i}"), (0..cards[i]).map(|v| format!("s{v}")))).collect();
     let parents: Vec<Vec<usize>> = (0..shape.nodes).map(|i| random_parents(rng, i, shape.max_parents)).collect();
-    let functional = random_functional(rng, &parents, (shape.functional * shape.nodes as f64) as usize);
+    let functional = random_functional(rng, &parents, (shape.functional * shape.nodes as f64 + 1e-9) as usize);
     for i in 0..shape.nodes {
         let rows: usize = parents[i].iter().map(|&p| cards[p]).product();
         let scope = parents[i].iter().map(|&p| nodes[p]);

@@ -26,6 +26,7 @@ use source::{CptMarks, Marks};
 pub use uai::read_evidence;
 
 use super::network::Network;
+use super::paper;
 use crate::error::{Error, ErrorKind, Result};
 
 /// A file format for networks.
@@ -145,11 +146,16 @@ impl Format {
     }
 }
 
-/// Reads a network from a file, or one that is built in.
+/// Reads a network from a file, or one that is built in, or a [model of the paper](super::paper).
 pub fn read(path: &Path, options: &ReadOptions) -> Result<Network> {
     let shown = path.display().to_string();
-    if let Some((_, text)) = EMBEDDED.iter().find(|(name, _)| *name == shown && !path.exists()) {
-        return parse(&shown, text.as_bytes(), options);
+    if !path.exists() {
+        if let Some((_, text)) = EMBEDDED.iter().find(|(name, _)| *name == shown) {
+            return parse(&shown, text.as_bytes(), options);
+        }
+        if let Some(network) = paper::named(&shown) {
+            return network;
+        }
     }
     let bytes = fs::read(path).map_err(|e| unreadable(&shown, &e))?;
     let format = options.format.or_else(|| Format::of_path(path));
@@ -158,8 +164,8 @@ pub fn read(path: &Path, options: &ReadOptions) -> Result<Network> {
 
 fn unreadable(shown: &str, error: &std::io::Error) -> Error {
     let error = Error::new(ErrorKind::Io, format!("cannot read `{shown}`: {error}"));
-    let embedded: Vec<&str> = EMBEDDED.iter().map(|(name, _)| *name).collect();
-    error.hint(format!("give a file, or a built-in network: {}", embedded.join(", ")))
+    let names: Vec<&str> = EMBEDDED.iter().map(|(name, _)| *name).chain(paper::NAMES).collect();
+    error.hint(format!("give a file, or a built-in network: {}", names.join(", ")))
 }
 
 /// Reads a network from bytes; `name` is what messages call them.
