@@ -53,6 +53,8 @@ pub struct Search {
     pub seed: u64,
     /// Scales the number of steps.
     pub effort: f64,
+    /// Whether the plan will be run many times, so that the search may take longer than one run.
+    pub thorough: bool,
 }
 
 /// A compiled question.

@@ -48,7 +48,7 @@ const MAX_LEAVES: usize = 100_000;
 /// Finds a plan for a problem.
 pub fn plan(problem: &Problem, search: &Search) -> Plan {
     let rng = ChaCha8Rng::seed_from_u64(search.seed);
-    let mut pool = Pool { problem, effort: search.effort, plans: vec![], rng, spent: 0.0 };
+    let mut pool = Pool { problem, search, plans: vec![], rng, spent: 0.0 };
     pool.start();
     if search.level != Level::Classical && problem.definer.iter().any(Option::is_some) {
         pool.start_functional();
@@ -60,7 +60,7 @@ pub fn plan(problem: &Problem, search: &Search) -> Plan {
 
 struct Pool<'a> {
     problem: &'a Problem,
-    effort: f64,
+    search: &'a Search,
     /// The best plans so far, the cheapest first.
     plans: Vec<Plan>,
     rng: ChaCha8Rng,
@@ -134,7 +134,8 @@ impl Pool<'_> {
     /// The steps that may be taken in all, given what the best plan costs now.
     fn budget(&self) -> f64 {
         let cost = self.plans.first().map_or(0.0, |plan| self.total(plan));
-        self.effort * (cost / PRODUCTS_PER_STEP).min(MOST_STEPS)
+        let worth = if self.search.thorough { MOST_STEPS } else { cost / PRODUCTS_PER_STEP };
+        self.search.effort * worth.min(MOST_STEPS)
     }
 
     /// Runs with noise, for a fifth of the budget.
@@ -162,8 +163,12 @@ impl Pool<'_> {
             let plan = self.plans[if round == 0 { 0 } else { round % self.plans.len() }].clone();
             let clones = clones::of_plan(self.problem, &plan.leaves, &plan.tree, &plan.separators);
             let mut annealer = Annealer::new(&plan.tree, &clones);
-            annealer.run((0.8 * steps) as u64, (0.05 / (1 + round) as f64, 1e-4), &mut self.rng);
-            annealer.run((0.2 * steps) as u64, (1e-9, 1e-10), &mut self.rng);
+            let heat: f64 = std::env::var("HEAT").map_or(1.0, |h| h.parse().unwrap()) / plan.separators.len() as f64;
+            let b = annealer.total();
+            annealer.run((0.9 * steps) as u64, (heat / (1 + round) as f64, heat / 100.0), &mut self.rng);
+            let m = annealer.total();
+            annealer.run((0.1 * steps) as u64, (1e-9, 1e-10), &mut self.rng);
+            if std::env::var("DBG").is_ok() { eprintln!("round {round} steps {steps} {b:.3e} -> {m:.3e} -> {:.3e}", annealer.total()); }
             self.spent += steps;
             self.offer_clones(plan.leaves, &clones, annealer.tree());
         }

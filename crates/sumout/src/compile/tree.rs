@@ -88,7 +88,7 @@ impl Cost {
 }
 
 /// The price of storing a number, in products.
-pub(super) const STORE: f64 = 4.0;
+pub(super) const STORE: f64 = 10.0;
 
 impl Tree {
     /// The separator of each node.
