@@ -14,8 +14,8 @@ pub fn lower(pruned: &Pruned, plan: &Plan) -> Graph {
     let mut nodes: Vec<NodeId> = vec![];
     let mut hosted: Vec<Vec<VarId>> = vec![vec![]; pruned.factors.len()];
     pruned.hosts.iter().for_each(|&(v, factor)| hosted[factor].push(v));
-    for leaf in 0..plan.tree.leaves {
-        nodes.push(lower_leaf(&mut graph, pruned, leaf, &hosted[leaf], &plan.separators[leaf]));
+    for (leaf, hosted) in hosted.iter().enumerate() {
+        nodes.push(lower_leaf(&mut graph, pruned, leaf, hosted, &plan.separators[leaf]));
     }
     for (k, &(l, r)) in plan.tree.joins.iter().enumerate() {
         let keep = plan.separators[plan.tree.leaves + k].clone();

@@ -37,7 +37,7 @@ pub struct Network {
 impl Network {
     /// Reads a network from a file, or one that is built in, such as `asia`.
     ///
-    /// The format is told from the file's extension, or else from its content; see [`format`].
+    /// The format is told from the file's extension, or else from its content; see [`mod@format`].
     pub fn read(path: impl AsRef<Path>) -> Result<Self> {
         format::read(path.as_ref(), &format::ReadOptions::default())
     }
