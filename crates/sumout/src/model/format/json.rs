@@ -16,7 +16,7 @@
 //! }
 //! ```
 //!
-//! Fields may come in any order. The last parent moves fastest; in a row of a `table`, the child. A table may
+//! Fields may come in any order. A network without a name is called after its file. The last parent moves fastest; in a row of a `table`, the child. A table may
 //! be flat or a list of rows. A `function` has a value of the child, by name or by position, for each joint
 //! state of the parents. A `constraint` has 0 or 1 for each joint state of the family, and stands for the
 //! uniform distribution over what is allowed; it is only read. A Markov network has `factors` with a `scope`
@@ -50,7 +50,8 @@ pub(super) fn read(source: &Source, options: &ReadOptions) -> Result<Network> {
     check_version(source, &file)?;
     file.only(&FILE)?;
     let reader = Reader::new(&file)?;
-    let name = file.get("name").map_or(Ok(Cow::Borrowed("")), |name| name.string("a name for the network"))?;
+    let name = file.get("name").map(|name| name.string("a name for the network")).transpose()?;
+    let name = name.map_or_else(|| source.stem(), Cow::into_owned);
     let mut builder = if reader.is_markov { Network::markov(name) } else { Network::builder(name) };
     builder.normalize(options.normalize);
     let marks = reader.build(&file, &mut builder)?;
