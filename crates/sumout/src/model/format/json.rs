@@ -285,7 +285,7 @@ fn constraint(value: &Value<'_>, width: usize) -> Result<Entries<f64>> {
     for (row, numbers) in entries.values.chunks_exact_mut(width.max(1)).enumerate() {
         let count: f64 = numbers.iter().sum();
         if count == 0.0 {
-            return Err(value.error(format!("row {row} of the constraint allows no value")));
+            return Err(value.error(format!("row {} of the constraint allows no value", row + 1)));
         }
         numbers.iter_mut().for_each(|p| *p /= count);
     }
