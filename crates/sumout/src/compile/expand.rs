@@ -210,7 +210,9 @@ impl<'a> Expander<'a> {
     }
 
     fn can_expand(&self, tensor: &Tensor, x: VarId) -> bool {
-        self.problem.definer[x.index()].is_some() && tensor.axes.contains(x) && !tensor.defined.contains(x)
+        self.problem.definer[x.index()].is_some()
+            && tensor.axes.contains(x)
+            && !tensor.defined.contains(x)
             && !self.problem.output.contains(x)
     }
 
@@ -287,7 +289,14 @@ impl<'a> Expander<'a> {
         };
         let price = if varies { 1.0 } else { self.problem.constant_price };
         let score = self.size(&kept) + self.taste.cluster * self.size(&cluster) - self.taste.saving * old;
-        let scaled = price * if wide && score > 0.0 { 1e3 * score } else if wide { 1e3 * self.size(&kept) } else { score };
+        let scaled = price
+            * if wide && score > 0.0 {
+                1e3 * score
+            } else if wide {
+                1e3 * self.size(&kept)
+            } else {
+                score
+            };
         Some(scaled.signum() * (1.0 + scaled.abs()).ln())
     }
 
@@ -385,7 +394,9 @@ impl<'a> Expander<'a> {
         let node = self.tensors[id].as_ref().map(|t| self.nodes[t.node].0);
         match node {
             Some(Node::Leaf(leaf)) => {
-                !self.problem.varies[leaf.factor] && self.problem.defines(leaf.factor) == Some(v) && self.copied[leaf.factor]
+                !self.problem.varies[leaf.factor]
+                    && self.problem.defines(leaf.factor) == Some(v)
+                    && self.copied[leaf.factor]
             }
             _ => false,
         }

@@ -226,11 +226,11 @@ impl<'a> Thinner<'a> {
                 live_copy[leaf.factor].get_or_insert(node);
             }
         }
-        let is_dead = |node: usize, leaf: &Leaf| {
-            !leaf.is_copy && !self.problem.varies[leaf.factor] && !carries(node, leaf)
-        };
+        let is_dead =
+            |node: usize, leaf: &Leaf| !leaf.is_copy && !self.problem.varies[leaf.factor] && !carries(node, leaf);
         let dead = self.leaves.iter().enumerate().filter(|(node, leaf)| is_dead(*node, leaf));
-        let swaps: Vec<(usize, usize)> = dead.filter_map(|(node, leaf)| Some((node, live_copy[leaf.factor]?))).collect();
+        let swaps: Vec<(usize, usize)> =
+            dead.filter_map(|(node, leaf)| Some((node, live_copy[leaf.factor]?))).collect();
         for (original, copy) in swaps {
             self.leaves[original].is_copy = true;
             self.leaves[copy].is_copy = false;
