@@ -49,13 +49,24 @@ const MAX_LEAVES: usize = 100_000;
 pub fn plan(problem: &Problem, search: &Search) -> Plan {
     let rng = ChaCha8Rng::seed_from_u64(search.seed);
     let mut pool = Pool { problem, search, plans: vec![], rng, spent: 0.0 };
+    let t0 = std::time::Instant::now();
     pool.start();
+    dbg("start", t0, &pool);
     if search.level != Level::Classical && problem.definer.iter().any(Option::is_some) {
         pool.start_functional();
     }
+    dbg("functional", t0, &pool);
     pool.restart();
+    dbg("restart", t0, &pool);
     pool.anneal();
+    dbg("anneal", t0, &pool);
     pool.plans.swap_remove(0)
+}
+
+fn dbg(what: &str, t: std::time::Instant, pool: &Pool<'_>) {
+    if std::env::var("DBG").is_ok() {
+        eprintln!("{what}: {:.3}s best {:?}", t.elapsed().as_secs_f64(), pool.plans.first().map(|p| (p.cost.entries, p.cost.constant_entries)));
+    }
 }
 
 struct Pool<'a> {
@@ -116,18 +127,27 @@ impl Pool<'_> {
     }
 
     fn offer_order(&mut self, heuristic: Heuristic, with_noise: bool, chosen: impl Fn(VarId) -> bool) {
+        let t0 = std::time::Instant::now();
         let (leaves, clones) = clones::replicate(self.problem, chosen, MAX_LEAVES);
         if clones.cards.len() <= order::MAX_VARIABLES {
+            dbg("replicated", t0, self);
             let order = order::order(&clones, heuristic, with_noise.then_some(&mut self.rng));
+            dbg("ordered", t0, self);
             let tree = order::tree(&clones, &order.vars);
+            dbg("tree", t0, self);
             self.offer_clones(leaves, &clones, tree);
+            dbg("thinned", t0, self);
         }
     }
 
     fn offer_expanded(&mut self, taste: expand::Taste) {
+        let t0 = std::time::Instant::now();
         if let Some((leaves, tree, separators)) = expand::expand(self.problem, taste, &mut self.rng) {
+            dbg("expanded", t0, self);
             let plan = thin::thin(self.problem, leaves, tree, separators);
+            if std::env::var("DBG").is_ok() { eprintln!("{taste:?} {:?}", plan.cost); }
             self.offer(plan);
+            dbg("expand thinned", t0, self);
         }
     }
 
