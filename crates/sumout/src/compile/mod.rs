@@ -1,5 +1,6 @@
 //! From a network and a question to a graph: prune, plan, lower.
 
+pub mod certificate;
 pub mod lower;
 pub mod order;
 pub mod plan;

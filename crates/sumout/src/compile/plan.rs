@@ -9,6 +9,7 @@ use rand_chacha::ChaCha8Rng;
 
 use super::Search;
 use super::anneal::Annealer;
+use super::certificate;
 use super::greedy::{Taste, greedy};
 use super::order::{self, Heuristic};
 use super::problem::{Leaf, Problem};
@@ -47,7 +48,9 @@ pub fn plan(pruned: &Pruned, search: &Search) -> Plan {
     let (tree, _) = pool.best.expect("the pool was started");
     let separators = tree.separators(&leaves);
     let cost = tree.cost(&leaves, &separators);
-    Plan { leaves: originals, tree, separators, cost }
+    let plan = Plan { leaves: originals, tree, separators, cost };
+    debug_assert_eq!(certificate::check(&problem, &plan), Ok(()));
+    plan
 }
 
 struct Pool<'a> {
