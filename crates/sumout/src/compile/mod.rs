@@ -3,6 +3,7 @@
 pub mod certificate;
 pub mod lower;
 pub mod order;
+pub mod paper;
 pub mod plan;
 pub mod problem;
 pub mod prune;
