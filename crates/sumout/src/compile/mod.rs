@@ -1,7 +1,9 @@
 //! From a network and a question to a graph: prune, plan, lower.
 
+pub mod certificate;
 pub mod lower;
 pub mod order;
+pub mod paper;
 pub mod plan;
 pub mod problem;
 pub mod prune;

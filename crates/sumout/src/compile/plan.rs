@@ -12,7 +12,7 @@ use super::anneal::Annealer;
 use super::order::{self, Heuristic};
 use super::problem::{Leaf, Problem};
 use super::tree::{Cost, Leaves, Tree};
-use super::{Level, Search, clones, expand, greedy, thin};
+use super::{Level, Search, certificate, clones, expand, greedy, thin};
 use crate::vars::{VarId, VarSet};
 
 /// A contraction tree with its separators and its cost.
@@ -32,7 +32,9 @@ impl Plan {
     /// A plan with its cost.
     pub fn new(problem: &Problem, leaves: Vec<Leaf>, tree: Tree, separators: Vec<VarSet>) -> Self {
         let cost = tree.cost(&problem.leaves(&leaves), &separators);
-        Plan { leaves, tree, separators, cost }
+        let plan = Plan { leaves, tree, separators, cost };
+        debug_assert_eq!(certificate::check(problem, &plan), Ok(()));
+        plan
     }
 }
 

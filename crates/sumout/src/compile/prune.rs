@@ -149,7 +149,7 @@ fn restrict(table: &Table, cards: &[usize], domains: &[Vec<usize>]) -> Table {
 }
 
 /// Visits the joint states of a table that the domains allow, the last axis fastest.
-fn each_state(table: &Table, cards: &[usize], domains: &[Vec<usize>], mut visit: impl FnMut(&[usize], f64)) {
+pub(super) fn each_state(table: &Table, cards: &[usize], domains: &[Vec<usize>], mut visit: impl FnMut(&[usize], f64)) {
     let axes: Vec<&[usize]> = table.axes.iter().map(|v| &domains[v.index()][..]).collect();
     let strides: Vec<usize> =
         (0..axes.len()).map(|i| table.axes[i + 1..].iter().map(|v| cards[v.index()]).product()).collect();

@@ -1,0 +1,105 @@
+//! Replicates functional variables (Theorem 4).
+//!
+//! From children to parents, a functional variable that several factors use is replaced by as many replicas, each
+//! used once. A replica has its own copy of the definer, and that copy uses a replica of each parent. So along a
+//! chain of functions the numbers multiply, and are capped: a variable whose replicas do not fit stays as it is.
+//!
+//! The first replica of a variable is the *master*: its leaf is the definer itself, with evidence.
+
+use super::super::problem::{Leaf, Problem};
+use super::super::tree::Leaves;
+use crate::vars::{VarId, VarSet};
+
+/// A network in which each functional variable is used only once.
+#[derive(Clone, Debug)]
+pub struct Replicated {
+    /// The leaves: a factor, or one replica of a definer, each. Replicas are consecutive, the master first.
+    pub leaves: Vec<Leaf>,
+    /// The leaves over replicas of the variables. It has no output: that is a question of the view.
+    pub network: Leaves,
+    /// For each leaf, the replica that it defines; for a factor that is no definer, its last axis.
+    pub own: Vec<Option<VarId>>,
+    /// Whether some variables were not replicated because there would have been too many leaves.
+    pub is_capped: bool,
+}
+
+/// Replicates all functional variables, as long as there are at most `max_leaves` leaves.
+pub fn replicate(problem: &Problem, max_leaves: usize) -> Replicated {
+    let (copies, is_capped) = copies(problem, max_leaves);
+    let mut replicas = Replicas::new(problem, &copies);
+    let network = Leaves { original: replicas.original.clone(), ..problem.leaves(&[]) };
+    let mut out = Replicated { leaves: vec![], network, own: vec![], is_capped };
+    for (factor, &copies) in copies.iter().enumerate() {
+        for copy in 0..copies {
+            out.leaves.push(Leaf { factor, is_copy: copy > 0 });
+            let family = replicas.family(problem, factor, copy);
+            out.own.push(problem.defines(factor).map(|v| replicas.nth(v, copy)).or(family.iter().next_back()));
+            out.network.axes.push(family);
+            out.network.varies.push(problem.varies[factor] && copy == 0);
+        }
+    }
+    out.network.output = VarSet::default();
+    out.network.cards = replicas.original.iter().map(|v| problem.cards[v.index()]).collect();
+    out
+}
+
+/// How many leaves each factor becomes, and whether there should have been more.
+fn copies(problem: &Problem, max_leaves: usize) -> (Vec<usize>, bool) {
+    let mut users: Vec<Vec<usize>> = vec![vec![]; problem.cards.len()];
+    for (factor, axes) in problem.factors.iter().enumerate() {
+        let used = axes.iter().filter(|v| problem.definer[v.index()] != Some(factor));
+        used.for_each(|v| users[v.index()].push(factor));
+    }
+    let (mut copies, mut total, mut is_capped) = (vec![1; problem.factors.len()], problem.factors.len(), false);
+    for (users, definer) in users.iter().zip(&problem.definer).rev() {
+        let wanted: usize = users.iter().map(|&user| copies[user]).sum();
+        match definer {
+            Some(definer) if wanted > 1 && total + wanted - 1 <= max_leaves => {
+                copies[*definer] = wanted;
+                total += wanted - 1;
+            }
+            Some(_) if wanted > 1 => is_capped = true,
+            _ => {}
+        }
+    }
+    (copies, is_capped)
+}
+
+/// The replicas of all variables, numbered in the order of the variables.
+struct Replicas {
+    original: Vec<VarId>,
+    /// The master of each variable.
+    first: Vec<usize>,
+    /// The replica of each variable that was used last; they are used from the last to the first.
+    used: Vec<usize>,
+}
+
+impl Replicas {
+    fn new(problem: &Problem, copies: &[usize]) -> Self {
+        let (mut original, mut first, mut used) = (vec![], vec![], vec![]);
+        for (v, definer) in problem.definer.iter().enumerate() {
+            first.push(original.len());
+            original.extend(std::iter::repeat_n(VarId::new(v), definer.map_or(1, |factor| copies[factor])));
+            used.push(original.len());
+        }
+        Replicas { original, first, used }
+    }
+
+    fn nth(&self, v: VarId, n: usize) -> VarId {
+        VarId::new(self.first[v.index()] + n)
+    }
+
+    /// The axes of one copy of a factor: the replica that it defines, and a new one of each other variable.
+    fn family(&mut self, problem: &Problem, factor: usize, copy: usize) -> VarSet {
+        let defined = problem.defines(factor);
+        let axes = problem.factors[factor].iter();
+        axes.map(|v| if defined == Some(v) { self.nth(v, copy) } else { self.next(v) }).collect()
+    }
+
+    /// A replica that is not used yet; a variable that is not replicated may be used again and again.
+    fn next(&mut self, v: VarId) -> VarId {
+        let used = &mut self.used[v.index()];
+        *used = self.first[v.index()].max(used.saturating_sub(1));
+        VarId::new(*used)
+    }
+}
