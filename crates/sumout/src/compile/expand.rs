@@ -16,7 +16,7 @@ use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 
 use super::problem::{Leaf, Problem};
-use super::tree::Tree;
+use super::tree::{STORE, Tree};
 use crate::vars::{VarId, VarSet};
 
 /// How a run scores its moves.
@@ -43,11 +43,12 @@ const MAX_LEAVES: usize = 20_000;
 /// With more tensors than this around a variable, only some of them are paired.
 const CROWD: usize = 24;
 
-pub(super) fn expand(problem: &Problem, taste: Taste, rng: &mut ChaCha8Rng) -> Option<Skeleton> {
+/// Builds a plan; none if it becomes more expensive than `limit`, or has too many leaves.
+pub(super) fn expand(problem: &Problem, taste: Taste, limit: f64, rng: &mut ChaCha8Rng) -> Option<Skeleton> {
     let mut search = Expander::new(problem, taste, rng);
     while let Some(candidate) = search.heap.pop() {
         search.consider(candidate);
-        if search.nodes.len() > 4 * MAX_LEAVES {
+        if search.cost > limit || search.nodes.len() > 4 * MAX_LEAVES {
             return None;
         }
     }
@@ -102,6 +103,8 @@ struct Expander<'a> {
     children_first: Vec<VarId>,
     heap: BinaryHeap<Candidate>,
     pushed: usize,
+    /// What the joins so far cost.
+    cost: f64,
 }
 
 impl<'a> Expander<'a> {
@@ -120,6 +123,7 @@ impl<'a> Expander<'a> {
             children_first: problem.children_first(),
             heap: BinaryHeap::new(),
             pushed: 0,
+            cost: 0.0,
         };
         for factor in 0..problem.factors.len() {
             search.add_leaf(Leaf { factor, is_copy: false });
@@ -316,8 +320,9 @@ impl<'a> Expander<'a> {
     }
 
     fn join(&mut self, a: usize, b: usize) -> usize {
-        let (_, kept) = self.joined_axes(a, b).expect("both are live");
+        let (cluster, kept) = self.joined_axes(a, b).expect("both are live");
         let (x, y) = (self.take(a), self.take(b));
+        self.pay(x.varies || y.varies, &cluster, &kept);
         let defined = &(&x.defined | &y.defined) & &kept;
         self.nodes.push((Node::Join(x.node, y.node), kept.clone()));
         let all = &x.axes | &y.axes;
@@ -331,12 +336,18 @@ impl<'a> Expander<'a> {
         let Expansion { out, kept, copies } = self.expansion(a, x).expect("the move was scored");
         let constant = self.constant(&copies, &(&out | &kept));
         let tensor = self.take(a);
+        self.pay(tensor.varies, &(&tensor.axes | &kept), &kept);
         self.nodes.push((Node::Join(tensor.node, constant), kept.clone()));
         let node = self.nodes.len() - 1;
         let defined = &tensor.defined & &kept;
         let made = self.add(Tensor { axes: kept, defined, varies: tensor.varies, node });
         out.iter().for_each(|v| self.settle(v));
         made
+    }
+
+    fn pay(&mut self, varies: bool, cluster: &VarSet, kept: &VarSet) {
+        let price = if varies { 1.0 } else { self.problem.constant_price };
+        self.cost += price * (self.size(cluster) + STORE * self.size(kept));
     }
 
     /// The product of copies of some definers, summed to `keep`; children first, so that sums come early.

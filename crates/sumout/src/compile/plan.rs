@@ -50,25 +50,14 @@ const MAX_LEAVES: usize = 100_000;
 /// Finds a plan for a problem.
 pub fn plan(problem: &Problem, search: &Search) -> Plan {
     let rng = ChaCha8Rng::seed_from_u64(search.seed);
-    let mut pool = Pool { problem, search, plans: vec![], rng, spent: 0.0 };
-    let t0 = std::time::Instant::now();
+    let mut pool = Pool { problem, search, plans: vec![], rng, spent: 0.0, expansions_lose: false };
     pool.start();
-    dbg("start", t0, &pool);
     if search.level != Level::Classical && problem.definer.iter().any(Option::is_some) {
         pool.start_functional();
     }
-    dbg("functional", t0, &pool);
     pool.restart();
-    dbg("restart", t0, &pool);
     pool.anneal();
-    dbg("anneal", t0, &pool);
     pool.plans.swap_remove(0)
-}
-
-fn dbg(what: &str, t: std::time::Instant, pool: &Pool<'_>) {
-    if std::env::var("DBG").is_ok() {
-        eprintln!("{what}: {:.3}s best {:?}", t.elapsed().as_secs_f64(), pool.plans.first().map(|p| (p.cost.entries, p.cost.constant_entries)));
-    }
 }
 
 struct Pool<'a> {
@@ -78,7 +67,12 @@ struct Pool<'a> {
     plans: Vec<Plan>,
     rng: ChaCha8Rng,
     spent: f64,
+    /// Whether the last plan that joins and expands was hopeless.
+    expansions_lose: bool,
 }
+
+/// A plan that costs this many times as much as the best is given up while it is being built.
+const HOPELESS: f64 = 30.0;
 
 /// How many plans are kept to be improved.
 const KEEP: usize = 3;
@@ -112,9 +106,13 @@ impl Pool<'_> {
     /// One run of each method that copies functions.
     fn start_functional(&mut self) {
         self.offer_order(Heuristic::MinFill, false, |_| true);
-        for width in [2, 3, 4, 5, 6, 7, 8, 10, usize::MAX] {
+        for (run, width) in [6, 7, 5, 8, 4, 10, 3, 2, usize::MAX].into_iter().enumerate() {
             for saving in [1.0, 0.5] {
-                self.offer_expanded(expand::Taste { saving, cluster: 0.1, width, noise: 0.0, deep: width % 2 == 0 });
+                let deep = run % 2 == 0;
+                self.offer_expanded(expand::Taste { saving, cluster: 0.1, width, noise: 0.0, deep });
+            }
+            if self.expansions_lose {
+                break;
             }
         }
     }
@@ -129,27 +127,22 @@ impl Pool<'_> {
     }
 
     fn offer_order(&mut self, heuristic: Heuristic, with_noise: bool, chosen: impl Fn(VarId) -> bool) {
-        let t0 = std::time::Instant::now();
         let (leaves, clones) = clones::replicate(self.problem, chosen, MAX_LEAVES);
         if clones.cards.len() <= order::MAX_VARIABLES {
-            dbg("replicated", t0, self);
             let order = order::order(&clones, heuristic, with_noise.then_some(&mut self.rng));
-            dbg("ordered", t0, self);
             let tree = order::tree(&clones, &order.vars);
-            dbg("tree", t0, self);
             self.offer_clones(leaves, &clones, tree);
-            dbg("thinned", t0, self);
         }
     }
 
+    /// Offers a plan that joins and expands, unless it is hopeless.
     fn offer_expanded(&mut self, taste: expand::Taste) {
-        let t0 = std::time::Instant::now();
-        if let Some((leaves, tree, separators)) = expand::expand(self.problem, taste, &mut self.rng) {
-            dbg("expanded", t0, self);
+        let best = self.plans.first().map_or(f64::INFINITY, |plan| self.total(plan));
+        let built = expand::expand(self.problem, taste, HOPELESS * best, &mut self.rng);
+        self.expansions_lose = built.is_none();
+        if let Some((leaves, tree, separators)) = built {
             let plan = thin::thin(self.problem, leaves, tree, separators);
-            if std::env::var("DBG").is_ok() { eprintln!("{taste:?} {:?}", plan.cost); }
             self.offer(plan);
-            dbg("expand thinned", t0, self);
         }
     }
 
@@ -185,12 +178,9 @@ impl Pool<'_> {
             let plan = self.plans[if round == 0 { 0 } else { round % self.plans.len() }].clone();
             let clones = clones::of_plan(self.problem, &plan.leaves, &plan.tree, &plan.separators);
             let mut annealer = Annealer::new(&plan.tree, &clones);
-            let heat: f64 = std::env::var("HEAT").map_or(1.0, |h| h.parse().unwrap()) / plan.separators.len() as f64;
-            let b = annealer.total();
+            let heat = 1.0 / plan.separators.len() as f64;
             annealer.run((0.9 * steps) as u64, (heat / (1 + round) as f64, heat / 100.0), &mut self.rng);
-            let m = annealer.total();
             annealer.run((0.1 * steps) as u64, (1e-9, 1e-10), &mut self.rng);
-            if std::env::var("DBG").is_ok() {
                 eprintln!("round {round} steps {steps} {b:.3e} -> {m:.3e} -> {:.3e}", annealer.total());
             }
             self.spent += steps;
