@@ -71,11 +71,6 @@ impl<'a> Annealer<'a> {
         self.price(self.varies[node]) * (self.clusters[node] + STORE * self.sizes[node])
     }
 
-    /// The cost of the tree as it is now.
-    pub fn total(&self) -> f64 {
-        self.total
-    }
-
     /// The number of values that a variable adds after the one before it: none if both are clones of one.
     fn card(&self, v: u32, last: &mut u32) -> f64 {
         let original = self.problem.original[v as usize].index() as u32;

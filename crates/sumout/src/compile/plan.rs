@@ -181,8 +181,6 @@ impl Pool<'_> {
             let heat = 1.0 / plan.separators.len() as f64;
             annealer.run((0.9 * steps) as u64, (heat / (1 + round) as f64, heat / 100.0), &mut self.rng);
             annealer.run((0.1 * steps) as u64, (1e-9, 1e-10), &mut self.rng);
-                eprintln!("round {round} steps {steps} {b:.3e} -> {m:.3e} -> {:.3e}", annealer.total());
-            }
             self.spent += steps;
             self.offer_clones(plan.leaves, &clones, annealer.tree());
         }
