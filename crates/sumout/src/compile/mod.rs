@@ -13,6 +13,7 @@ mod anneal;
 mod clones;
 mod expand;
 mod greedy;
+mod implied;
 mod thin;
 
 use crate::model::Network;
@@ -73,8 +74,18 @@ pub struct Compiled {
 /// Compiles a question; none if its known values are impossible together.
 pub fn compile(net: &Network, question: &Question, search: &Search) -> Option<Compiled> {
     let pruned = prune::prune(net, question)?;
-    let problem = Problem::new(&pruned);
-    let plan = plan::plan(&problem, search);
+    let plain = planned(pruned.clone(), search);
+    let implied = pruned.with_implied().filter(|_| search.level != Level::Classical).map(|p| planned(p, search));
+    let total = |(pruned, plan): &(Pruned, Plan)| plan.cost.total(Problem::new(pruned).constant_price);
+    let (pruned, plan) = match implied {
+        Some(implied) if total(&implied) < total(&plain) => implied,
+        _ => plain,
+    };
     let graph = lower::lower(&pruned, &plan);
     Some(Compiled { graph, pruned, plan })
+}
+
+fn planned(pruned: Pruned, search: &Search) -> (Pruned, Plan) {
+    let plan = plan::plan(&Problem::new(&pruned), search);
+    (pruned, plan)
 }
