@@ -91,6 +91,6 @@ fn number(problem: &Problem, leaves: &[Leaf], clones: &[Vec<Clone>], output: &[C
         output: output.iter().map(id).collect(),
         cards: all.iter().map(|(v, _)| problem.cards[v.index()]).collect(),
         original: all.iter().map(|(v, _)| *v).collect(),
-        constant_price: problem.constant_price,
+        prices: problem.prices,
     }
 }

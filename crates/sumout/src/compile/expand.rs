@@ -16,7 +16,7 @@ use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 
 use super::problem::{Leaf, Problem};
-use super::tree::{STORE, Tree};
+use super::tree::Tree;
 use crate::vars::{VarId, VarSet};
 
 /// How a run scores its moves.
@@ -291,7 +291,7 @@ impl<'a> Expander<'a> {
                 (cluster, expansion.kept, self.size(&tensor.axes), tensor.varies, false)
             }
         };
-        let price = if varies { 1.0 } else { self.problem.constant_price };
+        let price = self.problem.prices.of(varies);
         let score = self.size(&kept) + self.taste.cluster * self.size(&cluster) - self.taste.saving * old;
         let scaled = price
             * if wide && score > 0.0 {
@@ -346,8 +346,8 @@ impl<'a> Expander<'a> {
     }
 
     fn pay(&mut self, varies: bool, cluster: &VarSet, kept: &VarSet) {
-        let price = if varies { 1.0 } else { self.problem.constant_price };
-        self.cost += price * (self.size(cluster) + STORE * self.size(kept));
+        let prices = &self.problem.prices;
+        self.cost += prices.of(varies) * prices.step(self.size(cluster), self.size(kept));
     }
 
     /// The product of copies of some definers, summed to `keep`; children first, so that sums come early.

@@ -23,6 +23,7 @@ use crate::vars::{VarId, VarSet};
 use plan::Plan;
 use problem::Problem;
 use prune::Pruned;
+use tree::Objective;
 
 /// What is asked of a network.
 #[derive(Clone, Debug)]
@@ -52,6 +53,8 @@ pub enum Level {
 pub struct Search {
     /// What the planner may know.
     pub level: Level,
+    /// What the plan should have little of.
+    pub objective: Objective,
     /// The same seed gives the same plan.
     pub seed: u64,
     /// Scales the number of steps.
@@ -76,7 +79,7 @@ pub fn compile(net: &Network, question: &Question, search: &Search) -> Option<Co
     let pruned = prune::prune(net, question)?;
     let plain = planned(pruned.clone(), search);
     let implied = pruned.with_implied().filter(|_| search.level != Level::Classical).map(|p| planned(p, search));
-    let total = |(pruned, plan): &(Pruned, Plan)| plan.cost.total(Problem::new(pruned).constant_price);
+    let total = |(pruned, plan): &(Pruned, Plan)| Problem::new(pruned, search.objective).prices.total(&plan.cost);
     let (pruned, plan) = match implied {
         Some(implied) if total(&implied) < total(&plain) => implied,
         _ => plain,
@@ -86,6 +89,6 @@ pub fn compile(net: &Network, question: &Question, search: &Search) -> Option<Co
 }
 
 fn planned(pruned: Pruned, search: &Search) -> (Pruned, Plan) {
-    let plan = plan::plan(&Problem::new(&pruned), search);
+    let plan = plan::plan(&Problem::new(&pruned, search.objective), search);
     (pruned, plan)
 }

@@ -79,7 +79,7 @@ const KEEP: usize = 3;
 
 impl Pool<'_> {
     fn total(&self, plan: &Plan) -> f64 {
-        plan.cost.total(self.problem.constant_price)
+        self.problem.prices.total(&plan.cost)
     }
 
     fn offer(&mut self, plan: Plan) {

@@ -4,7 +4,7 @@
 //! number of times (Theorem 4): once as itself, hosting evidence, and as copies without evidence.
 
 use super::prune::Pruned;
-use super::tree::Leaves;
+use super::tree::{Leaves, Objective, Prices};
 use crate::vars::{VarId, VarSet};
 
 /// The factors of a question, for planning.
@@ -20,8 +20,8 @@ pub struct Problem {
     pub cards: Vec<usize>,
     /// The factor that defines each variable as a function, if one does.
     pub definer: Vec<Option<usize>>,
-    /// The price of a step that is the same for all examples, relative to one that is not.
-    pub constant_price: f64,
+    /// What plans are compared by.
+    pub prices: Prices,
 }
 
 /// A leaf of a plan: a factor with its evidence, or a copy of a definer.
@@ -35,18 +35,18 @@ pub struct Leaf {
 
 impl Problem {
     /// The problem that a pruned network poses.
-    pub fn new(pruned: &Pruned) -> Self {
+    pub fn new(pruned: &Pruned, objective: Objective) -> Self {
         let mut varies = vec![false; pruned.factors.len()];
         pruned.hosts.iter().for_each(|&(_, factor)| varies[factor] = true);
         // Where nothing varies the circuit runs once, and everything counts.
-        let constant_price = if varies.contains(&true) { CONSTANT_PRICE } else { 1.0 };
+        let prices = if varies.contains(&true) { objective.prices() } else { objective.prices_of_one_run() };
         Problem {
             factors: pruned.factors.iter().map(|f| f.axes.iter().copied().collect()).collect(),
             varies,
             output: pruned.output.clone(),
             cards: pruned.cards(),
             definer: pruned.definers.clone(),
-            constant_price,
+            prices,
         }
     }
 
@@ -95,10 +95,7 @@ impl Problem {
             output: self.output.clone(),
             cards: self.cards.clone(),
             original: (0..self.cards.len()).map(VarId::new).collect(),
-            constant_price: self.constant_price,
+            prices: self.prices,
         }
     }
 }
-
-/// What is computed once for all examples costs a little, so that it does not grow without limit.
-const CONSTANT_PRICE: f64 = 0.02;

@@ -9,7 +9,7 @@
 
 use super::plan::Plan;
 use super::problem::{Leaf, Problem};
-use super::tree::{STORE, Tree};
+use super::tree::Tree;
 use crate::vars::{VarId, VarSet};
 
 const ABSENT: usize = 0;
@@ -61,7 +61,7 @@ struct Thinner<'a> {
 impl<'a> Thinner<'a> {
     fn new(problem: &'a Problem, leaves: Vec<Leaf>, tree: Tree, separators: Vec<VarSet>) -> Self {
         let varies = tree.varies(&problem.leaves(&leaves));
-        let prices = varies.iter().map(|&v| if v { 1.0 } else { problem.constant_price }).collect();
+        let prices = varies.iter().map(|&v| problem.prices.of(v)).collect();
         let mut parent = vec![usize::MAX; separators.len()];
         for (k, &(l, r)) in tree.joins.iter().enumerate() {
             parent[l] = tree.leaves + k;
@@ -169,7 +169,7 @@ impl<'a> Thinner<'a> {
 
     /// What it costs to have `x` on the edge above a node.
     fn edge_cost(&self, x: VarId, node: usize) -> f64 {
-        STORE * self.prices[node] * self.extra(x, self.separators[node].iter())
+        self.prices[node] * self.problem.prices.step(0.0, self.extra(x, self.separators[node].iter()))
     }
 
     /// What it costs to have `x` in the cluster of a node.
@@ -177,7 +177,7 @@ impl<'a> Thinner<'a> {
         let (l, r) = self.tree.joins[node - self.tree.leaves];
         let left = &self.separators[l];
         let right = self.separators[r].iter().filter(|v| !left.contains(*v));
-        self.prices[node] * self.extra(x, left.iter().chain(right))
+        self.prices[node] * self.problem.prices.step(self.extra(x, left.iter().chain(right)), 0.0)
     }
 
     /// How much larger some variables are together with `x`.
