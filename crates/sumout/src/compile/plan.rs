@@ -44,15 +44,18 @@ const MOST_STEPS: f64 = 4e6;
 /// A step of the search takes about as long as this many products.
 const PRODUCTS_PER_STEP: f64 = 150.0;
 
+/// Making a plan takes about as long as this many steps for each of its leaves.
+const STEPS_PER_LEAF: f64 = 50.0;
+
 /// No plan has more leaves than this.
 const MAX_LEAVES: usize = 100_000;
 
 /// Finds a plan for a problem.
 pub fn plan(problem: &Problem, search: &Search) -> Plan {
     let rng = ChaCha8Rng::seed_from_u64(search.seed);
-    let mut pool = Pool { problem, search, plans: vec![], rng, spent: 0.0, expansions_lose: false };
+    let mut pool = Pool { problem, search, plans: vec![], classical: None, rng, spent: 0.0, expansions_lose: false };
     pool.start();
-    if search.level != Level::Classical && problem.definer.iter().any(Option::is_some) {
+    if pool.knows_functions() {
         pool.start_functional();
     }
     pool.restart();
@@ -65,6 +68,8 @@ struct Pool<'a> {
     search: &'a Search,
     /// The best plans so far, the cheapest first.
     plans: Vec<Plan>,
+    /// The best plan without copies.
+    classical: Option<Plan>,
     rng: ChaCha8Rng,
     spent: f64,
     /// Whether the last plan that joins and expands was hopeless.
@@ -83,8 +88,12 @@ impl Pool<'_> {
     }
 
     fn offer(&mut self, plan: Plan) {
-        self.spent += 10.0 * plan.leaves.len() as f64;
+        self.spent += STEPS_PER_LEAF * plan.leaves.len() as f64;
         let total = self.total(&plan);
+        let is_classical = plan.leaves.iter().all(|leaf| !leaf.is_copy);
+        if is_classical && self.classical.as_ref().is_none_or(|c| total < self.total(c)) {
+            self.classical = Some(plan.clone());
+        }
         let at = self.plans.partition_point(|p| self.total(p) <= total);
         self.plans.insert(at, plan);
         self.plans.truncate(KEEP);
@@ -155,16 +164,44 @@ impl Pool<'_> {
 
     /// Runs with noise, for a fifth of the budget.
     fn restart(&mut self) {
+        let is_functional = self.knows_functions();
         while self.spent < 0.2 * self.budget() {
-            if self.rng.random::<f64>() < 0.7 || self.problem.cards.len() > order::MAX_VARIABLES {
-                let saving = self.rng.random_range(0.2..2.0);
-                let noise = self.rng.random_range(0.01..1.0);
-                self.offer_greedy(greedy::Taste { saving, noise });
-            } else {
-                let heuristic = Heuristic::ALL[self.rng.random_range(0..Heuristic::ALL.len())];
-                self.offer_order(heuristic, true, |_| false);
+            match self.rng.random::<f64>() {
+                dice if is_functional && dice < 0.5 => self.restart_functional(),
+                dice if dice < 0.9 || self.problem.cards.len() > order::MAX_VARIABLES => {
+                    let saving = self.rng.random_range(0.2..2.0);
+                    let noise = self.rng.random_range(0.01..1.0);
+                    self.offer_greedy(greedy::Taste { saving, noise });
+                }
+                _ => self.offer_random_order(0.0),
             }
         }
+    }
+
+    fn restart_functional(&mut self) {
+        if self.expansions_lose || self.rng.random::<bool>() {
+            let share = [1.0, 1.0, 0.8, 0.5][self.rng.random_range(0..4)];
+            return self.offer_random_order(share);
+        }
+        let taste = expand::Taste {
+            saving: self.rng.random_range(0.3..1.5),
+            cluster: 0.1,
+            width: self.rng.random_range(3..9),
+            noise: self.rng.random_range(0.001..0.3),
+            deep: self.rng.random::<bool>(),
+        };
+        self.offer_expanded(taste);
+    }
+
+    /// A random order, with copies of a share of the functions.
+    fn offer_random_order(&mut self, share: f64) {
+        let heuristic = Heuristic::ALL[self.rng.random_range(0..Heuristic::ALL.len())];
+        let chosen: Vec<bool> = self.problem.cards.iter().map(|_| self.rng.random::<f64>() < share).collect();
+        self.offer_order(heuristic, true, |v| chosen[v.index()]);
+    }
+
+    fn knows_functions(&self) -> bool {
+        self.search.level != Level::Classical && self.problem.definer.iter().any(Option::is_some)
     }
 
     /// Anneals the best plans with what is left of the budget.
@@ -175,7 +212,8 @@ impl Pool<'_> {
             if steps < 100.0 {
                 return;
             }
-            let plan = self.plans[if round == 0 { 0 } else { round % self.plans.len() }].clone();
+            let classical = self.classical.clone().filter(|_| round == 1 && self.knows_functions());
+            let plan = classical.unwrap_or_else(|| self.plans[0].clone());
             let clones = clones::of_plan(self.problem, &plan.leaves, &plan.tree, &plan.separators);
             let mut annealer = Annealer::new(&plan.tree, &clones);
             let heat = 1.0 / plan.separators.len() as f64;
