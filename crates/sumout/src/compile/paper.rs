@@ -1,13 +1,13 @@
 //! The method of the paper, literally, as its own implementation has it.
 //!
-//! 1. Impossible values are pruned in one pass from parents to children ([`values`]). This is the network that
+//! 1. Impossible values are pruned in one pass from parents to children. This is the network that
 //!    the paper's tables describe; one deterministic min-fill run on it gives their ✗ rows.
 //! 2. Each functional variable is replaced by one replica for each replica of each of its children
-//!    ([`replicate`]). The same min-fill run on the replicated network gives the ✓ rows.
+//!    ([`replicate()`]). The same min-fill run on the replicated network gives the ✓ rows.
 //! 3. The order becomes a jointree, which is viewed from the host of the query. Replicas get the names of their
 //!    originals again, and separators are shrunk.
 //!
-//! A plan is made of what an own pruning has left of a network, which is a little less than what the tables
+//! A plan starts from a `Problem`, whose network is pruned further than the one that the tables
 //! describe.
 
 mod dtree;

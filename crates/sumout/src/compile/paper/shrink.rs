@@ -80,7 +80,7 @@ pub fn remove_dead(problem: &Problem, leaves: &mut Vec<Leaf>, tree: &mut Tree, s
     }
 }
 
-/// Which replicas do not carry the variable that they define. One of each stays, and so does evidence.
+/// Which replicas do not carry the variable that they define. Of each definer, one leaf stays in any case.
 fn dead(problem: &Problem, leaves: &[Leaf], separators: &[VarSet]) -> Vec<bool> {
     let is_live: Vec<bool> = leaves
         .iter()
@@ -89,11 +89,11 @@ fn dead(problem: &Problem, leaves: &[Leaf], separators: &[VarSet]) -> Vec<bool> 
         .collect();
     let mut has_live = vec![false; problem.factors.len()];
     leaves.iter().zip(&is_live).for_each(|(leaf, is_live)| has_live[leaf.factor] |= is_live);
-    let may_go = |leaf: &Leaf| leaf.is_copy || has_live[leaf.factor] && !problem.varies[leaf.factor];
+    let may_go = |leaf: &Leaf| leaf.is_copy || has_live[leaf.factor];
     leaves.iter().zip(is_live).map(|(leaf, is_live)| !is_live && may_go(leaf)).collect()
 }
 
-/// Makes the first copy of each factor the factor itself, if that was removed; it had no evidence.
+/// If a definer itself was removed, its first copy takes its place, and its evidence.
 fn promote(problem: &Problem, leaves: &mut [Leaf]) {
     let mut is_present = vec![false; problem.factors.len()];
     leaves.iter().filter(|leaf| !leaf.is_copy).for_each(|leaf| is_present[leaf.factor] = true);
@@ -196,7 +196,7 @@ mod tests {
         let mut tree = Tree { leaves: 3, joins: vec![(1, 2), (0, 3)] };
         let mut separators = [&[A, B][..], &[A], &[A], &[A], &[B]].map(set).to_vec();
         remove_dead(&problem, &mut leaves, &mut tree, &mut separators);
-        // The definer itself had no evidence, so its live copy takes its place.
+        // The live copy takes the place of the definer itself.
         assert_eq!(leaves, [Leaf { factor: 1, is_copy: false }, Leaf { factor: 0, is_copy: false }]);
         assert_eq!(tree, Tree { leaves: 2, joins: vec![(0, 1)] });
         assert_eq!(separators, [&[A, B][..], &[A], &[B]].map(set));
