@@ -68,6 +68,11 @@ impl VarSet {
         }
     }
 
+    /// Keeps the members that `keep` says.
+    pub fn retain(&mut self, mut keep: impl FnMut(VarId) -> bool) {
+        self.0.retain(|&v| keep(v));
+    }
+
     /// The members as a sorted slice.
     pub fn as_slice(&self) -> &[VarId] {
         &self.0

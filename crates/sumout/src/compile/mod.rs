@@ -43,6 +43,8 @@ pub struct Question {
 pub enum Level {
     /// Nothing but the factors (Theorems 1 and 2).
     Classical,
+    /// What the paper's own procedure knows, and no search: reproduces its tables.
+    Paper,
     /// That some variables are functions of others (Theorems 3 and 4), but not which functions.
     #[default]
     Functional,
@@ -78,7 +80,7 @@ pub struct Compiled {
 pub fn compile(net: &Network, question: &Question, search: &Search) -> Option<Compiled> {
     let pruned = prune::prune(net, question)?;
     let plain = planned(pruned.clone(), search);
-    let implied = pruned.with_implied().filter(|_| search.level != Level::Classical).map(|p| planned(p, search));
+    let implied = pruned.with_implied().filter(|_| search.level == Level::Functional).map(|p| planned(p, search));
     let total = |(pruned, plan): &(Pruned, Plan)| Problem::new(pruned, search.objective).prices.total(&plan.cost);
     let (pruned, plan) = match implied {
         Some(implied) if total(&implied) < total(&plain) => implied,

@@ -1,17 +1,29 @@
 //! The method of the paper, literally, as its own implementation has it.
 //!
-//! 1. Impossible values are pruned in one pass from parents to children ([`values`]). This is the network that
+//! 1. Impossible values are pruned in one pass from parents to children. This is the network that
 //!    the paper's tables describe; one deterministic min-fill run on it gives their ✗ rows.
 //! 2. Each functional variable is replaced by one replica for each replica of each of its children
-//!    ([`replicate`]). The same min-fill run on the replicated network gives the ✓ rows.
+//!    ([`replicate()`]). The same min-fill run on the replicated network gives the ✓ rows.
+//! 3. The order becomes a jointree, which is viewed from the host of the query. Replicas get the names of their
+//!    originals again, and separators are shrunk.
+//!
+//! A plan starts from a `Problem`, whose network is pruned further than the one that the tables
+//! describe.
 
+mod dtree;
 mod replicate;
+mod shrink;
+#[cfg(test)]
+mod tests;
 mod values;
 
+use super::certificate;
 use super::order::{self, Heuristic, Order};
-use super::problem::Problem;
+use super::plan::Plan;
+use super::problem::{Leaf, Problem};
 use super::tree::Leaves;
 use crate::model::Network;
+use crate::vars::VarId;
 
 pub use replicate::{Replicated, replicate};
 
@@ -53,4 +65,46 @@ pub fn structure(net: &Network, max_leaves: usize) -> Structure {
         functional: size(&replicated.network, replicated.leaves.len() - problem.factors.len()),
         is_capped: replicated.is_capped,
     }
+}
+
+/// A plan, and whether it is all that the method can do.
+#[derive(Clone, Debug)]
+pub struct Planned {
+    /// The plan.
+    pub plan: Plan,
+    /// The number of leaves before dead ones were removed.
+    pub replicated: usize,
+    /// Whether replication stopped at its cap.
+    pub is_capped: bool,
+}
+
+/// The paper's plan for a problem, with at most `max_leaves` leaves.
+pub fn plan(problem: &Problem, max_leaves: usize) -> Planned {
+    let replicated = replicate(problem, max_leaves);
+    let order = order::order(&replicated.network, Heuristic::MinFill, None).vars;
+    let places = dtree::leaf_order(&replicated, &order);
+    let dtree = dtree::dtree(&replicated, &places, &order);
+    let mut leaves: Vec<Leaf> = places.into_iter().map(|leaf| replicated.leaves[leaf]).collect();
+    let view = dtree::view(&dtree, host(problem, &leaves));
+    let mut separators = view.tree.separators(&problem.leaves(&leaves));
+    shrink::shrink(problem, &leaves, &view, &mut separators);
+    let mut tree = view.tree;
+    shrink::remove_dead(problem, &mut leaves, &mut tree, &mut separators);
+    let cost = tree.cost(&problem.leaves(&leaves), &separators);
+    let plan = Plan { leaves, tree, separators, cost };
+    debug_assert_eq!(certificate::check(problem, &plan), Ok(()));
+    Planned { plan, replicated: replicated.leaves.len(), is_capped: replicated.is_capped }
+}
+
+/// The leaf that hosts the query: the CPT of the output's only variable.
+fn host(problem: &Problem, leaves: &[Leaf]) -> Option<usize> {
+    let [query] = *problem.output.as_slice() else { return None };
+    let factor = problem.definer[query.index()].or_else(|| cpt(problem, query))?;
+    leaves.iter().position(|leaf| !leaf.is_copy && leaf.factor == factor)
+}
+
+/// The factor that is most like the CPT of a variable: one whose last axis it is, or else any axis.
+fn cpt(problem: &Problem, v: VarId) -> Option<usize> {
+    let is_last = problem.factors.iter().position(|axes| axes.iter().next_back() == Some(v));
+    is_last.or_else(|| problem.factors.iter().position(|axes| axes.contains(v)))
 }

@@ -5,7 +5,7 @@
 //! * A value is *impossible* if some factor is zero for all joint states that contain it and only values that
 //!   are still possible. Removing it may make others impossible; this is repeated until nothing changes. A
 //!   known value makes all other values of its variable impossible.
-//! * A variable with one value left is no axis of any tensor.
+//! * A variable with one value left is no axis of any tensor. If its CPT is one whatever the parents are, it goes.
 //!
 //! The posteriors stay the same, and so does P(e): parts of the network that evidence cuts off from the
 //! targets stay as factors of their own, and multiply into P(e).
@@ -59,6 +59,7 @@ pub fn prune(net: &Network, question: &Question) -> Option<Pruned> {
     }
     remove_impossible(&factors, &cards, &mut domains)?;
     factors.iter_mut().for_each(|f| f.table = restrict(&f.table, &cards, &domains));
+    factors.retain(|f| !f.is_trivial(&domains));
     Some(host(factors, domains, question))
 }
 
@@ -66,6 +67,14 @@ pub fn prune(net: &Network, question: &Question) -> Option<Pruned> {
 struct Factor {
     child: Option<VarId>,
     table: Table,
+}
+
+impl Factor {
+    /// Whether it is the CPT of a variable that has one value, whatever its parents are.
+    fn is_trivial(&self, domains: &[Vec<usize>]) -> bool {
+        let is_closed = self.child.is_some_and(|child| domains[child.index()].len() == 1);
+        is_closed && self.table.values.iter().all(|&p| p == 1.0)
+    }
 }
 
 /// The factors that are not barren.

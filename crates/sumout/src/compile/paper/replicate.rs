@@ -103,3 +103,60 @@ impl Replicas {
         VarId::new(*used)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn set(vars: &[usize]) -> VarSet {
+        vars.iter().map(|&v| VarId::new(v)).collect()
+    }
+
+    /// U → X → Y → A, B, C, where X and Y are functions; U and X are used by D as well.
+    fn chain() -> Problem {
+        Problem {
+            factors: [&[0][..], &[0, 1], &[1, 2], &[2, 3], &[2, 4], &[2, 5], &[0, 1, 6]].map(set).to_vec(),
+            varies: vec![true; 7],
+            output: VarSet::default(),
+            cards: vec![2; 7],
+            definer: vec![None, Some(1), Some(2), None, None, None, None],
+            prices: Default::default(),
+        }
+    }
+
+    #[test]
+    fn replicas_multiply_along_a_chain_and_each_is_used_once() {
+        let replicated = replicate(&chain(), 100);
+        let factors: Vec<usize> = replicated.leaves.iter().map(|leaf| leaf.factor).collect();
+        assert_eq!(factors, [0, 1, 1, 1, 1, 2, 2, 2, 3, 4, 5, 6]);
+        assert!(!replicated.is_capped);
+        // U is 0; X is 1 to 4; Y is 5 to 7. Replicas are used from the last to the first.
+        let axes = [
+            &[0][..],
+            &[0, 1],
+            &[0, 2],
+            &[0, 3],
+            &[0, 4],
+            &[4, 5],
+            &[3, 6],
+            &[2, 7],
+            &[7, 8],
+            &[6, 9],
+            &[5, 10],
+            &[0, 1, 11],
+        ];
+        assert_eq!(replicated.network.axes, axes.map(set));
+        let masters = replicated.leaves.iter().zip(&replicated.own).filter(|(leaf, _)| !leaf.is_copy);
+        let own: VarSet = masters.filter_map(|(_, own)| *own).collect();
+        assert_eq!(own, set(&[0, 1, 5, 8, 9, 10, 11]));
+    }
+
+    #[test]
+    fn replication_stops_at_the_cap() {
+        for (max_leaves, leaves) in [(0, 7), (8, 8), (9, 9), (11, 9), (12, 12)] {
+            let replicated = replicate(&chain(), max_leaves);
+            assert_eq!(replicated.leaves.len(), leaves, "{max_leaves}");
+            assert_eq!(replicated.is_capped, max_leaves < 12);
+        }
+    }
+}
