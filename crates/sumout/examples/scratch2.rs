@@ -8,6 +8,7 @@ fn main() {
         let q = compile::Question {
             targets: [net.find(t).unwrap()].into_iter().collect(),
             inputs: net.matching(g).unwrap().into_iter().collect(),
+            hard: Default::default(),
             known: vec![],
             explain: false,
         };

@@ -1,18 +1,23 @@
 //! From a network and a question to a graph: prune, plan, lower.
 
 pub mod certificate;
+pub mod draw;
 pub mod lower;
 pub mod order;
 pub mod paper;
 pub mod plan;
 pub mod problem;
 pub mod prune;
+pub mod report;
 pub mod tree;
 
 mod anneal;
+mod classical;
 mod clones;
 mod expand;
 mod greedy;
+mod level;
+mod query;
 mod thin;
 
 use crate::model::Network;
@@ -23,6 +28,9 @@ use plan::Plan;
 use problem::Problem;
 use prune::Pruned;
 
+pub use query::Query;
+pub use report::Report;
+
 /// What is asked of a network.
 #[derive(Clone, Debug)]
 pub struct Question {
@@ -30,6 +38,8 @@ pub struct Question {
     pub targets: VarSet,
     /// The variables whose likelihood is given when the circuit is evaluated.
     pub inputs: VarSet,
+    /// Of the inputs, those that have a value in every example, and never a mere likelihood.
+    pub hard: VarSet,
     /// The variables whose values are known when the circuit is compiled.
     pub known: Vec<(VarId, usize)>,
     /// Whether the most probable explanation is asked for, and not sums.
@@ -70,11 +80,31 @@ pub struct Compiled {
     pub plan: Plan,
 }
 
-/// Compiles a question; none if its known values are impossible together.
-pub fn compile(net: &Network, question: &Question, search: &Search) -> Option<Compiled> {
+/// A question with a plan for it.
+#[derive(Clone, Debug)]
+pub struct Planned {
+    /// What is left of the network.
+    pub pruned: Pruned,
+    /// What the planner saw of it.
+    pub problem: Problem,
+    /// The plan.
+    pub plan: Plan,
+}
+
+/// Prunes and plans; none if the known values are impossible together.
+pub fn plan(net: &Network, question: &Question, search: &Search) -> Option<Planned> {
     let pruned = prune::prune(net, question)?;
     let problem = Problem::new(&pruned);
     let plan = plan::plan(&problem, search);
+    Some(Planned { pruned, problem, plan })
+}
+
+/// Compiles a question; none if its known values are impossible together.
+///
+/// Variables that have a value in every example can be planned for, but not compiled.
+pub fn compile(net: &Network, question: &Question, search: &Search) -> Option<Compiled> {
+    debug_assert!(question.hard.is_empty(), "no operation selects a value");
+    let Planned { pruned, plan, .. } = plan(net, question, search)?;
     let graph = lower::lower(&pruned, &plan);
     Some(Compiled { graph, pruned, plan })
 }

@@ -14,6 +14,7 @@ use super::tree::Leaves;
 use crate::model::Network;
 
 pub use replicate::{Replicated, replicate};
+pub(super) use values::pruned;
 
 /// The number of leaves at which replication stops, unless told otherwise.
 pub const MAX_LEAVES: usize = 100_000;
