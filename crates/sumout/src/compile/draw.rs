@@ -10,6 +10,7 @@ mod layout;
 mod svg;
 
 use super::Planned;
+use super::problem::Leaf;
 use crate::model::Network;
 use crate::vars::{VarId, VarSet};
 
@@ -28,6 +29,8 @@ pub struct Jointree {
 struct Node {
     /// The factor of a leaf, or what the root is.
     title: Option<String>,
+    /// The variables whose evidence a leaf hosts.
+    evidence: Vec<String>,
     /// The variables of the separator.
     kept: Vec<String>,
     /// What a classical separator would have besides.
@@ -42,6 +45,8 @@ struct Node {
     below: usize,
     /// Whether it differs between examples.
     varies: bool,
+    /// Whether it is a leaf that sums nothing out, so that the title tells the separator.
+    is_whole: bool,
     is_copy: bool,
     children: Option<(usize, usize)>,
 }
@@ -54,9 +59,11 @@ impl Jointree {
         let (classical, varies) = (plan.tree.separators(&leaves), plan.tree.varies(&leaves));
         let mut nodes: Vec<Node> = Vec::with_capacity(plan.separators.len());
         for (index, separator) in plan.separators.iter().enumerate() {
+            let leaf = plan.leaves.get(index);
             let children = index.checked_sub(plan.tree.leaves).map(|k| plan.tree.joins[k]);
             let mut node = Node {
-                title: plan.leaves.get(index).map(|leaf| title(net, planned, leaf.factor, leaf.is_copy)),
+                title: leaf.map(|leaf| title(net, planned, leaf.factor)),
+                evidence: leaf.map_or(vec![], |leaf| evidence(net, planned, leaf)),
                 kept: names(net, separator),
                 dropped: names(net, &(&classical[index] - separator)),
                 size: leaves.size(separator),
@@ -64,7 +71,8 @@ impl Jointree {
                 work: 0.0,
                 below: 0,
                 varies: varies[index],
-                is_copy: plan.leaves.get(index).is_some_and(|leaf| leaf.is_copy),
+                is_whole: leaf.is_some_and(|leaf| *separator == problem.factors[leaf.factor]),
+                is_copy: leaf.is_some_and(|leaf| leaf.is_copy),
                 children,
             };
             if let Some((l, r)) = children {
@@ -103,16 +111,21 @@ impl Node {
     }
 }
 
-/// `X = f(U, V)` if the factor makes X a function, or else `f(U, V, X)`; and the evidence that it hosts.
-fn title(net: &Network, planned: &Planned, factor: usize, is_copy: bool) -> String {
+/// `X = f(U, V)` if the factor makes X a function, or else `f(U, V, X)`.
+fn title(net: &Network, planned: &Planned, factor: usize) -> String {
     let scope = planned.pruned.factors[factor].axes.iter().copied();
     let list = |vars: &mut dyn Iterator<Item = VarId>| vars.map(|v| name(net, v)).collect::<Vec<_>>().join(", ");
-    let factor_text = match planned.problem.defines(factor) {
+    match planned.problem.defines(factor) {
         Some(x) => format!("{} = f({})", name(net, x), list(&mut scope.filter(|&v| v != x))),
         None => format!("f({})", list(&mut scope.into_iter())),
-    };
-    let hosted = planned.pruned.hosts.iter().filter(|(_, host)| *host == factor && !is_copy);
-    hosted.fold(factor_text, |text, (v, _)| format!("{text} · λ({})", name(net, *v)))
+    }
+}
+
+/// The variables whose evidence a leaf takes, or whose value it needs.
+fn evidence(net: &Network, Planned { pruned, .. }: &Planned, leaf: &Leaf) -> Vec<String> {
+    let hosts = pruned.hosts.iter().filter(|(_, host)| *host == leaf.factor && !leaf.is_copy).map(|(v, _)| *v);
+    let clamped = pruned.factors[leaf.factor].axes.iter().copied().filter(|&v| pruned.clamped.contains(v));
+    hosts.chain(clamped).map(|v| name(net, v).to_owned()).collect()
 }
 
 fn name(net: &Network, v: VarId) -> &str {

@@ -149,11 +149,15 @@ impl Steps {
     }
 }
 
+/// A plan without copies is classical, whatever was known when it was found.
 fn classical_best(problem: &Problem, chosen: &Plan, search: &Search) -> Extent {
-    match search.level {
-        Level::Classical => Extent::of(chosen),
-        _ => Extent::of(&plan::plan(problem, &Search { level: Level::Classical, ..*search })),
+    if search.level == Level::Classical {
+        return Extent::of(chosen);
     }
+    let total = |plan: &Plan| plan.cost.total(problem.constant_price);
+    let classical = plan::plan(problem, &Search { level: Level::Classical, ..*search });
+    let is_classical = !chosen.leaves.iter().any(|leaf| leaf.is_copy);
+    if is_classical && total(chosen) < total(&classical) { Extent::of(chosen) } else { Extent::of(&classical) }
 }
 
 /// The most numbers that are needed at a time for one example, if each leaf is made where it is joined.

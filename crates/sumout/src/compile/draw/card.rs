@@ -26,6 +26,7 @@ pub(super) struct Word {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Style {
     Title,
+    Evidence,
     Kept,
     Dropped,
     Note,
@@ -34,11 +35,14 @@ pub(super) enum Style {
 impl Card {
     /// The card of a node; `is_cut` if what is below it is not drawn.
     pub fn new(node: &Node, is_cut: bool) -> Self {
-        let mut lines: Vec<Line> =
-            node.title.iter().map(|title| vec![Word::new(shortened(title), Style::Title)]).collect();
+        let title = node.title.iter().map(|title| Word::new(shortened(title), Style::Title));
+        let evidence = node.evidence.iter().map(|name| Word::new(shortened(&format!("λ({name})")), Style::Evidence));
+        let mut lines: Vec<Line> = wrapped(title.chain(evidence));
         let kept = node.kept.iter().map(|name| Word::new(shortened(name), Style::Kept));
         let dropped = node.dropped.iter().map(|name| Word::new(shortened(name), Style::Dropped));
-        lines.extend(wrapped(kept.chain(dropped)));
+        if !node.is_whole || !node.dropped.is_empty() {
+            lines.extend(wrapped(kept.chain(dropped)));
+        }
         lines.push(vec![Word::new(entries(node.size), Style::Note)]);
         if is_cut {
             let largest = entries(node.largest_below);

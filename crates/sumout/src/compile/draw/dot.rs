@@ -32,7 +32,7 @@ fn line(out: &mut String, text: std::fmt::Arguments<'_>) {
 fn label(node: &Node) -> String {
     let mut lines: Vec<String> = node.title.iter().map(|title| format!("<B>{}</B>", escaped(title))).collect();
     let kept = node.kept.iter().map(|name| escaped(name));
-    let dropped = node.dropped.iter().map(|name| format!("<FONT COLOR=\"#c1121f\"><S>{}</S></FONT>", escaped(name)));
+    let dropped = node.dropped.iter().map(|name| format!("<FONT COLOR=\"#c1121f\"><I>{}</I></FONT>", escaped(name)));
     let names: Vec<String> = kept.chain(dropped).collect();
     lines.extend((!names.is_empty()).then(|| names.join(" ")));
     lines.push(format!("<FONT POINT-SIZE=\"9\" COLOR=\"#5c677d\">{}</FONT>", entries(node.size)));

@@ -18,6 +18,8 @@ pub(super) struct Item {
 pub(super) struct Layout {
     /// The left end and the middle of each box.
     pub places: Vec<(f64, f64)>,
+    /// The right end of each box's column.
+    pub ends: Vec<f64>,
     pub width: f64,
     pub height: f64,
 }
@@ -42,8 +44,9 @@ pub(super) fn layout(items: &[Item]) -> Layout {
     let outline = outlines.pop().unwrap_or_default();
     let top = outline.iter().map(|level| level.0).fold(0.0, f64::min);
     let bottom = outline.iter().map(|level| level.1).fold(0.0, f64::max);
-    let (lefts, width) = columns(items);
-    Layout { places: places(items, &distances, -top, &lefts), width, height: bottom - top }
+    let (lefts, ends) = columns(items).into_iter().unzip::<f64, f64, Vec<_>, Vec<_>>();
+    let width = ends.iter().copied().fold(0.0, f64::max);
+    Layout { places: places(items, &distances, -top, &lefts), ends, width, height: bottom - top }
 }
 
 /// How far the middles of two subtrees must be apart.
@@ -72,20 +75,20 @@ fn depths(items: &[Item]) -> Vec<usize> {
     depths
 }
 
-/// The left end of the column of each node, and the width of all columns.
-fn columns(items: &[Item]) -> (Vec<f64>, f64) {
+/// The left and the right end of each node's column.
+fn columns(items: &[Item]) -> Vec<(f64, f64)> {
     let depths = depths(items);
     let mut widths = vec![0.0f64; depths.iter().max().map_or(0, |d| d + 1)];
     for (item, &depth) in items.iter().zip(&depths) {
         widths[depth] = widths[depth].max(item.width);
     }
     let mut next = 0.0;
-    let mut lefts = vec![];
+    let mut ends = vec![];
     for width in widths {
-        lefts.push(next);
+        ends.push((next, next + width));
         next += width + COLUMN_GAP;
     }
-    (depths.iter().map(|&depth| lefts[depth]).collect(), next - COLUMN_GAP)
+    depths.iter().map(|&depth| ends[depth]).collect()
 }
 
 fn places(items: &[Item], distances: &[f64], root: f64, lefts: &[f64]) -> Vec<(f64, f64)> {
@@ -108,7 +111,7 @@ mod tests {
         // Node 5 joins 0 and 1, 6 joins 2 and 3, 7 joins 5 and 6, and 8 joins 7 and 4.
         let children = [None, None, None, None, None, Some((0, 1)), Some((2, 3)), Some((5, 6)), Some((7, 4))];
         let items = children.map(|children| Item { width: 50.0, height: 20.0, children });
-        let Layout { places, width, height } = layout(&items);
+        let Layout { places, width, height, .. } = layout(&items);
         assert_eq!((width, height), (4.0 * 50.0 + 3.0 * COLUMN_GAP, 4.0 * 20.0 + 3.0 * GAP));
         for (a, b) in [(0, 1), (1, 2), (2, 3), (5, 6), (7, 4)] {
             assert_eq!(places[a].0, places[b].0);

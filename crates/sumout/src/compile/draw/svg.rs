@@ -24,12 +24,12 @@ const HEADER: f64 = 62.0;
 const FOOTER: f64 = 44.0;
 
 /// The legend needs this much.
-const LEAST_WIDTH: f64 = 720.0;
+const LEAST_WIDTH: f64 = 850.0;
 
 const STYLE: &str = "\
 text{font-family:ui-monospace,'DejaVu Sans Mono',Menlo,Consolas,monospace;font-size:11px;fill:#1d2433}\
-.head{font-size:16px;font-weight:bold}.sub,.n{fill:#667085}.t{font-weight:bold}\
-.d{fill:#d00000;text-decoration:line-through}\
+.head{font-size:16px;font-weight:bold}.sub,.n{fill:#667085}.t{font-weight:bold}.e{fill:#1c64b4;font-weight:bold}\
+.d{fill:#d00000;font-style:italic}\
 .box{stroke:#94a0b4;stroke-width:1}.same{stroke:#cbd2dc}.copy{stroke-dasharray:4 3}.root{stroke:#1d2433;stroke-width:1.6}\
 .edge{fill:none;stroke:#b8c1cf}";
 
@@ -112,7 +112,7 @@ impl Picture<'_> {
     fn subtitle(&self, root: &Node, shown: usize) -> String {
         let all = self.tree.nodes.len();
         let dropped: usize = self.tree.nodes.iter().map(|node| node.dropped.len()).sum();
-        let sizes = format!("largest separator {}, {dropped} variables dropped", entries(root.largest_below));
+        let sizes = format!("largest separator {}, variables dropped in {dropped} places", entries(root.largest_below));
         match all - shown {
             0 => format!("a jointree of {all} nodes; {sizes}"),
             left_out => format!("the {shown} most expensive of {all} nodes, {left_out} are left out; {sizes}"),
@@ -124,13 +124,12 @@ impl Picture<'_> {
             let (left, middle) = layout.places[at];
             for child in item.children.into_iter().flat_map(|(l, r)| [l, r]) {
                 let (x, y) = layout.places[child];
-                let (from, bend) = (left + item.width, (x - left - item.width) / 2.0);
+                // Straight to the end of the column, so that no other box of it is crossed.
+                let (from, end) = (left + item.width, layout.ends[at]);
+                let (y1, y2, bend) = (middle + HEADER, y + HEADER, (end + x) / 2.0);
                 let weight = 1.0 + self.tree.nodes[shown[child]].size.log2().max(0.0) / 4.0;
-                let (y1, y2) = (middle + HEADER, y + HEADER);
-                self.put(format_args!(
-                    "<path class=\"edge\" stroke-width=\"{weight:.1}\" d=\"M{from:.1} {y1:.1}C{0:.1} {y1:.1} {0:.1} {y2:.1} {x:.1} {y2:.1}\"/>",
-                    from + bend
-                ));
+                let path = format!("M{from:.1} {y1:.1}H{end:.1}C{bend:.1} {y1:.1} {bend:.1} {y2:.1} {x:.1} {y2:.1}");
+                self.put(format_args!("<path class=\"edge\" stroke-width=\"{weight:.1}\" d=\"{path}\"/>"));
             }
         }
     }
@@ -177,6 +176,7 @@ impl Picture<'_> {
                 "<rect class=\"box copy\" y=\"-10\" width=\"16\" height=\"12\" rx=\"3\" fill=\"#f1f3f6\"/>",
                 "copy of a function",
             ),
+            ("<text class=\"e\" y=\"0\">λ</text>", "evidence"),
             ("<text class=\"d\" y=\"0\">X</text>", "dropped: a function lets it be summed out here"),
         ] {
             self.put(format_args!(
@@ -191,6 +191,7 @@ fn span(style: Style, text: &str) -> String {
     let class = match style {
         Style::Kept => return escaped(text),
         Style::Title => "t",
+        Style::Evidence => "e",
         Style::Dropped => "d",
         Style::Note => "n",
     };

@@ -21,10 +21,10 @@ fn every_node_is_drawn_unless_there_are_too_many() {
 
 #[test]
 fn dropped_variables_are_red() {
-    let rect = tree("rect:6", Query::of("label").given(["pixel_*"]));
-    assert!(rect.nodes.iter().any(|node| !node.dropped.is_empty()));
-    assert!(rect.svg().contains("<tspan class=\"d\">"));
-    assert!(rect.dot().contains("<FONT COLOR=\"#c1121f\"><S>"));
+    let digits = tree("digits:8", Query::of("d").given(["p_*"]));
+    assert!(digits.nodes.iter().any(|node| !node.dropped.is_empty()));
+    assert!(digits.svg().contains("<tspan class=\"d\">"));
+    assert!(digits.dot().contains("<FONT COLOR=\"#c1121f\"><I>"));
 }
 
 #[test]

@@ -47,6 +47,6 @@ mod tests {
         let largest = "10,000,000,000,000,000,000";
         assert_eq!(shown, ["0", "999", "1,000", "1,020,003", largest, "2^69.8", "over 2^1024"]);
         let json = |n: f64| serde_json::to_string(&Count(n)).unwrap();
-        assert_eq!([json(12.0), json(1e19), json(1e21)], ["12", "10000000000000000000", "1e21"]);
+        assert_eq!([json(12.0), json(1e19), json(1e21)], ["12", "10000000000000000000", "1e+21"]);
     }
 }

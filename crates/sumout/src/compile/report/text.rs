@@ -35,7 +35,8 @@ impl Report {
         Ok(())
     }
 
-    fn chosen(&self) -> Extent {
+    /// The plan itself.
+    pub(super) fn chosen(&self) -> Extent {
         Extent {
             entries: self.entries,
             max_cluster_rank: self.max_cluster_rank,
