@@ -117,6 +117,7 @@ mod tests {
         Problem {
             factors: [&[0][..], &[0, 1], &[1, 2], &[2, 3], &[2, 4], &[2, 5], &[0, 1, 6]].map(set).to_vec(),
             varies: vec![true; 7],
+            clamped: vec![false; 64],
             output: VarSet::default(),
             cards: vec![2; 7],
             definer: vec![None, Some(1), Some(2), None, None, None, None],
