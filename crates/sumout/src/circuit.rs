@@ -3,7 +3,7 @@
 //! Posteriors come in two ways. Of one target, the circuit's output is P(target, e). Of several, its output is
 //! P(e), and one backward pass gives all of them: P(x, e) = λ_x · ∂P(e)/∂λ_x.
 
-use crate::compile::{self, Compiled, Question, Search};
+use crate::compile::{self, Compiled, Level, Question, Search};
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{Evidence, Finding, Network};
 use crate::tensor::exec::{Run, Tensor};
@@ -15,6 +15,8 @@ use crate::vars::{VarId, VarSet};
 /// How to compile.
 #[derive(Clone, Debug)]
 pub struct Options {
+    /// What the planner may know.
+    pub level: Level,
     /// Seeds the search for a good plan; the same seed gives the same plan.
     pub seed: u64,
     /// Scales the steps that the search may take; 1 is about a second on a hard network.
@@ -25,7 +27,7 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Options { seed: 0, effort: 1.0, memory: None }
+        Options { level: Level::default(), seed: 0, effort: 1.0, memory: None }
     }
 }
 
@@ -123,7 +125,8 @@ impl Network {
         if log_probability == f64::NEG_INFINITY {
             return Ok(impossible);
         }
-        let states = run.trace();
+        let mut states = run.trace();
+        compiled.decoders.iter().for_each(|decoder| decoder.decode(&mut states));
         let value = |v: VarId| domains[v.index()][states[v.index()].unwrap_or(0)];
         Ok(Explanation { assignment: Some(self.ids().map(value).collect()), log_probability })
     }
@@ -131,7 +134,7 @@ impl Network {
 
 impl Options {
     fn search(&self) -> Search {
-        Search { level: Default::default(), seed: self.seed, effort: self.effort, thorough: false }
+        Search { level: self.level, seed: self.seed, effort: self.effort, thorough: false }
     }
 
     fn limit(&self) -> f64 {
@@ -167,7 +170,7 @@ fn admit(compiled: &Compiled, want: &Want, options: &Options) -> Result<Program>
     let schedule = Schedule::new(&compiled.graph, want);
     let (needed, limit) = (schedule.peak_bytes(&compiled.graph), options.limit());
     if needed > limit {
-        let rank = compiled.plan.cost.largest_cluster.log2();
+        let rank = compiled.cost.largest_cluster.log2();
         let message = format!(
             "the answer needs {} of memory, and the limit is {} (the largest cluster has 2^{rank:.1} states)",
             bytes(needed),

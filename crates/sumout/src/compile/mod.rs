@@ -7,6 +7,7 @@ pub mod paper;
 pub mod plan;
 pub mod problem;
 pub mod prune;
+pub mod support;
 pub mod tree;
 
 mod anneal;
@@ -22,6 +23,8 @@ use crate::vars::{VarId, VarSet};
 use plan::Plan;
 use problem::Problem;
 use prune::Pruned;
+use support::{Decoder, Supported};
+use tree::Cost;
 
 /// What is asked of a network.
 #[derive(Clone, Debug)]
@@ -44,6 +47,8 @@ pub enum Level {
     /// That some variables are functions of others (Theorems 3 and 4), but not which functions.
     #[default]
     Functional,
+    /// Which functions they are, and where all factors are zero: tensors have entries only for states that can occur.
+    Support,
 }
 
 /// How to search for a plan.
@@ -66,8 +71,12 @@ pub struct Compiled {
     pub graph: Graph,
     /// What is left of the network, with the values that each variable may still have.
     pub pruned: Pruned,
-    /// How it is computed.
+    /// How it is computed, unless supports are cheaper.
     pub plan: Plan,
+    /// What it costs to evaluate the graph once.
+    pub cost: Cost,
+    /// What the added axes of the graph stand for.
+    pub decoders: Vec<Decoder>,
 }
 
 /// Compiles a question; none if its known values are impossible together.
@@ -75,6 +84,12 @@ pub fn compile(net: &Network, question: &Question, search: &Search) -> Option<Co
     let pruned = prune::prune(net, question)?;
     let problem = Problem::new(&pruned);
     let plan = plan::plan(&problem, search);
-    let graph = lower::lower(&pruned, &plan);
-    Some(Compiled { graph, pruned, plan })
+    let supported = match search.level {
+        Level::Support => support::support(&pruned, &problem, &plan, search),
+        Level::Classical | Level::Functional => None,
+    };
+    let Supported { graph, cost, decoders } = supported
+        .filter(|s| s.cost.total(problem.constant_price) < plan.cost.total(problem.constant_price))
+        .unwrap_or_else(|| Supported { graph: lower::lower(&pruned, &plan), cost: plan.cost, decoders: vec![] });
+    Some(Compiled { graph, pruned, plan, cost, decoders })
 }

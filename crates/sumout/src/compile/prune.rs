@@ -31,6 +31,8 @@ pub struct Pruned {
     pub definers: Vec<Option<usize>>,
     /// The variables that the output keeps: the target, if there is only one.
     pub output: VarSet,
+    /// Whether maxima are asked for, and not sums.
+    pub explain: bool,
 }
 
 impl Pruned {
@@ -196,7 +198,7 @@ fn host(factors: Vec<Factor>, domains: Vec<Vec<usize>>, question: &Question) -> 
     if tables.is_empty() {
         tables.push(Table { axes: vec![], values: vec![1.0] });
     }
-    Pruned { domains, factors: tables, hosts, definers, output }
+    Pruned { domains, factors: tables, hosts, definers, output, explain: question.explain }
 }
 
 /// The factors whose numbers are zeros and ones, at most a single one for each state of the parents.
