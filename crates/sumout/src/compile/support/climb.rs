@@ -12,10 +12,10 @@ use super::states::Space;
 use crate::compile::Search;
 
 /// At effort 1 no search looks at more pairs of classes than this, which is about a second.
-const MOST_LOOKS: f64 = 1e8;
+const MOST_LOOKS: f64 = 6e7;
 
 /// Nor does it look at more pairs than this for each class of the first tree.
-const LOOKS_PER_CLASS: f64 = 1e4;
+const LOOKS_PER_CLASS: f64 = 5e3;
 
 /// Rotates for as long as the search may.
 pub(super) fn climb(products: &mut Products, space: &Space<'_>, search: &Search) {
@@ -33,7 +33,7 @@ pub(super) fn climb(products: &mut Products, space: &Space<'_>, search: &Search)
 }
 
 /// How much worse a rotation may make a tree at first, as a share of an average node.
-const HEAT: f64 = 0.5;
+const HEAT: f64 = 0.05;
 
 struct Climber<'a> {
     products: &'a mut Products,

@@ -1,4 +1,7 @@
-//! Builds a tree of products from the leaves, always joining the two nodes that cost least together.
+//! Builds a tree of products from the leaves, always joining the two nodes that grow least by it.
+//!
+//! The growth is how many classes more the product has than the larger of its factors. To subtract both sizes
+//! instead makes 16 × 16 digits four times as large, as large nodes then attract small ones.
 //!
 //! Numbers of classes are estimated on a sample of the joint states: a small one while there are many nodes to
 //! choose from, a larger one for the last joins, which are the large ones.
@@ -53,7 +56,7 @@ struct Stage {
     /// The classes of each node in the sample, with their number; none for a node that was joined.
     columns: Vec<Option<(Vec<u32>, usize)>>,
     interner: Interner,
-    /// The joins that are possible, by what they cost.
+    /// The joins that are possible, by their growth.
     queue: BinaryHeap<Reverse<(i64, usize, usize)>>,
 }
 
@@ -81,8 +84,8 @@ impl Stage {
     fn consider(&mut self, a: usize, b: usize) {
         if let (Some((x, x_size)), Some((y, y_size))) = (&self.columns[a], &self.columns[b]) {
             let size = self.interner.count((x, *x_size), (y, *y_size));
-            let score = size as i64 - (*x_size + *y_size) as i64;
-            self.queue.push(Reverse((score, a.min(b), a.max(b))));
+            let growth = size as i64 - *x_size.max(y_size) as i64;
+            self.queue.push(Reverse((growth, a.min(b), a.max(b))));
         }
     }
 
