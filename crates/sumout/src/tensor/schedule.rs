@@ -42,7 +42,7 @@ pub(crate) enum Column {
 
 impl Column {
     /// The places of each product in the step's two inputs, and in what the step computes.
-    pub fn roles<'a>(self, list: &'a List) -> [&'a [u32]; 3] {
+    pub fn roles(self, list: &List) -> [&[u32]; 3] {
         match self {
             Column::Out => [&list.a, &list.b, &list.outs],
             Column::A => [&list.outs, &list.b, &list.a],

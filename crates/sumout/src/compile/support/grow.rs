@@ -1,7 +1,7 @@
 //! Builds a tree of products from the leaves, always joining the two nodes that grow least by it.
 //!
-//! The growth is how many classes more the product has than the larger of its factors. To subtract both sizes
-//! instead makes 16 × 16 digits four times as large, as large nodes then attract small ones.
+//! The growth is how many classes more the product has than the larger of its factors. To subtract the sizes of
+//! both gives a tree four times as large for 16 × 16 digits, before it is improved.
 //!
 //! Numbers of classes are estimated on a sample of the joint states: a small one while there are many nodes to
 //! choose from, a larger one for the last joins, which are the large ones.

@@ -45,6 +45,11 @@ impl Relation {
     fn row(&self, row: usize) -> &[u16] {
         &self.states[row * self.vars.len()..][..self.vars.len()]
     }
+
+    /// Whether each row of a leaf is one entry of its factor, in the same order.
+    fn is_whole(&self) -> bool {
+        self.triples.iter().enumerate().all(|(row, t)| t[0] as usize == row && t[1] as usize == row)
+    }
 }
 
 struct Relations<'a> {
@@ -249,36 +254,54 @@ impl Lowering<'_> {
 
     /// The entries of a factor, times the evidence that it hosts, summed to its separator.
     fn leaf(&mut self, at: usize, relation: &Relation, axis: Option<VarId>) -> NodeId {
-        let leaf = self.plan.leaves[at];
-        let table = &self.pruned.factors[leaf.factor];
+        let table = &self.pruned.factors[self.plan.leaves[at].factor];
         let entries = self.graph.axis(relation.places.len());
         let values = relation.places.iter().map(|&place| table.values[place]).collect();
-        let mut node = self.graph.table(Table { axes: vec![entries], values });
+        let node = self.graph.table(Table { axes: vec![entries], values });
         let cards = self.pruned.cards();
         let states: Vec<Vec<u16>> = relation.places.iter().map(|&place| states_at(table, &cards, place)).collect();
-        let hosted = self.pruned.hosts.iter().filter(|(_, host)| *host == leaf.factor && !leaf.is_copy);
-        let mut hosted = hosted.map(|(v, _)| *v).peekable();
-        let no_evidence = hosted.peek().is_none();
-        while let Some(v) = hosted.next() {
-            let place = table.axes.iter().position(|x| *x == v).unwrap_or(0);
-            let evidence = self.graph.add(Op::Evidence(v));
-            let state = |entry: u32| u32::from(states[entry as usize][place]);
-            node = if hosted.peek().is_some() {
-                let all = (0..relation.places.len() as u32).map(|entry| [entry, entry, state(entry)]);
-                self.join(node, evidence, Some(entries), all)
-            } else {
-                self.join(node, evidence, axis, relation.triples.iter().map(|&[o, entry, _]| [o, entry, state(entry)]))
-            };
-        }
-        let is_same = |(row, t): (usize, &[u32; 3])| t[0] as usize == row && t[1] as usize == row;
-        let is_whole = at + 1 < self.plan.separators.len() && relation.triples.iter().enumerate().all(is_same);
-        if no_evidence && !is_whole {
-            let one = self.graph.table(Table { axes: vec![], values: vec![1.0] });
-            node = self.join(node, one, axis, relation.triples.iter().copied());
-        }
+        let node = match &self.hosted(at)[..] {
+            [] if at + 1 < self.plan.separators.len() && relation.is_whole() => node,
+            [] => {
+                let one = self.graph.table(Table { axes: vec![], values: vec![1.0] });
+                self.join(node, one, axis, relation.triples.iter().copied())
+            }
+            hosted => self.times_evidence(node, hosted, relation, &states, (entries, axis)),
+        };
         if self.pruned.explain {
             let states = states.into_iter().flatten().collect();
             self.decoders.push(Decoder { axis: entries, vars: table.axes.clone(), states });
+        }
+        node
+    }
+
+    /// The evidence that a leaf hosts: each variable's place among the factor's axes, and the variable.
+    fn hosted(&self, at: usize) -> Vec<(usize, VarId)> {
+        let leaf = self.plan.leaves[at];
+        let axes = &self.pruned.factors[leaf.factor].axes;
+        let hosted = self.pruned.hosts.iter().filter(|(_, host)| *host == leaf.factor && !leaf.is_copy);
+        hosted.filter_map(|(v, _)| Some((axes.iter().position(|x| x == v)?, *v))).collect()
+    }
+
+    /// Multiplies the entries of a leaf by evidence; the last product is summed to the separator.
+    fn times_evidence(
+        &mut self,
+        mut node: NodeId,
+        hosted: &[(usize, VarId)],
+        relation: &Relation,
+        states: &[Vec<u16>],
+        (entries, axis): (VarId, Option<VarId>),
+    ) -> NodeId {
+        for (i, &(place, v)) in hosted.iter().enumerate() {
+            let evidence = self.graph.add(Op::Evidence(v));
+            let state = |entry: u32| u32::from(states[entry as usize][place]);
+            node = if i + 1 < hosted.len() {
+                let all = (0..states.len() as u32).map(|entry| [entry, entry, state(entry)]);
+                self.join(node, evidence, Some(entries), all)
+            } else {
+                let triples = relation.triples.iter().map(|&[o, entry, _]| [o, entry, state(entry)]);
+                self.join(node, evidence, axis, triples)
+            };
         }
         node
     }

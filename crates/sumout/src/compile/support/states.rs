@@ -73,8 +73,8 @@ impl Part {
     /// Numbers the places that occur.
     fn classify(&mut self, size: usize, columns: &[Vec<u16>], count: usize) {
         self.classes = vec![u32::MAX; size];
-        for at in 0..count {
-            let place = self.place(|v| columns[v.index()][at].into());
+        let places: Vec<usize> = (0..count).map(|at| self.place(|v| columns[v.index()][at].into())).collect();
+        for place in places {
             if self.classes[place] == u32::MAX {
                 self.classes[place] = self.places.len() as u32;
                 self.places.push(place);

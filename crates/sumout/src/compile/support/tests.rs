@@ -29,7 +29,7 @@ fn case(seed: u64, explain: bool, targets: usize) -> Option<(Pruned, Vec<Vec<f64
     for v in net.ids() {
         match rng.random_range(0..4) {
             0 | 1 => drop(question.inputs.insert(v)),
-            2 if seed % 2 == 0 => question.known.push((v, rng.random_range(0..net.card(v)))),
+            2 if seed.is_multiple_of(2) => question.known.push((v, rng.random_range(0..net.card(v)))),
             _ => {}
         }
     }
