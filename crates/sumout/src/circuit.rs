@@ -129,7 +129,8 @@ impl Network {
         if log_probability == f64::NEG_INFINITY {
             return Ok(impossible);
         }
-        let states = run.trace();
+        let mut states = run.trace();
+        compiled.decoders.iter().for_each(|decoder| decoder.decode(&mut states));
         let value = |v: VarId| domains[v.index()][states[v.index()].unwrap_or(0)];
         Ok(Explanation { assignment: Some(self.ids().map(value).collect()), log_probability })
     }
@@ -180,7 +181,7 @@ fn admit(compiled: &Compiled, want: &Want, options: &Options) -> Result<Program>
     let schedule = Schedule::new(&compiled.graph, want);
     let (needed, limit) = (schedule.peak_bytes(&compiled.graph), options.limit());
     if needed > limit {
-        let rank = compiled.plan.cost.largest_cluster.log2();
+        let rank = compiled.cost.largest_cluster.log2();
         let message = format!(
             "the answer needs {} of memory, and the limit is {} (the largest cluster has 2^{rank:.1} states)",
             bytes(needed),

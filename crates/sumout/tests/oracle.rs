@@ -5,6 +5,7 @@ mod common;
 use common::{close, enumerate, random_evidence, random_markov, weight};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
+use sumout::compile::Level;
 use sumout::model::random::{Shape, network};
 use sumout::{Evidence, Network, Options, VarId};
 
@@ -26,9 +27,10 @@ fn case(seed: u64) -> (Network, Evidence, ChaCha8Rng) {
     (net, evidence, rng)
 }
 
-/// Every way to search: none, usual, long; with different seeds.
+/// Every level, and every way to search: none, usual, long; with different seeds.
 fn all_options(seed: u64) -> impl Iterator<Item = Options> {
-    [0.0, 1.0, 1e4].into_iter().map(move |effort| Options { seed, effort, ..Options::default() })
+    let ways = [(Level::Functional, 0.0), (Level::Functional, 1.0), (Level::Functional, 1e4), (Level::Support, 1.0)];
+    ways.into_iter().map(move |(level, effort)| Options { level, seed, effort, ..Options::default() })
 }
 
 fn check(net: &Network, targets: &[VarId], evidence: &Evidence, options: &Options) {

@@ -9,6 +9,7 @@ pub mod plan;
 pub mod problem;
 pub mod prune;
 pub mod report;
+pub mod support;
 pub mod tree;
 
 mod anneal;
@@ -28,7 +29,8 @@ use crate::vars::{VarId, VarSet};
 use plan::Plan;
 use problem::Problem;
 use prune::Pruned;
-use tree::Objective;
+use support::{Decoder, Supported};
+use tree::{Cost, Objective};
 
 pub use query::Query;
 pub use report::Report;
@@ -49,7 +51,7 @@ pub struct Question {
 }
 
 /// What a planner may know.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
     /// Nothing but the factors (Theorems 1 and 2).
     Classical,
@@ -58,6 +60,8 @@ pub enum Level {
     /// That some variables are functions of others (Theorems 3 and 4), but not which functions.
     #[default]
     Functional,
+    /// Which functions they are, and where all factors are zero: tensors have entries only for states that can occur.
+    Support,
 }
 
 /// How to search for a plan.
@@ -82,8 +86,12 @@ pub struct Compiled {
     pub graph: Graph,
     /// What is left of the network, with the values that each variable may still have.
     pub pruned: Pruned,
-    /// How it is computed.
+    /// How it is computed, unless supports are cheaper.
     pub plan: Plan,
+    /// What it costs to evaluate the graph once.
+    pub cost: Cost,
+    /// What the added axes of the graph stand for.
+    pub decoders: Vec<Decoder>,
 }
 
 /// A question with a plan for it.
@@ -95,14 +103,16 @@ pub struct Planned {
     pub problem: Problem,
     /// The plan.
     pub plan: Plan,
+    /// The same on reachable states only, where that is asked for and cheaper.
+    pub supported: Option<Supported>,
 }
 
 /// Prunes and plans; none if the known values are impossible together.
 pub fn plan(net: &Network, question: &Question, search: &Search) -> Option<Planned> {
     let pruned = prune::prune(net, question)?;
     let plain = planned(pruned.clone(), search);
-    let implied = pruned.with_implied().filter(|_| search.level == Level::Functional).map(|p| planned(p, search));
-    let total = |planned: &Planned| planned.problem.prices.total(&planned.plan.cost);
+    let implied = pruned.with_implied().filter(|_| search.level > Level::Paper).map(|p| planned(p, search));
+    let total = |planned: &Planned| planned.problem.prices.total(&planned.cost());
     match implied {
         Some(implied) if total(&implied) < total(&plain) => Some(implied),
         _ => Some(plain),
@@ -111,8 +121,22 @@ pub fn plan(net: &Network, question: &Question, search: &Search) -> Option<Plann
 
 fn planned(pruned: Pruned, search: &Search) -> Planned {
     let problem = Problem::new(&pruned, search.objective);
-    let plan = plan::plan(&problem, search);
-    Planned { pruned, problem, plan }
+    // Where supports are likely to win, the plan that they compete with need not be the best.
+    let effort = if search.level == Level::Support { 0.2 * search.effort } else { search.effort };
+    let plan = plan::plan(&problem, &Search { effort, ..*search });
+    let supported = match search.level {
+        Level::Support if pruned.clamped.is_empty() => support::support(&pruned, &problem, &plan, search),
+        _ => None,
+    };
+    let supported = supported.filter(|s| problem.prices.total(&s.cost) < problem.prices.total(&plan.cost));
+    Planned { pruned, problem, plan, supported }
+}
+
+impl Planned {
+    /// What it costs to evaluate the plan, or the supports that are cheaper, once.
+    pub fn cost(&self) -> Cost {
+        self.supported.as_ref().map_or(self.plan.cost, |s| s.cost)
+    }
 }
 
 /// Compiles a question; none if its known values are impossible together.
@@ -120,7 +144,8 @@ fn planned(pruned: Pruned, search: &Search) -> Planned {
 /// Variables that have a value in every example can be planned for, but not compiled.
 pub fn compile(net: &Network, question: &Question, search: &Search) -> Option<Compiled> {
     debug_assert!(question.hard.is_empty(), "no operation selects a value");
-    let Planned { pruned, plan, .. } = plan(net, question, search)?;
-    let graph = lower::lower(&pruned, &plan);
-    Some(Compiled { graph, pruned, plan })
+    let Planned { pruned, plan, supported, .. } = plan(net, question, search)?;
+    let lowered = || Supported { graph: lower::lower(&pruned, &plan), cost: plan.cost, decoders: vec![] };
+    let Supported { graph, cost, decoders } = supported.unwrap_or_else(lowered);
+    Some(Compiled { graph, pruned, plan, cost, decoders })
 }

@@ -34,6 +34,8 @@ pub struct Pruned {
     pub output: VarSet,
     /// The variables that have a value in every example: no axes, but what mentions them differs between examples.
     pub clamped: VarSet,
+    /// Whether maxima are asked for, and not sums.
+    pub explain: bool,
 }
 
 impl Pruned {
@@ -216,7 +218,7 @@ fn host(factors: Vec<Factor>, domains: Vec<Vec<usize>>, question: &Question) -> 
     if tables.is_empty() {
         tables.push(Table { axes: vec![], values: vec![1.0] });
     }
-    Pruned { domains, factors: tables, hosts, definers, output, clamped }
+    Pruned { domains, factors: tables, hosts, definers, output, clamped, explain: question.explain }
 }
 
 /// The factors whose numbers are zeros and ones, at most a single one for each state of the parents.

@@ -97,7 +97,12 @@ impl Report {
         let Planned { problem, plan, .. } = planned;
         let values_pruned = paper::pruned(net);
         let replicated = paper::replicate(&values_pruned, paper::MAX_LEAVES);
-        let (cost, extent) = (&plan.cost, Extent::of(plan));
+        let cost = planned.cost();
+        let extent = Extent::new(&cost, plan.leaves.len());
+        let peak = planned
+            .supported
+            .as_ref()
+            .map_or_else(|| peak(problem, plan, question.targets.len() != 1), |s| s.cost.entries);
         Report {
             level: search.level,
             entries: extent.entries,
@@ -105,7 +110,7 @@ impl Report {
             multiply_adds: extent.multiply_adds,
             max_cluster_rank: extent.max_cluster_rank,
             max_cluster_binary_rank: extent.max_cluster_binary_rank,
-            bytes: Count(size_of::<f64>() as f64 * peak(problem, plan, question.targets.len() != 1)),
+            bytes: Count(size_of::<f64>() as f64 * peak),
             predicted_seconds: cost.multiply_adds / MULTIPLY_ADDS_PER_SECOND + cost.entries / ENTRIES_PER_SECOND,
             classical: classical::min_fill(net, question, &values_pruned),
             classical_best: classical_best(problem, plan, search),
@@ -136,7 +141,7 @@ impl Extent {
 }
 
 impl Steps {
-    fn new(net: &Network, Planned { pruned, problem, plan }: &Planned) -> Self {
+    fn new(net: &Network, Planned { pruned, problem, plan, .. }: &Planned) -> Self {
         let mut is_left = vec![false; net.variables().len()];
         pruned.factors.iter().flat_map(|f| &f.axes).for_each(|v| is_left[v.index()] = true);
         let values = |(card, domain): (usize, &Vec<usize>)| card - domain.len();

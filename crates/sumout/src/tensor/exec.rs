@@ -3,10 +3,10 @@
 //! A tensor is numbers and an exponent that they share: its value is `data` · 2^`exponent`. Rescaling moves
 //! a power of two from one to the other, which is exact, so ln P(e) is exact as well, however small P(e) is.
 
-use super::graph::{Graph, NodeId, Op};
-use super::kernel::{MaxProduct, Semiring, SumProduct};
+use super::graph::{Graph, List, NodeId, Op};
+use super::kernel::{MaxProduct, Semiring, SumProduct, join};
 use super::layout::{Program, Step};
-use super::schedule::{Schedule, Slot};
+use super::schedule::{Listed, Planned, Schedule, Slot};
 use crate::vars::{VarId, VarSet};
 
 /// Numbers, in the order of a slot's axes, times a power of two.
@@ -83,7 +83,7 @@ impl<'a> Run<'a> {
             let data = match op {
                 Op::Evidence(x) => evidence(*x),
                 Op::Table(t) => graph.tables()[t.index()].values.clone(),
-                Op::Contract(..) | Op::Project(..) | Op::Rescale(_) => continue,
+                Op::Contract(..) | Op::Project(..) | Op::Join(..) | Op::Rescale(_) => continue,
             };
             slots[node.index()] = Tensor { data, exponent: 0 };
             slots[node.index()].rescale();
@@ -115,7 +115,12 @@ impl<'a> Run<'a> {
         let a = &self.slots[step.planned.a];
         let b = step.planned.b.map_or(&unit, |b| &self.slots[b]);
         let mut data = vec![0.0; self.program.sizes[step.planned.out]];
-        step.nest.run::<S>(&a.data, &b.data, &mut data);
+        match step.planned.listed {
+            None => step.nest.run::<S>(&a.data, &b.data, &mut data),
+            Some(Listed { list, to }) => {
+                join::<S>(to.roles(&self.graph.lists()[list.index()]), &a.data, &b.data, &mut data);
+            }
+        }
         Tensor { data, exponent: a.exponent + b.exponent }
     }
 
@@ -145,10 +150,8 @@ impl<'a> Run<'a> {
         let unit = [1.0];
         let (a, b) = (step.planned.a, step.planned.b);
         let (a_data, b_data) = (&self.slots[a].data, b.map_or(&unit[..], |b| &self.slots[b].data));
-        let out = self.graph.axes(NodeId::new(step.planned.out));
-        let start = (self.offset(a, out, states), b.map_or(0, |b| self.offset(b, out, states)));
-        let mut best = (-1.0, start);
-        step.nest.visit_summed(start, &mut |x, y| {
+        let mut best = (-1.0, (0, 0));
+        self.visit_summed(step, states, &mut |x, y| {
             let product = a_data[x] * b_data[y];
             if product > best.0 {
                 best = (product, (x, y));
@@ -156,6 +159,24 @@ impl<'a> Run<'a> {
         });
         self.decide(a, best.1.0, states);
         b.into_iter().for_each(|b| self.decide(b, best.1.1, states));
+    }
+
+    /// Visits the positions in a step's inputs whose product is part of the decided entry of its output.
+    fn visit_summed(&self, step: &Step, states: &[Option<usize>], visit: &mut impl FnMut(usize, usize)) {
+        let Planned { a, b, out, listed, .. } = step.planned;
+        let axes = self.graph.axes(NodeId::new(out));
+        match listed {
+            None => {
+                let start = (self.offset(a, axes, states), b.map_or(0, |b| self.offset(b, axes, states)));
+                step.nest.visit_summed(start, visit);
+            }
+            Some(Listed { list, .. }) => {
+                let List { outs, a, b, .. } = &self.graph.lists()[list.index()];
+                let at = self.offset(out, axes, states) as u32;
+                let (from, to) = (outs.partition_point(|&o| o < at), outs.partition_point(|&o| o <= at));
+                (from..to).for_each(|k| visit(a[k] as usize, b[k] as usize));
+            }
+        }
     }
 
     /// The position in a slot that the states of some variables give, with all others at zero.

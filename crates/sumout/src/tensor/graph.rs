@@ -43,6 +43,17 @@ impl TableId {
     }
 }
 
+/// A list of a [`Graph`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ListId(u32);
+
+impl ListId {
+    /// The position, to index a slice with.
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
 /// An operation.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Op {
@@ -54,6 +65,8 @@ pub enum Op {
     Contract(NodeId, NodeId, VarSet),
     /// A tensor, summed to the axes in the set.
     Project(NodeId, VarSet),
+    /// The products of the entries of two tensors that a list pairs, summed to where the list says.
+    Join(NodeId, NodeId, ListId),
     /// The same tensor, with a power of two moved into its exponent, so that products do not underflow.
     Rescale(NodeId),
 }
@@ -67,11 +80,28 @@ pub struct Table {
     pub values: Vec<f64>,
 }
 
+/// Which entries of two tensors, of one axis at most, are multiplied, and which entry the product is part of.
+///
+/// With it a tensor is stored on the joint states that can occur, and nowhere else. Its one axis is then no
+/// variable of the network but [added](Graph::axis) to the graph, with these states as values.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct List {
+    /// The axis of the result; none if it is a single number.
+    pub axis: Option<VarId>,
+    /// For each product, its place in the result, in increasing order.
+    pub outs: Vec<u32>,
+    /// For each product, its place in the first tensor.
+    pub a: Vec<u32>,
+    /// For each product, its place in the second tensor.
+    pub b: Vec<u32>,
+}
+
 /// What a circuit computes: a list of operations, inputs before uses.
 #[derive(Clone, Debug)]
 pub struct Graph {
     cards: Vec<usize>,
     tables: Vec<Table>,
+    lists: Vec<List>,
     ops: Vec<Op>,
     axes: Vec<VarSet>,
     known: HashMap<Op, NodeId>,
@@ -81,7 +111,7 @@ pub struct Graph {
 impl Graph {
     /// An empty graph over variables with these numbers of values.
     pub fn new(cards: Vec<usize>) -> Self {
-        Graph { cards, tables: vec![], ops: vec![], axes: vec![], known: HashMap::new(), output: None }
+        Graph { cards, tables: vec![], lists: vec![], ops: vec![], axes: vec![], known: HashMap::new(), output: None }
     }
 
     /// Adds a table.
@@ -90,6 +120,22 @@ impl Graph {
         self.tables.push(table);
         let id = TableId(u32::try_from(self.tables.len() - 1).expect("a graph has fewer than 2^32 tables"));
         self.add(Op::Table(id))
+    }
+
+    /// Adds an axis that is no variable of the network.
+    pub fn axis(&mut self, card: usize) -> VarId {
+        self.cards.push(card);
+        VarId::new(self.cards.len() - 1)
+    }
+
+    /// Adds the join of two tensors by a list.
+    pub fn join(&mut self, a: NodeId, b: NodeId, list: List) -> NodeId {
+        debug_assert!(self.axes(a).len() <= 1 && self.axes(b).len() <= 1 && list.outs.is_sorted());
+        debug_assert!(list.a.iter().all(|&i| f64::from(i) < self.size(a)));
+        debug_assert!(list.b.iter().all(|&i| f64::from(i) < self.size(b)));
+        self.lists.push(list);
+        let id = ListId(u32::try_from(self.lists.len() - 1).expect("a graph has fewer than 2^32 lists"));
+        self.add(Op::Join(a, b, id))
     }
 
     /// Adds an operation, unless an equal one is there.
@@ -102,6 +148,7 @@ impl Graph {
             Op::Table(t) => self.tables[t.index()].axes.iter().copied().collect(),
             Op::Contract(a, b, keep) => &(self.axes(*a) | self.axes(*b)) & keep,
             Op::Project(a, keep) => self.axes(*a) & keep,
+            Op::Join(_, _, list) => self.lists[list.index()].axis.into_iter().collect(),
             Op::Rescale(a) => self.axes(*a).clone(),
         };
         let id = NodeId::new(self.ops.len());
@@ -156,7 +203,12 @@ impl Graph {
         &self.tables
     }
 
-    /// The numbers of values of the variables.
+    /// The lists.
+    pub fn lists(&self) -> &[List] {
+        &self.lists
+    }
+
+    /// The numbers of values of the variables, and of the axes that were added.
     pub fn cards(&self) -> &[usize] {
         &self.cards
     }
@@ -172,7 +224,7 @@ impl Op {
     pub fn inputs(&self) -> impl Iterator<Item = NodeId> + use<> {
         let (a, b) = match *self {
             Op::Evidence(_) | Op::Table(_) => (None, None),
-            Op::Contract(a, b, _) => (Some(a), Some(b)),
+            Op::Contract(a, b, _) | Op::Join(a, b, _) => (Some(a), Some(b)),
             Op::Project(a, _) | Op::Rescale(a) => (Some(a), None),
         };
         a.into_iter().chain(b)

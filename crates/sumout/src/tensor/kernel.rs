@@ -44,7 +44,7 @@ pub(crate) struct Loop {
 }
 
 /// The loop nest of a contraction, outermost first.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Nest {
     loops: Vec<Loop>,
 }
@@ -85,6 +85,13 @@ impl Nest {
             }
         }
         walk(&self.loops, a, b, visit);
+    }
+}
+
+/// Adds the products that a list pairs: out[o] += a[i] · b[j], for each of its columns' (i, j, o).
+pub(crate) fn join<S: Semiring>([i, j, o]: [&[u32]; 3], a: &[f64], b: &[f64], out: &mut [f64]) {
+    for ((&i, &j), &o) in i.iter().zip(j).zip(o) {
+        S::add(&mut out[o as usize], a[i as usize] * b[j as usize]);
     }
 }
 

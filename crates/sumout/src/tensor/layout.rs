@@ -24,6 +24,7 @@ pub(crate) struct Program {
 #[derive(Clone, Debug)]
 pub(crate) struct Step {
     pub planned: Planned,
+    /// The loops of a contraction; a join goes by its list.
     pub nest: Nest,
 }
 
@@ -36,7 +37,7 @@ impl Program {
         let sizes = (0..schedule.slots()).map(size).collect();
         let mut program = Program { steps: vec![], forward: schedule.forward, sizes, orders, cards };
         for planned in &schedule.steps {
-            let nest = program.nest(planned, schedule);
+            let nest = if planned.listed.is_some() { Nest::default() } else { program.nest(planned, schedule) };
             program.steps.push(Step { planned: planned.clone(), nest });
         }
         program

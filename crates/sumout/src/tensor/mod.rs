@@ -9,4 +9,4 @@ pub(crate) mod kernel;
 pub(crate) mod layout;
 pub(crate) mod schedule;
 
-pub use graph::{Graph, NodeId, Op, Table, TableId};
+pub use graph::{Graph, List, ListId, NodeId, Op, Table, TableId};

@@ -4,10 +4,11 @@
 //! allocated, so an answer that does not fit is refused in time.
 //!
 //! The backward pass is more steps over the same slots. For out = Σ a·b it adds, to the adjoint of a, the
-//! adjoint of `out` times b, summed to the axes of a. Rescaling only changes how a tensor is represented, not
+//! adjoint of `out` times b, summed to the axes of a. The same holds for joins, with the list's columns in
+//! other roles. Rescaling only changes how a tensor is represented, not
 //! its value; a rescaled node shares the slot of its input, in both passes.
 
-use super::graph::{Graph, NodeId, Op};
+use super::graph::{Graph, List, ListId, NodeId, Op};
 use crate::vars::VarSet;
 
 /// What a run must leave behind.
@@ -24,12 +25,40 @@ pub(crate) enum Want {
 /// Where a tensor is kept: the value of node i at i, the adjoint of node i at n + i.
 pub(crate) type Slot = usize;
 
-/// One contraction. Without `b` it is a projection of `a`.
+/// A list, and the column of it that says where the products go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Listed {
+    pub list: ListId,
+    pub to: Column,
+}
+
+/// A column of a list: forward the products go to the output, backward to one of the inputs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Column {
+    Out,
+    A,
+    B,
+}
+
+impl Column {
+    /// The places of each product in the step's two inputs, and in what the step computes.
+    pub fn roles(self, list: &List) -> [&[u32]; 3] {
+        match self {
+            Column::Out => [&list.a, &list.b, &list.outs],
+            Column::A => [&list.outs, &list.b, &list.a],
+            Column::B => [&list.outs, &list.a, &list.b],
+        }
+    }
+}
+
+/// One contraction or join. Without `b` it is a projection of `a`.
 #[derive(Clone, Debug)]
 pub(crate) struct Planned {
     pub a: Slot,
     pub b: Option<Slot>,
     pub out: Slot,
+    /// Of a join, what it goes by.
+    pub listed: Option<Listed>,
     /// Whether `out` holds something already, to which this adds.
     pub accumulate: bool,
     pub rescale: bool,
@@ -86,7 +115,7 @@ impl Schedule {
         let needed = needed(graph);
         for (node, op) in graph.ops().filter(|(node, _)| needed[node.index()]) {
             let slot = |node: NodeId| Schedule::value(graph, node);
-            let (a, b) = match op {
+            let (a, b, listed) = match op {
                 Op::Evidence(_) | Op::Table(_) => continue,
                 Op::Rescale(a) => {
                     // An input has no step: tables are scaled when they are loaded, evidence by its product.
@@ -95,15 +124,16 @@ impl Schedule {
                     }
                     continue;
                 }
-                Op::Contract(a, b, _) => (slot(*a), Some(slot(*b))),
-                Op::Project(a, _) => (slot(*a), None),
+                Op::Contract(a, b, _) => (slot(*a), Some(slot(*b)), None),
+                Op::Project(a, _) => (slot(*a), None, None),
+                Op::Join(a, b, list) => (slot(*a), Some(slot(*b)), Some(Listed { list: *list, to: Column::Out })),
             };
-            self.push(a, b, slot(node));
+            self.push(a, b, slot(node), listed);
         }
     }
 
-    fn push(&mut self, a: Slot, b: Option<Slot>, out: Slot) {
-        self.steps.push(Planned { a, b, out, accumulate: false, rescale: false, free: vec![] });
+    fn push(&mut self, a: Slot, b: Option<Slot>, out: Slot, listed: Option<Listed>) {
+        self.steps.push(Planned { a, b, out, listed, accumulate: false, rescale: false, free: vec![] });
     }
 
     fn add_backward(&mut self, graph: &Graph, vars: &VarSet) {
@@ -112,16 +142,18 @@ impl Schedule {
         let value = |node: NodeId| Schedule::value(graph, node);
         let needed = needed(graph);
         for node in (0..graph.len()).rev().map(NodeId::new).filter(|n| needed[n.index()]) {
-            let (a, b) = match graph.op(node) {
-                Op::Contract(a, b, _) => (*a, Some(*b)),
-                Op::Project(a, _) => (*a, None),
+            let (a, b, list) = match graph.op(node) {
+                Op::Contract(a, b, _) => (*a, Some(*b), None),
+                Op::Project(a, _) => (*a, None, None),
+                Op::Join(a, b, list) => (*a, Some(*b), Some(*list)),
                 Op::Evidence(_) | Op::Table(_) | Op::Rescale(_) => continue,
             };
-            let pairs = [(Some(a), b), (b, Some(a))];
-            for (to, other) in pairs.into_iter().filter_map(|(to, other)| Some((to?, other))) {
+            let pairs = [(Some(a), b, Column::A), (b, Some(a), Column::B)];
+            for (to, other, column) in pairs.into_iter().filter_map(|(to, other, column)| Some((to?, other, column))) {
                 if leads_to[value(to)] {
                     let out = Schedule::adjoint(graph, to);
-                    self.push(Schedule::adjoint(graph, node), other.map(value), out);
+                    let listed = list.map(|list| Listed { list, to: column });
+                    self.push(Schedule::adjoint(graph, node), other.map(value), out, listed);
                     let step = self.steps.last_mut().expect("just pushed");
                     step.rescale = true;
                     step.accumulate = std::mem::replace(&mut has_adjoint[out], true);
@@ -146,8 +178,13 @@ impl Schedule {
         }
     }
 
-    /// The most bytes that are in use at any time; a float, as it can exceed all integers.
+    /// The most bytes that are in use at any time, with the lists; a float, as it can exceed all integers.
     pub fn peak_bytes(&self, graph: &Graph) -> f64 {
+        let lists: f64 = graph.lists().iter().map(|list| (3 * size_of::<u32>() * list.outs.len()) as f64).sum();
+        lists + self.peak_tensors(graph)
+    }
+
+    fn peak_tensors(&self, graph: &Graph) -> f64 {
         let size = |slot: Slot| graph.size(self.node(slot)) * size_of::<f64>() as f64;
         let mut live = vec![false; self.slots()];
         let (mut now, mut peak) = (0.0f64, 0.0f64);

@@ -1,0 +1,319 @@
+//! The states that can occur at each node of a plan.
+//!
+//! The entries of a factor that are not zero are a relation. Going up the plan, a node's relation is the join
+//! of its children's, projected to its separator; the *triples* of a node say which rows of the children make
+//! which row of its own. Going down, a row stays only if some triple of a row that stayed needs it. After that
+//! each row is part of a joint state with a positive product, except where a function was copied.
+
+use std::collections::BTreeMap;
+
+use super::{Decoder, Supported, cost};
+use crate::compile::plan::Plan;
+use crate::compile::prune::Pruned;
+use crate::tensor::{Graph, List, NodeId, Op, Table};
+use crate::vars::VarId;
+
+/// The most triples, unless told otherwise.
+pub(super) const MOST: usize = 10_000_000;
+
+/// The graph of a plan over its relations; none if they need more than `most` triples, or nothing can occur.
+pub(super) fn lower(pruned: &Pruned, plan: &Plan, most: usize) -> Option<Supported> {
+    let mut relations = Relations { pruned, plan, cards: pruned.cards(), nodes: vec![], left: most };
+    (0..plan.separators.len()).try_for_each(|node| relations.add(node))?;
+    relations.reduce();
+    let mut lowering = Lowering { pruned, plan, graph: Graph::new(pruned.cards()), nodes: vec![], decoders: vec![] };
+    relations.nodes.iter().enumerate().for_each(|(at, node)| lowering.add(at, node));
+    let root = *lowering.nodes.last()?;
+    lowering.graph.set_output(root);
+    let cost = cost(&lowering.graph);
+    Some(Supported { graph: lowering.graph, cost, decoders: lowering.decoders })
+}
+
+/// The states of some variables that can occur, with what each comes from.
+struct Relation {
+    vars: Vec<VarId>,
+    /// Row by row, the states of the variables.
+    states: Vec<u16>,
+    rows: usize,
+    /// Rows of this relation, with the rows of the left and right child; of a leaf, with entries of its factor.
+    triples: Vec<[u32; 3]>,
+    /// Of a leaf, the places of the entries in its factor's table.
+    places: Vec<usize>,
+}
+
+impl Relation {
+    fn row(&self, row: usize) -> &[u16] {
+        &self.states[row * self.vars.len()..][..self.vars.len()]
+    }
+
+    /// Whether each row of a leaf is one entry of its factor, in the same order.
+    fn is_whole(&self) -> bool {
+        self.triples.iter().enumerate().all(|(row, t)| t[0] as usize == row && t[1] as usize == row)
+    }
+}
+
+struct Relations<'a> {
+    pruned: &'a Pruned,
+    plan: &'a Plan,
+    cards: Vec<usize>,
+    nodes: Vec<Relation>,
+    /// How many more triples there may be.
+    left: usize,
+}
+
+impl Relations<'_> {
+    fn add(&mut self, node: usize) -> Option<()> {
+        let relation = match node.checked_sub(self.plan.tree.leaves) {
+            None => self.leaf(node)?,
+            Some(k) => self.join(node, self.plan.tree.joins[k])?,
+        };
+        self.nodes.push(relation);
+        (!self.nodes[node].triples.is_empty()).then_some(())
+    }
+
+    /// A row of the result is found by its states; the root's rows are the output's values.
+    fn rows(&self, node: usize) -> Rows {
+        let is_root = node + 1 == self.plan.separators.len();
+        Rows { known: BTreeMap::new(), states: vec![], is_root }
+    }
+
+    fn leaf(&mut self, node: usize) -> Option<Relation> {
+        let table = &self.pruned.factors[self.plan.leaves[node].factor];
+        let vars: Vec<VarId> = self.plan.separators[node].iter().collect();
+        let places: Vec<usize> = (0..table.values.len()).filter(|&place| table.values[place] > 0.0).collect();
+        self.left = self.left.checked_sub(places.len())?;
+        let mut rows = self.rows(node);
+        let mut triples = vec![];
+        for (entry, &place) in places.iter().enumerate() {
+            let states = states_at(table, &self.cards, place);
+            let kept = vars.iter().map(|v| states[table.axes.iter().position(|x| x == v).unwrap_or(0)]).collect();
+            triples.push([rows.number(kept), entry as u32, 0]);
+        }
+        Some(rows.finish(vars, triples, places))
+    }
+
+    fn join(&mut self, node: usize, (l, r): (usize, usize)) -> Option<Relation> {
+        let vars: Vec<VarId> = self.plan.separators[node].iter().collect();
+        let (left, right) = (&self.nodes[l], &self.nodes[r]);
+        let shared: Vec<VarId> = left.vars.iter().copied().filter(|v| right.vars.contains(v)).collect();
+        let matches = matches(right, &shared);
+        let [key, from_left, from_right] =
+            [places(&left.vars, &shared), places(&left.vars, &vars), places(&right.vars, &vars)];
+        let mut rows = self.rows(node);
+        let mut triples = vec![];
+        for i in 0..left.rows {
+            let states = left.row(i);
+            let key: Vec<u16> = key.iter().flatten().map(|&at| states[at]).collect();
+            for &j in matches.get(&key).into_iter().flatten() {
+                let other = right.row(j as usize);
+                let kept = from_left.iter().zip(&from_right);
+                let state =
+                    |(l, r): (&Option<usize>, &Option<usize>)| l.map_or_else(|| other[r.unwrap_or(0)], |l| states[l]);
+                triples.push([rows.number(kept.map(state).collect()), i as u32, j]);
+            }
+            if triples.len() > self.left {
+                return None;
+            }
+        }
+        self.left -= triples.len();
+        Some(rows.finish(vars, triples, vec![]))
+    }
+
+    /// Removes rows that nothing above needs, from the root downward.
+    fn reduce(&mut self) {
+        let leaves = self.plan.tree.leaves;
+        let mut alive: Vec<Vec<bool>> = self.nodes.iter().map(|node| vec![false; node.rows]).collect();
+        if let Some(root) = alive.last_mut() {
+            root.fill(true);
+        }
+        for node in (0..self.nodes.len()).rev() {
+            let is_root = node + 1 == self.nodes.len();
+            let numbers = self.nodes[node].keep(&alive[node], is_root);
+            self.nodes[node].triples.retain(|t| alive[node][t[0] as usize]);
+            self.nodes[node].triples.iter_mut().for_each(|t| t[0] = numbers[t[0] as usize]);
+            if let Some(k) = node.checked_sub(leaves) {
+                let (l, r) = self.plan.tree.joins[k];
+                self.nodes[node].triples.iter().for_each(|t| {
+                    alive[l][t[1] as usize] = true;
+                    alive[r][t[2] as usize] = true;
+                });
+                let (left, right) = (numbers_of(&alive[l]), numbers_of(&alive[r]));
+                self.nodes[node].triples.iter_mut().for_each(|t| {
+                    (t[1], t[2]) = (left[t[1] as usize], right[t[2] as usize]);
+                });
+            } else {
+                self.nodes[node].keep_entries();
+            }
+            self.nodes[node].triples.sort_unstable();
+        }
+    }
+}
+
+impl Relation {
+    /// Keeps the rows that are alive; returns their new numbers. Those of the root stay as they are.
+    fn keep(&mut self, alive: &[bool], is_root: bool) -> Vec<u32> {
+        if is_root {
+            return (0..alive.len() as u32).collect();
+        }
+        self.rows = alive.iter().filter(|&&is_alive| is_alive).count();
+        numbers_of(alive)
+    }
+
+    /// Keeps the entries of a leaf that are in a triple.
+    fn keep_entries(&mut self) {
+        let mut used = vec![false; self.places.len()];
+        self.triples.iter().for_each(|t| used[t[1] as usize] = true);
+        let numbers = numbers_of(&used);
+        self.triples.iter_mut().for_each(|t| t[1] = numbers[t[1] as usize]);
+        let mut at = used.into_iter();
+        self.places.retain(|_| at.next() == Some(true));
+    }
+}
+
+/// For each member, how many members that are alive come before it.
+fn numbers_of(alive: &[bool]) -> Vec<u32> {
+    let count = |next: &mut u32, &is_alive: &bool| {
+        let this = *next;
+        *next += u32::from(is_alive);
+        Some(this)
+    };
+    alive.iter().scan(0, count).collect()
+}
+
+/// Rows by their states.
+struct Rows {
+    known: BTreeMap<Vec<u16>, u32>,
+    states: Vec<u16>,
+    is_root: bool,
+}
+
+impl Rows {
+    fn number(&mut self, states: Vec<u16>) -> u32 {
+        if self.is_root {
+            return states.first().copied().unwrap_or(0).into();
+        }
+        let next = self.known.len() as u32;
+        *self.known.entry(states).or_insert_with_key(|states| {
+            self.states.extend(states);
+            next
+        })
+    }
+
+    fn finish(self, vars: Vec<VarId>, triples: Vec<[u32; 3]>, places: Vec<usize>) -> Relation {
+        let most = triples.iter().map(|t| t[0] as usize + 1).max().unwrap_or(0);
+        Relation { vars, states: self.states, rows: most, triples, places }
+    }
+}
+
+/// The rows of a relation with the same states of the shared variables.
+fn matches(relation: &Relation, shared: &[VarId]) -> BTreeMap<Vec<u16>, Vec<u32>> {
+    let places = places(&relation.vars, shared);
+    let mut matches: BTreeMap<Vec<u16>, Vec<u32>> = BTreeMap::new();
+    for row in 0..relation.rows {
+        let key = places.iter().flatten().map(|&at| relation.row(row)[at]).collect();
+        matches.entry(key).or_default().push(row as u32);
+    }
+    matches
+}
+
+/// Where some variables are in a list of variables.
+fn places(list: &[VarId], vars: &[VarId]) -> Vec<Option<usize>> {
+    vars.iter().map(|v| list.iter().position(|x| x == v)).collect()
+}
+
+/// The states of a table's variables at a place.
+fn states_at(table: &Table, cards: &[usize], mut place: usize) -> Vec<u16> {
+    let mut states = vec![0; table.axes.len()];
+    for (state, v) in states.iter_mut().zip(&table.axes).rev() {
+        *state = (place % cards[v.index()]) as u16;
+        place /= cards[v.index()];
+    }
+    states
+}
+
+struct Lowering<'a> {
+    pruned: &'a Pruned,
+    plan: &'a Plan,
+    graph: Graph,
+    nodes: Vec<NodeId>,
+    decoders: Vec<Decoder>,
+}
+
+impl Lowering<'_> {
+    fn add(&mut self, at: usize, relation: &Relation) {
+        let axis = match at + 1 == self.plan.separators.len() {
+            true => self.pruned.output.iter().next(),
+            false => Some(self.graph.axis(relation.rows)),
+        };
+        let node = match at.checked_sub(self.plan.tree.leaves).map(|k| self.plan.tree.joins[k]) {
+            None => self.leaf(at, relation, axis),
+            Some((l, r)) => self.join(self.nodes[l], self.nodes[r], axis, relation.triples.iter().copied()),
+        };
+        self.nodes.push(node);
+    }
+
+    /// The entries of a factor, times the evidence that it hosts, summed to its separator.
+    fn leaf(&mut self, at: usize, relation: &Relation, axis: Option<VarId>) -> NodeId {
+        let table = &self.pruned.factors[self.plan.leaves[at].factor];
+        let entries = self.graph.axis(relation.places.len());
+        let values = relation.places.iter().map(|&place| table.values[place]).collect();
+        let node = self.graph.table(Table { axes: vec![entries], values });
+        let cards = self.pruned.cards();
+        let states: Vec<Vec<u16>> = relation.places.iter().map(|&place| states_at(table, &cards, place)).collect();
+        let node = match &self.hosted(at)[..] {
+            [] if at + 1 < self.plan.separators.len() && relation.is_whole() => node,
+            [] => {
+                let one = self.graph.table(Table { axes: vec![], values: vec![1.0] });
+                self.join(node, one, axis, relation.triples.iter().copied())
+            }
+            hosted => self.times_evidence(node, hosted, relation, &states, (entries, axis)),
+        };
+        if self.pruned.explain {
+            let states = states.into_iter().flatten().collect();
+            self.decoders.push(Decoder { axis: entries, vars: table.axes.clone(), states });
+        }
+        node
+    }
+
+    /// The evidence that a leaf hosts: each variable's place among the factor's axes, and the variable.
+    fn hosted(&self, at: usize) -> Vec<(usize, VarId)> {
+        let leaf = self.plan.leaves[at];
+        let axes = &self.pruned.factors[leaf.factor].axes;
+        let hosted = self.pruned.hosts.iter().filter(|(_, host)| *host == leaf.factor && !leaf.is_copy);
+        hosted.filter_map(|(v, _)| Some((axes.iter().position(|x| x == v)?, *v))).collect()
+    }
+
+    /// Multiplies the entries of a leaf by evidence; the last product is summed to the separator.
+    fn times_evidence(
+        &mut self,
+        mut node: NodeId,
+        hosted: &[(usize, VarId)],
+        relation: &Relation,
+        states: &[Vec<u16>],
+        (entries, axis): (VarId, Option<VarId>),
+    ) -> NodeId {
+        for (i, &(place, v)) in hosted.iter().enumerate() {
+            let evidence = self.graph.add(Op::Evidence(v));
+            let state = |entry: u32| u32::from(states[entry as usize][place]);
+            node = if i + 1 < hosted.len() {
+                let all = (0..states.len() as u32).map(|entry| [entry, entry, state(entry)]);
+                self.join(node, evidence, Some(entries), all)
+            } else {
+                let triples = relation.triples.iter().map(|&[o, entry, _]| [o, entry, state(entry)]);
+                self.join(node, evidence, axis, triples)
+            };
+        }
+        node
+    }
+
+    fn join(&mut self, a: NodeId, b: NodeId, axis: Option<VarId>, triples: impl Iterator<Item = [u32; 3]>) -> NodeId {
+        let mut list = List { axis, outs: vec![], a: vec![], b: vec![] };
+        for [o, i, j] in triples {
+            list.outs.push(o);
+            list.a.push(i);
+            list.b.push(j);
+        }
+        let product = self.graph.join(a, b, list);
+        self.graph.add(Op::Rescale(product))
+    }
+}
