@@ -3,6 +3,7 @@
 pub mod circuit;
 pub mod compile;
 pub mod error;
+pub mod files;
 pub mod model;
 pub mod tensor;
 pub mod vars;
