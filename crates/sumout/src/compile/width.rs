@@ -31,11 +31,15 @@ pub fn width(net: &Network) -> Option<Width> {
     if net.variables().len() > order::MAX_VARIABLES {
         return None;
     }
+    let order = order::order(&leaves(net), Heuristic::MinFill, None);
+    Some(Width { rank: order.rank, binary_rank: order.binary_rank })
+}
+
+/// The factors of a network as leaves, without any question.
+pub(super) fn leaves(net: &Network) -> Leaves {
     let factors = net.cpts().iter().map(|cpt| cpt.scope().iter().copied().collect());
     let alone = net.ids().map(|v| VarSet::from_iter([v])); // a Markov network may have variables without factors
-    let leaves = Leaves { axes: factors.chain(alone).collect(), output: VarSet::default(), cards: net.cards() };
-    let order = order::order(&leaves, Heuristic::MinFill, None);
-    Some(Width { rank: order.rank, binary_rank: order.binary_rank })
+    Leaves { axes: factors.chain(alone).collect(), output: VarSet::default(), cards: net.cards() }
 }
 
 #[cfg(test)]
