@@ -8,6 +8,9 @@ pub mod tree;
 
 mod anneal;
 mod greedy;
+mod width;
+
+pub use width::{Width, width};
 
 use crate::model::Network;
 use crate::tensor::Graph;

@@ -5,7 +5,7 @@
 //! in common; `Marks` turn its findings into lines and carets.
 //!
 //! The format of a file is told from its extension, or else from its content. Input may be compressed with
-//! gzip, whatever its name. Files are written under a temporary name and renamed when complete.
+//! gzip, whatever its name. Files are written as [`files::save`] does: complete, or not at all.
 
 mod bif;
 mod json;
@@ -27,6 +27,7 @@ pub use uai::read_evidence;
 
 use super::network::Network;
 use crate::error::{Error, ErrorKind, Result};
+use crate::files;
 
 /// A file format for networks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -54,10 +55,20 @@ pub struct ReadOptions {
     pub normalize: bool,
 }
 
+/// How to write a file.
+#[derive(Clone, Debug, Default)]
+pub struct WriteOptions {
+    /// The format; the one that the file's extension names if none is given.
+    pub format: Option<Format>,
+    /// What to do about what the format cannot carry.
+    pub loss: Loss,
+}
+
 /// What to do when a format cannot carry all that a network holds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Loss {
     /// Fail, naming what would be lost.
+    #[default]
     Refuse,
     /// Write what can be written.
     Accept,
@@ -195,35 +206,22 @@ pub fn to_string(net: &Network, format: Format, loss: Loss) -> Result<String> {
     format.writer()(net, loss)
 }
 
-/// Writes a network to a file in the format that the extension names; `.gz` compresses.
-pub fn write(net: &Network, path: &Path, loss: Loss) -> Result<()> {
-    let Some(format) = Format::of_path(path) else {
+/// Writes a network to a file; `.gz` compresses.
+pub fn write(net: &Network, path: &Path, options: &WriteOptions) -> Result<()> {
+    let Some(format) = options.format.or_else(|| Format::of_path(path)) else {
         let known: Vec<&str> = Format::ALL.iter().map(|f| f.extensions()[0]).collect();
         let error = Error::new(ErrorKind::Format, format!("`{}` does not name a format", path.display()));
         return Err(error.hint(format!("use one of the extensions {}", known.join(", "))));
     };
-    let text = to_string(net, format, loss)?;
+    let text = to_string(net, format, options.loss)?;
     let is_gzip = path.extension().is_some_and(|e| e.eq_ignore_ascii_case("gz"));
-    let saved = if is_gzip { compress(&text).and_then(|b| save(path, &b)) } else { save(path, text.as_bytes()) };
-    saved.map_err(|e| Error::new(ErrorKind::Io, format!("cannot write `{}`: {e}", path.display())))
+    files::save(path, |file| if is_gzip { compress(&text, file) } else { file.write_all(text.as_bytes()) })
 }
 
-fn compress(text: &str) -> std::io::Result<Vec<u8>> {
-    let mut encoder = flate2::write::GzEncoder::new(vec![], flate2::Compression::default());
+fn compress(text: &str, out: &mut dyn Write) -> std::io::Result<()> {
+    let mut encoder = flate2::write::GzEncoder::new(out, flate2::Compression::default());
     encoder.write_all(text.as_bytes())?;
-    encoder.finish()
-}
-
-/// Writes to a temporary name beside `path` and renames, so that a failure loses nothing.
-fn save(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
-    let mut name = path.file_name().unwrap_or_default().to_owned();
-    name.push(format!(".{}.part", std::process::id()));
-    let part = path.with_file_name(name);
-    let done = fs::File::create(&part).and_then(|mut file| {
-        file.write_all(bytes)?;
-        file.sync_all()
-    });
-    done.and_then(|()| fs::rename(&part, path)).inspect_err(|_| drop(fs::remove_file(&part)))
+    encoder.finish().map(drop)
 }
 
 /// What a network holds that only the own format can carry, for formats to refuse.

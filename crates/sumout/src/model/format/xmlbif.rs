@@ -15,7 +15,7 @@ use std::fmt::Write;
 
 use super::xml::{Numbers, Spelling, Tag, Variables, Word, Xml, digits, escaped, is_legal, is_padded};
 use super::{CptMarks, Format, Loss, Marks, ReadOptions, Source, refuse_markov, refuse_roles};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::model::{Builder, Cpt, Network, Node};
 
 pub(super) fn read(source: &Source, options: &ReadOptions) -> Result<Network> {
@@ -121,7 +121,7 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    fn missing(&self, tag: &Tag<'a>, what: &str) -> crate::Error {
+    fn missing(&self, tag: &Tag<'a>, what: &str) -> Error {
         self.xml.source.error(tag.span.clone(), format!("this `<{}>` has no `<{what}>`", tag.name))
     }
 
