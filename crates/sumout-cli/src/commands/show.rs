@@ -9,7 +9,7 @@ use sumout::compile::{self, Width};
 use sumout::{Cpt, Network, VarId};
 
 use crate::args::Reading;
-use crate::output::{Outcome, Result};
+use crate::output::{Outcome, Result, patiently};
 use crate::text::{Align, abridged, counted, grouped, table};
 
 const EXAMPLES: &str = "\
@@ -41,7 +41,7 @@ pub struct Args {
 
 pub fn run(args: &Args, json: bool, out: &mut dyn Write) -> Result<Outcome> {
     let net = args.reading.network(&args.model)?;
-    let summary = Summary::new(&net);
+    let summary = patiently("looking", || Summary::new(&net));
     if json {
         writeln!(out, "{}", to_json(&net, &summary))?;
         return Ok(Outcome::Done);
