@@ -17,17 +17,20 @@ use std::collections::HashMap;
 use std::fmt::Write;
 
 use super::lexer::{Dialect, Lexer, Token};
-use super::{CptMarks, Format, Loss, Marks, ReadOptions, Source, cannot_carry, refuse_markov, refuse_roles};
+use super::spelling::Spelling;
+use super::{CptMarks, Format, Loss, Marks, ReadOptions, Source, refuse_markov, refuse_roles};
 use crate::error::{Error, Result, did_you_mean};
-use crate::model::{Builder, Network, Node};
+use crate::model::{Builder, Cpt, Network, Node};
 
 static BIF: Dialect = Dialect { punctuation: "{}()[],;|", line_comments: &["//"], block_comments: true };
+
+/// What stands for the name of a network that has none, unless it is quoted.
+const NAMELESS: &str = "unknown";
 
 pub(super) fn read(source: &Source, options: &ReadOptions) -> Result<Network> {
     let mut reader = Reader { lexer: Lexer::new(source, &BIF), variables: vec![], ids: HashMap::new(), blocks: vec![] };
     let name = reader.file()?;
-    let name = if name.is_empty() || name == "unknown" { source.stem() } else { name };
-    let mut builder = Network::builder(name);
+    let mut builder = Network::builder(name.unwrap_or_else(|| source.stem()));
     builder.normalize(options.normalize);
     let marks = reader.build(&mut builder)?;
     builder.build_at(|site| marks.place(source, site))
@@ -64,9 +67,9 @@ struct Numbers {
 }
 
 impl<'a> Reader<'a> {
-    /// All blocks; returns the network's name.
-    fn file(&mut self) -> Result<String> {
-        let mut name = String::new();
+    /// All blocks; returns the network's name, if it has one.
+    fn file(&mut self) -> Result<Option<String>> {
+        let mut name = None;
         loop {
             let token = self.lexer.next()?;
             match token.text {
@@ -82,13 +85,13 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn network(&mut self) -> Result<String> {
-        let name = self.lexer.name("after `network`")?.text.to_owned();
+    fn network(&mut self) -> Result<Option<String>> {
+        let name = self.lexer.name("after `network`")?;
         self.lexer.expect("{", "after the network's name")?;
         while !self.lexer.accept("}")? {
             self.skip_property("network")?;
         }
-        Ok(name)
+        Ok(Some(name).filter(|name| !name.is_word(NAMELESS)).map(|name| name.text.to_owned()))
     }
 
     fn skip_property(&mut self, context: &str) -> Result<()> {
@@ -314,66 +317,75 @@ impl<'a> Reader<'a> {
         Ok(row)
     }
 
-    fn missing_row(&self, block: &Block<'a>, mut row: usize, parents: &[usize]) -> Error {
-        let mut states = vec![];
-        for &parent in parents.iter().rev() {
-            let values = &self.variables[parent].values;
-            states.push(values[row % values.len()]);
-            row /= values.len();
-        }
-        states.reverse();
+    fn missing_row(&self, block: &Block<'a>, row: usize, parents: &[usize]) -> Error {
+        let states = states(parents.iter().map(|&p| self.variables[p].values.as_slice()), row);
         let message = match parents {
             [] => format!("the CPT of `{}` has no `table`", block.child.text),
-            _ => format!("the CPT of `{}` has no row ({})", block.child.text, states.join(", ")),
+            _ => format!("the CPT of `{}` has no row ({states})", block.child.text),
         };
         self.lexer.error(&block.child, message).hint("add the row, or a `default` row for all that are missing")
     }
 }
 
+/// The values of the parents in a row, the last parent fastest.
+fn states<'v, S: AsRef<str> + 'v>(parents: impl DoubleEndedIterator<Item = &'v [S]>, mut row: usize) -> String {
+    let mut states = vec![];
+    for values in parents.rev() {
+        states.push(values[row % values.len()].as_ref());
+        row /= values.len();
+    }
+    states.reverse();
+    states.join(", ")
+}
+
+/// The names that come back when they are read.
+const NAMES: Spelling = Spelling {
+    format: Format::Bif,
+    fits: |name| !name.contains('"'),
+    mend: |name| name.replace('"', "'"),
+    complaint: "which contains a quote",
+};
+
+/// A variable as BIF writes it.
+struct Spelled {
+    name: String,
+    values: Vec<String>,
+}
+
 pub(super) fn write(net: &Network, loss: Loss) -> Result<String> {
     refuse_markov(net, Format::Bif)?;
     refuse_roles(net, Format::Bif, loss)?;
-    let mut out = format!("network {} {{\n}}\n", quoted(net.name())?);
-    for variable in net.variables() {
-        let values: Vec<String> = variable.values.iter().map(|v| quoted(v)).collect::<Result<_>>()?;
-        let (name, count) = (quoted(&variable.name)?, values.len());
-        let _ = writeln!(out, "variable {name} {{\n  type discrete [ {count} ] {{ {} }};\n}}", values.join(", "));
+    let title = spelled([net.name()].into_iter(), loss)?.concat();
+    let title = if title == NAMELESS { format!("\"{title}\"") } else { title };
+    let mut out = format!("network {title} {{\n}}\n");
+    let mut variables = vec![];
+    for (variable, name) in net.variables().iter().zip(spelled(net.variables().iter().map(|v| v.name.as_str()), loss)?)
+    {
+        let values = spelled(variable.values.iter().map(String::as_str), loss)?;
+        let (count, list) = (values.len(), values.join(", "));
+        let _ = writeln!(out, "variable {name} {{\n  type discrete [ {count} ] {{ {list} }};\n}}");
+        variables.push(Spelled { name, values });
     }
     let cards = net.cards();
-    for var in net.ids() {
-        write_cpt(&mut out, net, var.index(), &cards)?;
-    }
+    net.cpts().iter().for_each(|cpt| write_cpt(&mut out, cpt, &variables, &cards));
     Ok(out)
 }
 
-fn write_cpt(out: &mut String, net: &Network, index: usize, cards: &[usize]) -> Result<()> {
-    let cpt = &net.cpts()[index];
-    let child = quoted(&net.variables()[index].name)?;
-    let parents = cpt.parents();
+fn write_cpt(out: &mut String, cpt: &Cpt, variables: &[Spelled], cards: &[usize]) {
+    let scope: Vec<&Spelled> = cpt.scope().iter().map(|v| &variables[v.index()]).collect();
+    let (Spelled { name, values }, parents) = scope.split_last().expect("a CPT has a child");
     let table = cpt.table(cards);
-    let rows = table.chunks_exact(cards[index]).map(numbers);
+    let rows = table.chunks_exact(values.len()).map(numbers);
     if parents.is_empty() {
-        let _ = writeln!(out, "probability ( {child} ) {{\n  table {};\n}}", rows.collect::<String>());
-        return Ok(());
+        let _ = writeln!(out, "probability ( {name} ) {{\n  table {};\n}}", rows.collect::<String>());
+        return;
     }
-    let names: Vec<String> = parents.iter().map(|&p| quoted(&net.variable(p).name)).collect::<Result<_>>()?;
-    let _ = writeln!(out, "probability ( {child} | {} ) {{", names.join(", "));
-    let values: Vec<Vec<String>> = parents
-        .iter()
-        .map(|&p| net.variable(p).values.iter().map(|v| quoted(v)).collect::<Result<_>>())
-        .collect::<Result<_>>()?;
+    let names: Vec<&str> = parents.iter().map(|p| p.name.as_str()).collect();
+    let _ = writeln!(out, "probability ( {name} | {} ) {{", names.join(", "));
     for (row, numbers) in rows.enumerate() {
-        let mut rest = row;
-        let mut states: Vec<&str> = vec![];
-        for values in values.iter().rev() {
-            states.push(&values[rest % values.len()]);
-            rest /= values.len();
-        }
-        states.reverse();
-        let _ = writeln!(out, "  ({}) {numbers};", states.join(", "));
+        let _ = writeln!(out, "  ({}) {numbers};", states(parents.iter().map(|p| p.values.as_slice()), row));
     }
     out.push_str("}\n");
-    Ok(())
 }
 
 /// Numbers so that reading gives back the same bits.
@@ -381,19 +393,22 @@ fn numbers(row: &[f64]) -> String {
     row.iter().map(|p| format!("{p:?}")).collect::<Vec<_>>().join(", ")
 }
 
-/// A name as BIF writes it.
-fn quoted(name: &str) -> Result<String> {
-    if name.contains('"') {
-        return Err(cannot_carry(Format::Bif, &format!("the name `{name}`, which contains a quote")));
-    }
+/// Names as BIF writes them.
+fn spelled<'n>(names: impl Iterator<Item = &'n str> + Clone, loss: Loss) -> Result<Vec<String>> {
+    Ok(NAMES.apply(names, loss)?.into_iter().map(quoted).collect())
+}
+
+/// A plain word as it is, any other name in quotes.
+fn quoted(name: String) -> String {
     let is_plain = |c: char| !c.is_whitespace() && !BIF.punctuation.contains(c);
     let is_word = !name.is_empty() && name.chars().all(is_plain) && !name.starts_with("//") && !name.starts_with("/*");
-    Ok(if is_word { name.to_owned() } else { format!("\"{name}\"") })
+    if is_word { name } else { format!("\"{name}\"") }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::random::{Shape, network};
 
     fn parse(text: &str) -> Result<Network> {
         read(&Source { name: "test.bif".to_owned(), text: text.to_owned() }, &ReadOptions::default())
@@ -408,6 +423,43 @@ mod tests {
              probability ( f ) { table 0.15 0.85; } probability ( light | f ) { table 0.6 0.05 0.4 0.95; }",
         )?;
         assert_eq!(net.cpts()[1].table(&net.cards()), [0.6, 0.4, 0.05, 0.95]);
+        Ok(())
+    }
+
+    #[test]
+    fn networks_come_back_as_they_were() -> Result<()> {
+        for seed in 0..50 {
+            let net = network(&Shape { nodes: 12, max_values: 4, max_parents: 3, functional: 0.4 }, seed)?;
+            assert_eq!(parse(&write(&net, Loss::Refuse)?)?, net, "seed {seed}");
+        }
+        let names = ["", "two\n\tand\r\nlines", "// no", "/*", "a//b", "table", "{(|", "\\", "unknown", "λ\u{a0}"];
+        for title in names {
+            let mut b = Network::builder(title);
+            let nodes = names.map(|name| b.variable(name, names));
+            b.table(nodes[0], [], [0.1; 10]);
+            for pair in nodes.windows(2) {
+                b.function(pair[1], [pair[0]], |u| u[0]);
+            }
+            let net = b.build()?;
+            assert_eq!(parse(&write(&net, Loss::Refuse)?)?, net);
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn names_with_quotes_are_refused_or_mended() -> Result<()> {
+        let mut b = Network::builder("\"n\"");
+        let x = b.variable("5\"", ["\"", "'"]);
+        let y = b.variable("5'", ["a", "b"]);
+        b.table(x, [], [0.5, 0.5]);
+        b.function(y, [x], |u| u[0]);
+        let net = b.build()?;
+        let error = write(&net, Loss::Refuse).unwrap_err();
+        assert_eq!(error.message(), "BIF cannot carry the name `\"n\"`, which contains a quote");
+        let back = parse(&write(&net, Loss::Accept)?)?;
+        assert_eq!((back.name(), back.cpts()), ("'n'", net.cpts()));
+        assert_eq!((back.variables()[0].name.as_str(), back.variables()[1].name.as_str()), ("5'_2", "5'"));
+        assert_eq!(back.variables()[0].values, ["'_2", "'"]);
         Ok(())
     }
 }

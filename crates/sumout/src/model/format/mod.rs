@@ -12,6 +12,7 @@ mod json;
 mod lexer;
 mod net;
 mod source;
+mod spelling;
 mod uai;
 mod xdsl;
 mod xml;
@@ -116,6 +117,14 @@ impl Format {
         Format::ALL.into_iter().find(|f| f.extensions().contains(&extension))
     }
 
+    /// The format that the extension or else the text tells. XMLBIF and XDSL may share an extension.
+    fn of_file(path: &Path, text: &str) -> Option<Format> {
+        match (Format::of_path(path), Format::of_text(text)) {
+            (Some(Format::Xmlbif), Some(Format::Xdsl)) => Some(Format::Xdsl),
+            (named, told) => named.or(told),
+        }
+    }
+
     /// The format that a text seems to be in.
     fn of_text(text: &str) -> Option<Format> {
         let is_blank = |line: &&str| line.trim().is_empty() || line.trim_start().starts_with(['%', '/']);
@@ -163,8 +172,7 @@ pub fn read(path: &Path, options: &ReadOptions) -> Result<Network> {
         return parse(&shown, text.as_bytes(), options);
     }
     let bytes = fs::read(path).map_err(|e| unreadable(&shown, &e))?;
-    let format = options.format.or_else(|| Format::of_path(path));
-    parse(&shown, &bytes, &ReadOptions { format, ..options.clone() })
+    parse(&shown, &bytes, options)
 }
 
 fn unreadable(shown: &str, error: &std::io::Error) -> Error {
@@ -173,10 +181,10 @@ fn unreadable(shown: &str, error: &std::io::Error) -> Error {
     error.hint(format!("give a file, or a built-in network: {}", embedded.join(", ")))
 }
 
-/// Reads a network from bytes; `name` is what messages call them.
+/// Reads a network from bytes; `name` is what messages call them, and its extension may tell the format.
 pub fn parse(name: &str, bytes: &[u8], options: &ReadOptions) -> Result<Network> {
     let source = Source::new(name, decompress(name, bytes)?)?;
-    let Some(format) = options.format.or_else(|| Format::of_text(&source.text)) else {
+    let Some(format) = options.format.or_else(|| Format::of_file(Path::new(name), &source.text)) else {
         let known: Vec<&str> = Format::ALL.iter().map(|f| f.extensions()[0]).collect();
         let error = Error::new(ErrorKind::Format, format!("cannot tell the format of `{name}`"));
         return Err(error.hint(format!("name it with one of the extensions {}", known.join(", "))));
@@ -250,4 +258,25 @@ fn refuse_markov(net: &Network, format: Format) -> Result<()> {
 fn cannot_carry(format: Format, what: &str) -> Error {
     let error = Error::new(ErrorKind::Format, format!("{} cannot carry {what}", format.name()));
     error.hint("write it as .json, or accept the loss with `--lossy`")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_extension_tells_the_format_or_else_the_text() {
+        let cases = [
+            ("a.bif", "BAYES", Some(Format::Bif)),
+            ("a.XML.gz", "<?xml version=\"1.0\"?>\n<BIF>", Some(Format::Xmlbif)),
+            ("a.xml", "<?xml version=\"1.0\"?>\n<smile>", Some(Format::Xdsl)),
+            ("a.xdsl", "<BIF>", Some(Format::Xdsl)),
+            ("a.txt", "% a comment\n\nnet { }", Some(Format::Net)),
+            ("<stdin>", "{", Some(Format::Json)),
+            ("a", "what is this?", None),
+        ];
+        for (name, text, format) in cases {
+            assert_eq!(Format::of_file(Path::new(name), text), format, "{name}: {text}");
+        }
+    }
 }

@@ -17,11 +17,12 @@
 //! NET also has continuous nodes, decisions, utilities, functions, distributions given by expressions and
 //! instances of classes. They are refused.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt::Write;
 
 use super::lexer::{Dialect, Kind, Lexer, Token};
-use super::{CptMarks, Format, Loss, Marks, ReadOptions, Source, cannot_carry, refuse_markov, refuse_roles};
+use super::spelling::Spelling;
+use super::{CptMarks, Format, Loss, Marks, ReadOptions, Source, refuse_markov, refuse_roles};
 use crate::error::{Error, Result, did_you_mean};
 use crate::model::{Builder, Network, Node};
 
@@ -303,7 +304,7 @@ impl<'a> Reader<'a> {
 pub(super) fn write(net: &Network, loss: Loss) -> Result<String> {
     refuse_markov(net, Format::Net)?;
     refuse_roles(net, Format::Net, loss)?;
-    let names = identifiers(net, loss)?;
+    let names = NAMES.apply(net.variables().iter().map(|v| v.name.as_str()), loss)?;
     let mut out = format!("net\n{{\n  name = {};\n}}\n", quoted(net.name()));
     for (variable, name) in net.variables().iter().zip(&names) {
         let has_name = *name == variable.name;
@@ -340,22 +341,16 @@ fn quoted(text: &str) -> String {
     format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
 }
 
-/// The names of the variables, made into identifiers if that is accepted.
-fn identifiers(net: &Network, loss: Loss) -> Result<Vec<String>> {
-    let mut names: Vec<String> = net.variables().iter().map(|v| v.name.clone()).collect();
-    let mut taken: HashSet<String> = names.iter().filter(|name| is_identifier(name)).cloned().collect();
-    for (index, name) in names.iter_mut().enumerate().filter(|(_, name)| !is_identifier(name)) {
-        if loss == Loss::Refuse {
-            return Err(cannot_carry(Format::Net, &format!("the name `{name}`, which is no identifier")));
-        }
+/// The names that Hugin takes for nodes; others become labels.
+const NAMES: Spelling = Spelling {
+    format: Format::Net,
+    fits: is_identifier,
+    mend: |name| {
         let plain = name.replace(|c: char| !c.is_ascii_alphanumeric(), "_");
-        let numbered = (index..).map(|number| format!("_{plain}_{number}"));
-        let mut candidates = [plain.clone(), format!("_{plain}")].into_iter().chain(numbered);
-        let is_free = |name: &String| is_identifier(name) && taken.insert(name.clone());
-        *name = candidates.find(is_free).expect("numbers do not end");
-    }
-    Ok(names)
-}
+        if is_identifier(&plain) { plain } else { format!("_{plain}") }
+    },
+    complaint: "which is no identifier",
+};
 
 fn is_identifier(name: &str) -> bool {
     let is_plain = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
@@ -455,8 +450,8 @@ mod tests {
         let text = write(&net, Loss::Accept)?;
         let read = parse(&text)?;
         let names: Vec<&str> = read.variables().iter().map(|v| v.name.as_str()).collect();
-        assert_eq!(names, ["_a_b", "a_b", "_a_b_2", "_1", "_", "_node_5", "_node"]);
-        assert!(text.contains("node _a_b_2\n{\n  label = \"a-b\";"), "{text}");
+        assert_eq!(names, ["a_b_2", "a_b", "a_b_3", "_1", "_", "_node_2", "_node"]);
+        assert!(text.contains("node a_b_3\n{\n  label = \"a-b\";"), "{text}");
         Ok(())
     }
 

@@ -30,7 +30,8 @@ use std::collections::HashMap;
 use std::fmt::Write;
 
 use super::source::Span;
-use super::xml::{Content, Numbers, Spelling, Tag, Variables, Word, Xml, digits, escaped, is_legal, shown};
+use super::spelling::Spelling;
+use super::xml::{Content, Numbers, Tag, Variables, Word, Xml, digits, escaped, is_legal, shown};
 use super::{CptMarks, Format, Loss, Marks, ReadOptions, Source, refuse_markov, refuse_roles};
 use crate::error::{Error, Result, did_you_mean};
 use crate::model::{Body, Builder, Cpt, Network, Node};

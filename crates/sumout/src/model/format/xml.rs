@@ -1,4 +1,4 @@
-//! What the two XML formats share: a pull reader that knows where everything is, and how names are written.
+//! What the two XML formats share: a pull reader that knows where everything is, and how text is written.
 //!
 //! Elements are taken one by one. [`Xml::child`] opens the next element inside the open one; the caller then
 //! takes what is in it, by [`Xml::content`], by [`Xml::skip`], or by `child` again until there is none.
@@ -16,7 +16,7 @@ use quick_xml::events::Event;
 use quick_xml::events::attributes::Attributes;
 
 use super::source::Span;
-use super::{Format, Loss, Marks, Source, cannot_carry};
+use super::{Format, Marks, Source};
 use crate::error::{Error, Result, did_you_mean};
 use crate::model::Builder;
 
@@ -394,42 +394,6 @@ impl<'a> Variables<'a> {
         }
         Marks { variables: self.names.iter().map(|n| n.span.clone()).collect(), cpts: vec![] }
     }
-}
-
-/// Which names a format can carry, and what it makes of others if it must.
-pub(super) struct Spelling {
-    pub format: Format,
-    pub fits: fn(&str) -> bool,
-    pub mend: fn(&str) -> String,
-    /// What is wrong with the others.
-    pub complaint: &'static str,
-}
-
-impl Spelling {
-    /// The names as the format has them: different ones stay different.
-    pub fn apply<'n>(&self, names: impl Iterator<Item = &'n str> + Clone, loss: Loss) -> Result<Vec<String>> {
-        let misfit = names.clone().find(|name| !(self.fits)(name));
-        if let (Some(name), Loss::Refuse) = (misfit, loss) {
-            return Err(cannot_carry(self.format, &format!("the name `{}`, {}", name.escape_debug(), self.complaint)));
-        }
-        let mut taken: HashMap<String, usize> =
-            names.clone().filter(|name| (self.fits)(name)).map(|name| (name.to_owned(), 1)).collect();
-        let spell = |name: &str| if (self.fits)(name) { name.to_owned() } else { fresh((self.mend)(name), &mut taken) };
-        Ok(names.map(spell).collect())
-    }
-}
-
-/// The name itself, or with the first number behind it that makes it new.
-fn fresh(name: String, taken: &mut HashMap<String, usize>) -> String {
-    let mut count = taken.get(&name).copied().unwrap_or(0);
-    let mut numbered = name.clone();
-    while count > 0 && taken.contains_key(&numbered) {
-        count += 1;
-        numbered = format!("{name}_{count}");
-    }
-    taken.insert(name, count.max(1));
-    taken.insert(numbered.clone(), 1);
-    numbered
 }
 
 /// Whether XML can carry the character.

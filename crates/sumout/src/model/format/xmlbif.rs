@@ -13,7 +13,8 @@
 
 use std::fmt::Write;
 
-use super::xml::{Numbers, Spelling, Tag, Variables, Word, Xml, digits, escaped, is_legal, is_padded};
+use super::spelling::Spelling;
+use super::xml::{Numbers, Tag, Variables, Word, Xml, digits, escaped, is_legal, is_padded};
 use super::{CptMarks, Format, Loss, Marks, ReadOptions, Source, refuse_markov, refuse_roles};
 use crate::error::{Error, Result};
 use crate::model::{Builder, Cpt, Network, Node};
