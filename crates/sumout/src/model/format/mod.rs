@@ -14,6 +14,7 @@ mod net;
 mod source;
 mod spelling;
 mod uai;
+mod variables;
 mod xdsl;
 mod xml;
 mod xmlbif;
@@ -23,7 +24,6 @@ use std::io::{Read, Write};
 use std::path::Path;
 
 pub(crate) use source::Source;
-use source::{CptMarks, Marks};
 pub use uai::read_evidence;
 
 use super::network::Network;
@@ -184,12 +184,26 @@ fn unreadable(shown: &str, error: &std::io::Error) -> Error {
 /// Reads a network from bytes; `name` is what messages call them, and its extension may tell the format.
 pub fn parse(name: &str, bytes: &[u8], options: &ReadOptions) -> Result<Network> {
     let source = Source::new(name, decompress(name, bytes)?)?;
+    if source.text.trim().is_empty() {
+        return Err(Error::new(ErrorKind::Syntax, format!("`{name}` is empty")));
+    }
     let Some(format) = options.format.or_else(|| Format::of_file(Path::new(name), &source.text)) else {
         let known: Vec<&str> = Format::ALL.iter().map(|f| f.extensions()[0]).collect();
         let error = Error::new(ErrorKind::Format, format!("cannot tell the format of `{name}`"));
         return Err(error.hint(format!("name it with one of the extensions {}", known.join(", "))));
     };
-    format.reader()(&source, options)
+    format.reader()(&source, options).map_err(|error| misnamed(error, format, &source))
+}
+
+/// Says so if a file that cannot be read looks like another format.
+fn misnamed(error: Error, format: Format, source: &Source) -> Error {
+    match Format::of_text(&source.text) {
+        Some(other) if other != format && error.kind() == ErrorKind::Syntax => {
+            let (other, format) = (other.name(), format.name());
+            error.hint(format!("this looks like {other}, but is read as {format}; is the extension right?"))
+        }
+        _ => error,
+    }
 }
 
 /// The bytes, or what gzip made them from.
@@ -200,8 +214,8 @@ pub(crate) fn decompress(name: &str, bytes: &[u8]) -> Result<Vec<u8>> {
     let mut out = vec![];
     let read = flate2::read::MultiGzDecoder::new(bytes).take(MAX_BYTES + 1).read_to_end(&mut out);
     match read {
-        Err(e) => Err(Error::new(ErrorKind::Io, format!("cannot decompress `{name}`: {e}"))
-            .hint("the file may be truncated; fetch it again")),
+        Err(_) => Err(Error::new(ErrorKind::Io, format!("cannot decompress `{name}`: it is truncated or damaged"))
+            .hint("fetch it again")),
         Ok(n) if n as u64 > MAX_BYTES => {
             Err(Error::new(ErrorKind::Io, format!("`{name}` decompresses to more than {} GiB", MAX_BYTES >> 30)))
         }

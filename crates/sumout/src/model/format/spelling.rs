@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 
 use super::{Format, Loss, cannot_carry};
-use crate::error::Result;
+use crate::error::{Result, shown};
 
 /// Which names a format can carry, and what it makes of others if it must.
 pub(super) struct Spelling {
@@ -24,18 +24,13 @@ impl Spelling {
     pub fn apply<'n>(&self, names: impl Iterator<Item = &'n str> + Clone, loss: Loss) -> Result<Vec<String>> {
         let misfit = names.clone().find(|name| !(self.fits)(name));
         if let (Some(name), Loss::Refuse) = (misfit, loss) {
-            return Err(cannot_carry(self.format, &format!("the name `{}`, {}", visible(name), self.complaint)));
+            return Err(cannot_carry(self.format, &format!("the name `{}`, {}", shown(name), self.complaint)));
         }
         let mut taken: HashMap<String, usize> =
             names.clone().filter(|name| (self.fits)(name)).map(|name| (name.to_owned(), 1)).collect();
         let spell = |name: &str| if (self.fits)(name) { name.to_owned() } else { fresh((self.mend)(name), &mut taken) };
         Ok(names.map(spell).collect())
     }
-}
-
-/// A name on one line.
-fn visible(name: &str) -> String {
-    name.chars().map(|c| if c.is_control() { c.escape_debug().to_string() } else { c.to_string() }).collect()
 }
 
 /// The name itself, or with the first number behind it that makes it new.
