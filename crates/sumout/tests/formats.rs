@@ -271,7 +271,7 @@ fn what_is_called_gz_is_compressed() -> Result<()> {
     let (net, folder) = (random_network(7)?, folder("gz"));
     for format in Format::ALL {
         let path = folder.join(format!("net.{}.gz", format.extensions()[0]));
-        format::write(&net, &path, Loss::Accept)?;
+        format::write(&net, &path, &format::WriteOptions { loss: Loss::Accept, ..Default::default() })?;
         assert!(fs::read(&path).expect("just written").starts_with(&[0x1f, 0x8b]));
         assert!(same_numbers(&Network::read(&path)?, &net), "{format:?}");
     }
