@@ -185,7 +185,7 @@ fn unreadable(shown: &str, error: &std::io::Error) -> Error {
 pub fn parse(name: &str, bytes: &[u8], options: &ReadOptions) -> Result<Network> {
     let source = Source::new(name, decompress(name, bytes)?)?;
     if source.text.trim().is_empty() {
-        return Err(Error::new(ErrorKind::Syntax, format!("`{name}` is empty")));
+        return Err(Error::new(ErrorKind::Format, format!("`{name}` is empty")));
     }
     let Some(format) = options.format.or_else(|| Format::of_file(Path::new(name), &source.text)) else {
         let known: Vec<&str> = Format::ALL.iter().map(|f| f.extensions()[0]).collect();
@@ -200,7 +200,7 @@ fn misnamed(error: Error, format: Format, source: &Source) -> Error {
     match Format::of_text(&source.text) {
         Some(other) if other != format && error.kind() == ErrorKind::Syntax => {
             let (other, format) = (other.name(), format.name());
-            error.hint(format!("this looks like {other}, but is read as {format}; is the extension right?"))
+            error.hint(format!("this looks like {other}, but is read as {format}"))
         }
         _ => error,
     }
