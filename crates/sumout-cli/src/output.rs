@@ -1,8 +1,9 @@
 //! Where answers go, and how a command can end.
 
-use std::fs::{self, File};
-use std::io::{self, BufWriter, Write};
-use std::path::Path;
+use std::io::{self, IsTerminal, Write};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::thread;
+use std::time::Duration;
 
 use sumout::{Error, ErrorKind};
 
@@ -33,7 +34,7 @@ impl From<Error> for Failure {
     }
 }
 
-/// An error while writing to stdout; files are written by [`save`], which names them.
+/// An error while writing to stdout; files are written by `sumout::files::save`, which names them.
 impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Self {
         match error.kind() {
@@ -48,39 +49,78 @@ pub fn talk(text: &str) {
     let _ = writeln!(io::stderr(), "{text}");
 }
 
-/// Writes a file under a temporary name beside `path` and renames it when complete, so that a failure leaves
-/// an earlier file as it was.
-pub fn save(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> std::result::Result<(), Error> {
-    let mut name = path.file_name().unwrap_or_default().to_owned();
-    name.push(format!(".{}.part", std::process::id()));
-    let part = path.with_file_name(name);
-    fill(&part, write)
-        .and_then(|()| fs::rename(&part, path))
-        .inspect_err(|_| drop(fs::remove_file(&part)))
-        .map_err(|e| Error::new(ErrorKind::Io, format!("cannot write `{}`: {e}", path.display())))
+/// After this many seconds people begin to wonder.
+const PATIENCE: u64 = 2;
+
+/// Does what may take long. If it does, a terminal is told so, and how long it has been, until it is done.
+pub fn patiently<T>(what: &str, work: impl FnOnce() -> T) -> T {
+    if !io::stderr().is_terminal() {
+        return work();
+    }
+    thread::scope(|scope| {
+        let (working, finished) = mpsc::channel();
+        scope.spawn(move || count_seconds(what, &finished, Duration::from_secs(1), &mut io::stderr()));
+        let result = work();
+        drop(working); // a panic drops it too, so the counting always ends
+        result
+    })
 }
 
-fn fill(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
-    let mut file = BufWriter::new(File::create(path)?);
-    write(&mut file)?;
-    file.flush()?;
-    file.get_ref().sync_all()
+/// Writes a line that counts the seconds until the other end of the channel is gone, and then clears it.
+fn count_seconds(what: &str, finished: &Receiver<()>, second: Duration, out: &mut dyn Write) {
+    let mut seconds = 0;
+    let mut width = 0;
+    while finished.recv_timeout(second) == Err(RecvTimeoutError::Timeout) {
+        seconds += 1;
+        if seconds >= PATIENCE {
+            let line = format!("{what} … {seconds} s");
+            width = line.chars().count();
+            let _ = write!(out, "\r{line}").and_then(|()| out.flush());
+        }
+    }
+    if width > 0 {
+        let _ = write!(out, "\r{:width$}\r", "").and_then(|()| out.flush());
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    /// A terminal that ends the work as soon as it is told anything.
+    struct Terminal {
+        text: Vec<u8>,
+        work: Option<mpsc::Sender<()>>,
+    }
+
+    impl Write for Terminal {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.work = None;
+            self.text.write(bytes)
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
     #[test]
-    fn a_failed_save_keeps_the_earlier_file_and_leaves_nothing_else() {
-        let folder = std::env::temp_dir().join(format!("sumout-save-{}", std::process::id()));
-        fs::create_dir_all(&folder).unwrap();
-        let path = folder.join("kept.txt");
-        save(&path, |file| file.write_all(b"first")).unwrap();
-        let failed = save(&path, |file| file.write_all(b"second").and(Err(io::Error::other("disk on fire"))));
-        assert!(failed.unwrap_err().message().ends_with("kept.txt`: disk on fire"));
-        assert_eq!(fs::read_to_string(&path).unwrap(), "first");
-        assert_eq!(fs::read_dir(&folder).unwrap().count(), 1);
-        fs::remove_dir_all(&folder).unwrap();
+    fn who_waits_is_told_and_the_line_is_cleared_again() {
+        let (work, finished) = mpsc::channel();
+        let mut terminal = Terminal { text: vec![], work: Some(work) };
+        count_seconds("computing", &finished, Duration::from_millis(1), &mut terminal);
+        let line = "computing … 2 s";
+        let cleared = " ".repeat(line.chars().count());
+        assert_eq!(String::from_utf8(terminal.text).unwrap(), format!("\r{line}\r{cleared}\r"));
+    }
+
+    #[test]
+    fn nobody_is_told_of_what_is_done_at_once() {
+        let (work, finished) = mpsc::channel();
+        drop(work);
+        let mut text = vec![];
+        count_seconds("computing", &finished, Duration::from_secs(1), &mut text);
+        assert_eq!(text, b"");
+        assert_eq!(patiently("computing", || 7), 7);
     }
 }

@@ -74,3 +74,29 @@ fn a_model_can_come_from_standard_input() {
     assert!(wrong.stdout.is_empty());
     assert!(String::from_utf8_lossy(&wrong.stderr).starts_with("error: cannot tell the format of `<stdin>`"));
 }
+
+/// What a command prints, which ends with this exit code.
+fn output(code: i32, arguments: &str) -> Output {
+    let output = Command::new(SUMOUT).args(arguments.split(' ')).current_dir(root()).output().unwrap();
+    assert_eq!(output.status.code(), Some(code), "{arguments}: {}", String::from_utf8_lossy(&output.stderr));
+    output
+}
+
+#[test]
+fn a_seed_gives_every_digit_again() {
+    let answer = |seed: u64| output(0, &format!("query models/hailfinder.bif.gz --json --seed {seed}")).stdout;
+    assert_eq!(answer(3), answer(3));
+    let query = |seed: u64| output(0, &format!("query models/hailfinder.bif.gz --seed {seed}")).stdout;
+    assert_eq!(query(0), query(1), "the answer depends on the seed");
+}
+
+#[test]
+fn more_effort_finds_smaller_clusters() {
+    let largest = |effort: &str| -> f64 {
+        let refused = output(2, &format!("query models/munin1.bif.gz --memory 1 --effort {effort}"));
+        let text = String::from_utf8(refused.stderr).unwrap();
+        let rank = text.split("the largest cluster has 2^").nth(1).unwrap().split(' ').next().unwrap();
+        rank.parse().unwrap()
+    };
+    assert!(largest("0.5") < largest("0"));
+}

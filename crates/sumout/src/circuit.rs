@@ -187,20 +187,26 @@ fn admit(compiled: &Compiled, want: &Want, options: &Options) -> Result<Program>
             bytes(needed),
             bytes(limit)
         );
-        let hint = "ask for fewer targets, give more evidence, search longer with `--effort 10`, \
-                    or raise the limit with `--memory`";
-        return Err(Error::new(ErrorKind::Memory, message).hint(hint));
+        return Err(Error::new(ErrorKind::Memory, message).hint(what_helps(want, options)));
     }
     Ok(Program::new(&compiled.graph, &schedule))
 }
 
+/// What to do about an answer that does not fit.
+fn what_helps(want: &Want, options: &Options) -> String {
+    let fewer = if matches!(want, Want::Gradients(_)) { "ask for fewer targets, " } else { "" };
+    let effort = 10.0 * options.effort.max(0.1);
+    format!("{fewer}give more evidence, search longer with `--effort {effort}`, or raise the limit with `--memory`")
+}
+
 /// A number of bytes for people.
 fn bytes(n: f64) -> String {
-    const GIB: f64 = (1u64 << 30) as f64;
-    match n {
-        n if n >= 1e6 * GIB => format!("2^{:.1} bytes", n.log2()),
-        n if n >= GIB => format!("{:.1} GiB", n / GIB),
-        n => format!("{:.1} MiB", n / (1u64 << 20) as f64),
+    const UNITS: [&str; 4] = ["KiB", "MiB", "GiB", "TiB"];
+    let power = UNITS.len().min((n.max(1.0).log2() / 10.0) as usize);
+    match power {
+        0 => format!("{n} bytes"),
+        _ if n >= 1024_f64.powi(5) => format!("2^{:.1} bytes", n.log2()),
+        _ => format!("{:.1} {}", n / 1024_f64.powi(power as i32), UNITS[power - 1]),
     }
 }
 
@@ -234,4 +240,32 @@ fn normalized(weights: &[f64], domain: &[usize], card: usize) -> Vec<f64> {
     let mut probabilities = vec![0.0; card];
     domain.iter().zip(weights).for_each(|(&value, w)| probabilities[value] = w / total);
     probabilities
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_are_shown_in_the_unit_that_fits() {
+        let shown = [0.0, 1000.0, 1024.0, 1e6, 2e6, 270_637_466.0, 8.5e9, 3e13, 1e30].map(bytes);
+        let expected = ["0 bytes", "1000 bytes", "1.0 KiB", "976.6 KiB", "1.9 MiB", "258.1 MiB", "7.9 GiB", "27.3 TiB"];
+        assert_eq!(shown[..8], expected);
+        assert_eq!(shown[8], "2^99.7 bytes");
+    }
+
+    #[test]
+    fn an_answer_that_does_not_fit_is_refused_with_numbers_and_advice() {
+        let asia = Network::read("asia").unwrap();
+        let options = |memory| Options { memory: Some(memory), effort: 2.0, ..Options::default() };
+        let evidence = Evidence::new();
+        let refused = asia.query(&[], &evidence, &options(100)).unwrap_err();
+        assert_eq!(refused.kind(), ErrorKind::Memory);
+        assert!(refused.message().ends_with(", and the limit is 100 bytes (the largest cluster has 2^3.0 states)"));
+        assert!(refused.advice().unwrap().starts_with("ask for fewer targets, give more evidence"));
+        assert!(refused.advice().unwrap().contains("`--effort 20`"));
+        let explanation = asia.mpe(&evidence, &options(100)).unwrap_err();
+        assert!(explanation.advice().unwrap().starts_with("give more evidence"));
+        assert!(asia.query(&[], &evidence, &options(1 << 20)).is_ok());
+    }
 }

@@ -1,8 +1,64 @@
-//! Exact answers from Bayesian networks, compiled once into a tensor circuit.
+//! Exact answers from Bayesian networks: a question is compiled into a tensor circuit, and the circuit is
+//! evaluated.
+//!
+//! ```
+//! use sumout::{Evidence, Network, Options};
+//!
+//! let mut b = Network::builder("house");
+//! let fire = b.variable("fire", ["yes", "no"]);
+//! let test = b.variable("test", ["yes", "no"]);
+//! let alarm = b.variable("alarm", ["yes", "no"]);
+//! b.table(fire, [], [0.01, 0.99]);
+//! b.table(test, [], [0.10, 0.90]);
+//! b.function(alarm, [fire, test], |u| u[0].min(u[1])); // "yes", value 0, if one of them is
+//! let net = b.build()?;
+//!
+//! let evidence = Evidence::new().observe(&net, "alarm", "yes")?;
+//! let answer = net.query(&[net.find("fire")?], &evidence, &Options::default())?;
+//! assert!((answer.posteriors[0].1[0] - 0.01 / 0.109).abs() < 1e-12);
+//! assert!((answer.log_evidence - 0.109_f64.ln()).abs() < 1e-12);
+//! # Ok::<(), sumout::Error>(())
+//! ```
+//!
+//! # The idea
+//!
+//! The answer to a question is a sum over all variables that nobody asked for, of a product of all factors.
+//! Done literally it takes a number for every joint state. But a variable can be summed out of a part of the
+//! product as soon as nothing else mentions it, so the order in which factors are multiplied decides how large
+//! the tables in between become. Finding a good order is hard, and does not depend on the numbers: it is
+//! worth doing once, before there are any.
+//!
+//! Many variables of real models are functions of others. A CPT is known to be one if each of its rows has a
+//! single 1, and can be declared one before its numbers are known: see [`Cpt`]. Such a variable may be summed
+//! out sooner than others. The representation of models and questions is made for that.
+//!
+//! # The way of a question
+//!
+//! ```text
+//! file ──format──▶ Network ┐
+//! Evidence, targets ───────┴─▶ prune ─▶ plan ─▶ lower ─▶ Graph ─▶ layout ─▶ execute ─▶ Answer
+//! ```
+//!
+//! | module | |
+//! |---|---|
+//! | [`model`] | networks, built or read from [files in six formats](model::format); [evidence](Evidence) and [data](Dataset) |
+//! | [`compile`] | [prunes](compile::prune) what cannot matter, [plans](compile::plan) a contraction tree, and [lowers](compile::lower) it to a graph |
+//! | [`tensor`] | the [graph](tensor::graph) of tensor operations; where its numbers lie in memory, and their computation |
+//! | [`circuit`] | questions and answers: [`Network::query`] and [`Network::mpe`], with their [`Options`] |
+//! | [`vars`], [`error`], [`files`] | what all of them use |
+//!
+//! # What holds
+//!
+//! * Answers are exact, up to rounding. Nothing underflows: ln P(evidence) may be -5000.
+//! * Impossible evidence is an [answer](Answer::is_impossible), never NaN.
+//! * An answer that would need more memory than [allowed](Options::memory) is refused before it is begun.
+//! * The same seed gives the same plan, on every machine.
+//! * Mistakes in files and questions are [`Error`]s that say what, where and what to do.
 
 pub mod circuit;
 pub mod compile;
 pub mod error;
+pub mod files;
 pub mod model;
 pub mod tensor;
 pub mod vars;
@@ -12,3 +68,8 @@ pub use compile::{Level, Query, Report};
 pub use error::{Error, ErrorKind, Place, Result};
 pub use model::{Builder, Cpt, Dataset, Evidence, Finding, Format, Network, Variable};
 pub use vars::{VarId, VarSet};
+
+/// The README's Rust is run as a test.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct ReadmeDoctest;

@@ -4,10 +4,11 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use serde_json::json;
+use sumout::files::save;
 use sumout::{Compilation, Query};
 
 use crate::args::{Computing, Reading};
-use crate::output::{Outcome, Result, save, talk};
+use crate::output::{Outcome, Result, talk};
 
 const EXAMPLES: &str = "\
 Examples:

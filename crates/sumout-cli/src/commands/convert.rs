@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use serde_json::json;
-use sumout::model::format::{self, Loss};
+use sumout::model::format::{self, Loss, WriteOptions};
 use sumout::{Error, ErrorKind, Format, Network};
 
 use crate::args::{Reading, format_parser};
@@ -14,6 +14,7 @@ use crate::text::counted;
 const EXAMPLES: &str = "\
 Examples:
   sumout convert model.xdsl model.bif.gz           the names tell the formats
+  sumout convert model.net model.txt --to bif      or `--to` does
   sumout convert model.net - --to bif              to standard output
   sumout convert model.bif model.uai --lossy       without names: .uai has none";
 
@@ -25,11 +26,11 @@ pub struct Args {
     #[arg(value_name = "IN")]
     input: PathBuf,
 
-    /// The file to write, in the format that its extension names; `-` for standard output.
+    /// The file to write, compressed if it ends in `.gz`; `-` for standard output.
     #[arg(value_name = "OUT")]
     output: PathBuf,
 
-    /// The format to write to standard output.
+    /// The format to write, if it is not the one that OUT's extension names.
     #[arg(long, value_name = "FORMAT", value_parser = format_parser(), ignore_case = true)]
     to: Option<Format>,
 
@@ -48,7 +49,7 @@ pub fn run(args: &Args, json: bool, out: &mut dyn Write) -> Result<Outcome> {
         let text = format::to_string(&net, format, args.loss())?;
         if json { report(args, format, &net, Some(text), out)? } else { out.write_all(text.as_bytes())? }
     } else {
-        format::write(&net, &args.output, args.loss())?;
+        format::write(&net, &args.output, &WriteOptions { format: Some(format), loss: args.loss() })?;
         let variables = counted(net.variables().len(), "variable");
         match json {
             true => report(args, format, &net, None, out)?,
@@ -81,31 +82,20 @@ impl Args {
         if self.lossy { Loss::Accept } else { Loss::Refuse }
     }
 
-    /// The format to write.
+    /// The format to write: the one that is asked for, or else the one that the file's name tells.
     fn target(&self) -> sumout::Result<Format> {
-        let shown = self.output.display();
-        let wrong = |message: String, hint: String| Err(Error::new(ErrorKind::Format, message).hint(hint));
-        match (self.is_stdout(), self.to, Format::of_path(&self.output)) {
-            (true, Some(format), _) | (false, None, Some(format)) => Ok(format),
-            (true, None, _) => wrong("standard output has no format of its own".into(), format!("add {}", choices())),
-            (false, Some(format), found) if found == Some(format) => Ok(format),
-            (false, Some(format), _) => wrong(
-                format!("`{shown}` does not have an extension of {}", format.name()),
-                format!("name it `.{}`, or write to `-`", format.extensions()[0]),
-            ),
-            (false, None, None) => wrong(
-                format!("`{shown}` does not name a format"),
-                format!("use one of the extensions {}", extensions().join(", ")),
-            ),
-        }
+        let named = || if self.is_stdout() { None } else { Format::of_path(&self.output) };
+        self.to.or_else(named).ok_or_else(|| {
+            let message = match self.is_stdout() {
+                true => "standard output has no format of its own".to_owned(),
+                false => format!("`{}` does not name a format", self.output.display()),
+            };
+            Error::new(ErrorKind::Format, message).hint(format!("add {}", choices()))
+        })
     }
 }
 
-fn extensions() -> [&'static str; Format::ALL.len()] {
-    Format::ALL.map(|f| f.extensions()[0])
-}
-
 fn choices() -> String {
-    let (last, others) = (extensions()[Format::ALL.len() - 1], &extensions()[..Format::ALL.len() - 1]);
+    let [others @ .., last] = Format::ALL.map(|f| f.extensions()[0]);
     format!("`--to` with {} or {last}", others.join(", "))
 }

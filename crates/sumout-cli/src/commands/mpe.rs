@@ -8,7 +8,7 @@ use sumout::{Evidence, Explanation, Finding, Network, VarId};
 
 use crate::args::{Computing, Reading};
 use crate::evidence::{Given, talk_of_impossible};
-use crate::output::{Outcome, Result};
+use crate::output::{Outcome, Result, patiently};
 use crate::text::{Align, significant, table};
 
 const EXAMPLES: &str = "\
@@ -37,7 +37,7 @@ pub struct Args {
 pub fn run(args: &Args, json: bool, out: &mut dyn Write) -> Result<Outcome> {
     let net = args.reading.network(&args.model)?;
     let evidence = args.given.evidence(&net)?;
-    let explanation = net.mpe(&evidence, &args.computing.options())?;
+    let explanation = patiently("computing", || net.mpe(&evidence, &args.computing.options()))?;
     match (&explanation.assignment, json) {
         (_, true) => writeln!(out, "{}", to_json(&net, &explanation))?,
         (None, false) => talk_of_impossible(&net, &evidence),

@@ -8,7 +8,7 @@ use sumout::{Answer, Evidence, Network, VarId};
 
 use crate::args::{Computing, Reading};
 use crate::evidence::{Given, talk_of_impossible};
-use crate::output::{Outcome, Result};
+use crate::output::{Outcome, Result, patiently};
 use crate::text::{probability, significant, width};
 
 const EXAMPLES: &str = "\
@@ -45,7 +45,7 @@ pub fn run(args: &Args, json: bool, out: &mut dyn Write) -> Result<Outcome> {
     let net = args.reading.network(&args.model)?;
     let targets = targets(&net, &args.targets)?;
     let evidence = args.given.evidence(&net)?;
-    let answer = net.query(&targets, &evidence, &args.computing.options())?;
+    let answer = patiently("computing", || net.query(&targets, &evidence, &args.computing.options()))?;
     let outcome = if answer.is_impossible() { Outcome::Impossible } else { Outcome::Done };
     match (json, outcome) {
         (true, _) => writeln!(out, "{}", to_json(&net, &answer))?,

@@ -5,10 +5,11 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 use sumout::Network;
+use sumout::files::save;
 use sumout::model::Sampler;
 
 use crate::args::Reading;
-use crate::output::{Outcome, Result, save, talk};
+use crate::output::{Outcome, Result, talk};
 use crate::text::counted;
 
 const EXAMPLES: &str = "\

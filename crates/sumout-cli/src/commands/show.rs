@@ -5,10 +5,11 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use serde_json::{Value, json};
+use sumout::compile::{self, Width};
 use sumout::{Cpt, Network, VarId};
 
 use crate::args::Reading;
-use crate::output::{Outcome, Result};
+use crate::output::{Outcome, Result, patiently};
 use crate::text::{Align, abridged, counted, grouped, table};
 
 const EXAMPLES: &str = "\
@@ -23,7 +24,7 @@ const LISTED: usize = 40;
 /// Lists of names are cut off at this many characters.
 const NAMES: usize = 32;
 
-/// What a network is: its variables, its functions, its zeros.
+/// What a network is: its variables, its functions, its zeros, its width.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
@@ -40,7 +41,7 @@ pub struct Args {
 
 pub fn run(args: &Args, json: bool, out: &mut dyn Write) -> Result<Outcome> {
     let net = args.reading.network(&args.model)?;
-    let summary = Summary::new(&net);
+    let summary = patiently("looking", || Summary::new(&net));
     if json {
         writeln!(out, "{}", to_json(&net, &summary))?;
         return Ok(Outcome::Done);
@@ -72,6 +73,8 @@ struct Summary {
     /// The position of the largest CPT, and its size.
     largest: Option<(usize, usize)>,
     directed: Option<Directed>,
+    /// None if the network is too large to tell.
+    width: Option<Width>,
 }
 
 /// What only a Bayesian network has.
@@ -95,6 +98,7 @@ impl Summary {
             declared_functions: count(|cpt| cpt.role().functional && !cpt.is_functional()),
             largest: sizes.enumerate().rev().max_by_key(|&(_, size)| size),
             directed: (!net.is_markov()).then(|| Directed::new(net)),
+            width: compile::width(net),
         }
     }
 
@@ -121,6 +125,10 @@ impl Summary {
         if let Some((index, size)) = self.largest {
             let scope = abridged_names(net, net.cpts()[index].scope(), 2 * NAMES);
             lines.push([format!("largest {factors}"), format!("{} over {scope}", counted(size, "number"))]);
+        }
+        if let Some(Width { rank, binary_rank }) = self.width {
+            let rank = counted(rank, "variable");
+            lines.push(["largest cluster".into(), format!("{rank}, 2^{binary_rank:.1} states, in min-fill order")]);
         }
         lines
     }
@@ -234,6 +242,7 @@ fn to_json(net: &Network, summary: &Summary) -> Value {
             "roots": directed.map(|d| d.roots),
             "leaves": directed.map(|d| d.leaves),
             "max_parents": directed.map(|d| d.max_parents),
+            "width": summary.width.map(|w| json!({"rank": w.rank, "binary_rank": w.binary_rank})),
         },
     });
     report["variables"] = net.ids().map(|var| variable_json(net, var)).collect();

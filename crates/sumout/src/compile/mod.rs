@@ -21,6 +21,9 @@ mod implied;
 mod level;
 mod query;
 mod thin;
+mod width;
+
+pub use width::{Width, width};
 
 use crate::model::Network;
 use crate::tensor::Graph;

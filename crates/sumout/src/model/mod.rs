@@ -18,4 +18,4 @@ pub use format::Format;
 pub use network::{Network, Variable};
 pub use sample::Sampler;
 
-pub(crate) use builder::Site;
+pub(crate) use builder::{Site, miscount};

@@ -5,14 +5,16 @@
 //! in common; `Marks` turn its findings into lines and carets.
 //!
 //! The format of a file is told from its extension, or else from its content. Input may be compressed with
-//! gzip, whatever its name. Files are written under a temporary name and renamed when complete.
+//! gzip, whatever its name. Files are written as [`files::save`] does: complete, or not at all.
 
 mod bif;
 mod json;
 mod lexer;
 mod net;
 mod source;
+mod spelling;
 mod uai;
+mod variables;
 mod xdsl;
 mod xml;
 mod xmlbif;
@@ -22,12 +24,12 @@ use std::io::{Read, Write};
 use std::path::Path;
 
 pub(crate) use source::Source;
-use source::{CptMarks, Marks};
 pub use uai::read_evidence;
 
 use super::network::Network;
 use super::paper;
 use crate::error::{Error, ErrorKind, Result};
+use crate::files;
 
 /// A file format for networks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -55,10 +57,20 @@ pub struct ReadOptions {
     pub normalize: bool,
 }
 
+/// How to write a file.
+#[derive(Clone, Debug, Default)]
+pub struct WriteOptions {
+    /// The format; the one that the file's extension names if none is given.
+    pub format: Option<Format>,
+    /// What to do about what the format cannot carry.
+    pub loss: Loss,
+}
+
 /// What to do when a format cannot carry all that a network holds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Loss {
     /// Fail, naming what would be lost.
+    #[default]
     Refuse,
     /// Write what can be written.
     Accept,
@@ -104,6 +116,14 @@ impl Format {
         let name = name.strip_suffix(".gz").unwrap_or(&name);
         let (_, extension) = name.rsplit_once('.')?;
         Format::ALL.into_iter().find(|f| f.extensions().contains(&extension))
+    }
+
+    /// The format that the extension or else the text tells. XMLBIF and XDSL may share an extension.
+    fn of_file(path: &Path, text: &str) -> Option<Format> {
+        match (Format::of_path(path), Format::of_text(text)) {
+            (Some(Format::Xmlbif), Some(Format::Xdsl)) => Some(Format::Xdsl),
+            (named, told) => named.or(told),
+        }
     }
 
     /// The format that a text seems to be in.
@@ -158,8 +178,7 @@ pub fn read(path: &Path, options: &ReadOptions) -> Result<Network> {
         }
     }
     let bytes = fs::read(path).map_err(|e| unreadable(&shown, &e))?;
-    let format = options.format.or_else(|| Format::of_path(path));
-    parse(&shown, &bytes, &ReadOptions { format, ..options.clone() })
+    parse(&shown, &bytes, options)
 }
 
 fn unreadable(shown: &str, error: &std::io::Error) -> Error {
@@ -168,15 +187,29 @@ fn unreadable(shown: &str, error: &std::io::Error) -> Error {
     error.hint(format!("give a file, or a built-in network: {}", names.join(", ")))
 }
 
-/// Reads a network from bytes; `name` is what messages call them.
+/// Reads a network from bytes; `name` is what messages call them, and its extension may tell the format.
 pub fn parse(name: &str, bytes: &[u8], options: &ReadOptions) -> Result<Network> {
     let source = Source::new(name, decompress(name, bytes)?)?;
-    let Some(format) = options.format.or_else(|| Format::of_text(&source.text)) else {
+    if source.text.trim().is_empty() {
+        return Err(Error::new(ErrorKind::Format, format!("`{name}` is empty")));
+    }
+    let Some(format) = options.format.or_else(|| Format::of_file(Path::new(name), &source.text)) else {
         let known: Vec<&str> = Format::ALL.iter().map(|f| f.extensions()[0]).collect();
         let error = Error::new(ErrorKind::Format, format!("cannot tell the format of `{name}`"));
         return Err(error.hint(format!("name it with one of the extensions {}", known.join(", "))));
     };
-    format.reader()(&source, options)
+    format.reader()(&source, options).map_err(|error| misnamed(error, format, &source))
+}
+
+/// Says so if a file that cannot be read looks like another format.
+fn misnamed(error: Error, format: Format, source: &Source) -> Error {
+    match Format::of_text(&source.text) {
+        Some(other) if other != format && error.kind() == ErrorKind::Syntax => {
+            let (other, format) = (other.name(), format.name());
+            error.hint(format!("this looks like {other}, but is read as {format}"))
+        }
+        _ => error,
+    }
 }
 
 /// The bytes, or what gzip made them from.
@@ -187,8 +220,8 @@ pub(crate) fn decompress(name: &str, bytes: &[u8]) -> Result<Vec<u8>> {
     let mut out = vec![];
     let read = flate2::read::MultiGzDecoder::new(bytes).take(MAX_BYTES + 1).read_to_end(&mut out);
     match read {
-        Err(e) => Err(Error::new(ErrorKind::Io, format!("cannot decompress `{name}`: {e}"))
-            .hint("the file may be truncated; fetch it again")),
+        Err(_) => Err(Error::new(ErrorKind::Io, format!("cannot decompress `{name}`: it is truncated or damaged"))
+            .hint("fetch it again")),
         Ok(n) if n as u64 > MAX_BYTES => {
             Err(Error::new(ErrorKind::Io, format!("`{name}` decompresses to more than {} GiB", MAX_BYTES >> 30)))
         }
@@ -201,35 +234,22 @@ pub fn to_string(net: &Network, format: Format, loss: Loss) -> Result<String> {
     format.writer()(net, loss)
 }
 
-/// Writes a network to a file in the format that the extension names; `.gz` compresses.
-pub fn write(net: &Network, path: &Path, loss: Loss) -> Result<()> {
-    let Some(format) = Format::of_path(path) else {
+/// Writes a network to a file; `.gz` compresses.
+pub fn write(net: &Network, path: &Path, options: &WriteOptions) -> Result<()> {
+    let Some(format) = options.format.or_else(|| Format::of_path(path)) else {
         let known: Vec<&str> = Format::ALL.iter().map(|f| f.extensions()[0]).collect();
         let error = Error::new(ErrorKind::Format, format!("`{}` does not name a format", path.display()));
         return Err(error.hint(format!("use one of the extensions {}", known.join(", "))));
     };
-    let text = to_string(net, format, loss)?;
+    let text = to_string(net, format, options.loss)?;
     let is_gzip = path.extension().is_some_and(|e| e.eq_ignore_ascii_case("gz"));
-    let saved = if is_gzip { compress(&text).and_then(|b| save(path, &b)) } else { save(path, text.as_bytes()) };
-    saved.map_err(|e| Error::new(ErrorKind::Io, format!("cannot write `{}`: {e}", path.display())))
+    files::save(path, |file| if is_gzip { compress(&text, file) } else { file.write_all(text.as_bytes()) })
 }
 
-fn compress(text: &str) -> std::io::Result<Vec<u8>> {
-    let mut encoder = flate2::write::GzEncoder::new(vec![], flate2::Compression::default());
+fn compress(text: &str, out: &mut dyn Write) -> std::io::Result<()> {
+    let mut encoder = flate2::write::GzEncoder::new(out, flate2::Compression::default());
     encoder.write_all(text.as_bytes())?;
-    encoder.finish()
-}
-
-/// Writes to a temporary name beside `path` and renames, so that a failure loses nothing.
-fn save(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
-    let mut name = path.file_name().unwrap_or_default().to_owned();
-    name.push(format!(".{}.part", std::process::id()));
-    let part = path.with_file_name(name);
-    let done = fs::File::create(&part).and_then(|mut file| {
-        file.write_all(bytes)?;
-        file.sync_all()
-    });
-    done.and_then(|()| fs::rename(&part, path)).inspect_err(|_| drop(fs::remove_file(&part)))
+    encoder.finish().map(drop)
 }
 
 /// What a network holds that only the own format can carry, for formats to refuse.
@@ -258,4 +278,25 @@ fn refuse_markov(net: &Network, format: Format) -> Result<()> {
 fn cannot_carry(format: Format, what: &str) -> Error {
     let error = Error::new(ErrorKind::Format, format!("{} cannot carry {what}", format.name()));
     error.hint("write it as .json, or accept the loss with `--lossy`")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_extension_tells_the_format_or_else_the_text() {
+        let cases = [
+            ("a.bif", "BAYES", Some(Format::Bif)),
+            ("a.XML.gz", "<?xml version=\"1.0\"?>\n<BIF>", Some(Format::Xmlbif)),
+            ("a.xml", "<?xml version=\"1.0\"?>\n<smile>", Some(Format::Xdsl)),
+            ("a.xdsl", "<BIF>", Some(Format::Xdsl)),
+            ("a.txt", "% a comment\n\nnet { }", Some(Format::Net)),
+            ("<stdin>", "{", Some(Format::Json)),
+            ("a", "what is this?", None),
+        ];
+        for (name, text, format) in cases {
+            assert_eq!(Format::of_file(Path::new(name), text), format, "{name}: {text}");
+        }
+    }
 }
