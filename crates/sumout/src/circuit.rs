@@ -131,7 +131,13 @@ impl Network {
 
 impl Options {
     fn search(&self) -> Search {
-        Search { seed: self.seed, effort: self.effort }
+        Search {
+            level: Default::default(),
+            objective: Default::default(),
+            seed: self.seed,
+            effort: self.effort,
+            thorough: false,
+        }
     }
 
     fn limit(&self) -> f64 {

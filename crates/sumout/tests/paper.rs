@@ -5,6 +5,7 @@ use sumout::compile::Question;
 use sumout::compile::paper::{MAX_LEAVES, Planned, Size, plan, structure};
 use sumout::compile::problem::Problem;
 use sumout::compile::prune::prune;
+use sumout::compile::tree::Objective;
 
 /// Nodes, maximum rank and maximum binary rank, with ✗ and with ✓.
 type Row = (&'static str, (usize, usize, f64), (usize, usize, f64));
@@ -60,7 +61,7 @@ fn planned(name: &str) -> Planned {
         known: vec![],
         explain: false,
     };
-    plan(&Problem::new(&prune(&net, &question).unwrap()), MAX_LEAVES)
+    plan(&Problem::new(&prune(&net, &question).unwrap(), Objective::Time), MAX_LEAVES)
 }
 
 /// The ✓ rows are the largest clusters of the shrunk jointree, in which replicas are one variable again.

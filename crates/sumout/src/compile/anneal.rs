@@ -6,7 +6,7 @@
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 
-use super::tree::{Leaves, STORE, Tree};
+use super::tree::{Leaves, Tree};
 
 /// A tree with its separators, in a form that is fast to change.
 pub(super) struct Annealer<'a> {
@@ -64,16 +64,11 @@ impl<'a> Annealer<'a> {
     }
 
     fn price(&self, varies: bool) -> f64 {
-        if varies { 1.0 } else { self.problem.constant_price }
+        self.problem.prices.of(varies)
     }
 
     fn cost(&self, node: usize) -> f64 {
-        self.price(self.varies[node]) * (self.clusters[node] + STORE * self.sizes[node])
-    }
-
-    /// The cost of the tree as it is now.
-    pub fn total(&self) -> f64 {
-        self.total
+        self.price(self.varies[node]) * self.problem.prices.step(self.clusters[node], self.sizes[node])
     }
 
     /// The number of values that a variable adds after the one before it: none if both are clones of one.
@@ -161,8 +156,8 @@ impl<'a> Annealer<'a> {
     }
 
     fn change(&self, mv: &Move) -> f64 {
-        let new_a = self.price(mv.varies) * (mv.cluster_a + STORE * mv.size);
-        let new_i = self.price(self.varies[mv.i]) * (mv.cluster_i - self.clusters[mv.i]);
+        let new_a = self.price(mv.varies) * self.problem.prices.step(mv.cluster_a, mv.size);
+        let new_i = self.price(self.varies[mv.i]) * self.problem.prices.step(mv.cluster_i - self.clusters[mv.i], 0.0);
         new_a + new_i - self.cost(mv.a)
     }
 

@@ -184,7 +184,7 @@ mod tests {
             output: set(output),
             cards: vec![2; 4],
             definer: vec![None, Some(1), None, None],
-            constant_price: 1.0,
+            prices: Default::default(),
         }
     }
 

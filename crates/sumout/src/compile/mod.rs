@@ -10,14 +10,20 @@ pub mod prune;
 pub mod tree;
 
 mod anneal;
+mod clones;
+mod expand;
 mod greedy;
+mod implied;
+mod thin;
 
 use crate::model::Network;
 use crate::tensor::Graph;
 use crate::vars::{VarId, VarSet};
 
 use plan::Plan;
+use problem::Problem;
 use prune::Pruned;
+use tree::Objective;
 
 /// What is asked of a network.
 #[derive(Clone, Debug)]
@@ -32,13 +38,29 @@ pub struct Question {
     pub explain: bool,
 }
 
+/// What a planner may know.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Level {
+    /// Nothing but the factors (Theorems 1 and 2).
+    Classical,
+    /// That some variables are functions of others (Theorems 3 and 4), but not which functions.
+    #[default]
+    Functional,
+}
+
 /// How to search for a plan.
 #[derive(Clone, Copy, Debug)]
 pub struct Search {
+    /// What the planner may know.
+    pub level: Level,
+    /// What the plan should have little of.
+    pub objective: Objective,
     /// The same seed gives the same plan.
     pub seed: u64,
     /// Scales the number of steps.
     pub effort: f64,
+    /// Whether the plan will be run many times, so that the search may take longer than one run.
+    pub thorough: bool,
 }
 
 /// A compiled question.
@@ -55,7 +77,18 @@ pub struct Compiled {
 /// Compiles a question; none if its known values are impossible together.
 pub fn compile(net: &Network, question: &Question, search: &Search) -> Option<Compiled> {
     let pruned = prune::prune(net, question)?;
-    let plan = plan::plan(&pruned, search);
+    let plain = planned(pruned.clone(), search);
+    let implied = pruned.with_implied().filter(|_| search.level != Level::Classical).map(|p| planned(p, search));
+    let total = |(pruned, plan): &(Pruned, Plan)| Problem::new(pruned, search.objective).prices.total(&plan.cost);
+    let (pruned, plan) = match implied {
+        Some(implied) if total(&implied) < total(&plain) => implied,
+        _ => plain,
+    };
     let graph = lower::lower(&pruned, &plan);
     Some(Compiled { graph, pruned, plan })
+}
+
+fn planned(pruned: Pruned, search: &Search) -> (Pruned, Plan) {
+    let plan = plan::plan(&Problem::new(&pruned, search.objective), search);
+    (pruned, plan)
 }

@@ -1,21 +1,19 @@
-//! Searches for a cheap contraction tree.
+//! Searches for a cheap plan.
 //!
-//! Any tree gives the right answer; only its cost differs. The search is seeded and counts steps, not
-//! seconds, so that a seed gives the same plan on every machine. It stops early on easy questions: the budget
-//! grows with the cost of the best plan so far, so that searching never takes much longer than evaluating.
+//! A plan is a contraction tree whose leaves are factors and copies of functions, with thinned separators. Any
+//! plan gives the right answer; only its cost differs. The search is seeded and counts steps, not seconds, so
+//! that a seed gives the same plan on every machine. It stops early on easy questions: the budget grows with
+//! the cost of the best plan so far, so that searching never takes much longer than evaluating.
 
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use super::Search;
 use super::anneal::Annealer;
-use super::certificate;
-use super::greedy::{Taste, greedy};
 use super::order::{self, Heuristic};
 use super::problem::{Leaf, Problem};
-use super::prune::Pruned;
 use super::tree::{Cost, Leaves, Tree};
-use crate::vars::VarSet;
+use super::{Level, Search, certificate, clones, expand, greedy, thin};
+use crate::vars::{VarId, VarSet};
 
 /// A contraction tree with its separators and its cost.
 #[derive(Clone, Debug)]
@@ -30,92 +28,199 @@ pub struct Plan {
     pub cost: Cost,
 }
 
+impl Plan {
+    /// A plan with its cost.
+    pub fn new(problem: &Problem, leaves: Vec<Leaf>, tree: Tree, separators: Vec<VarSet>) -> Self {
+        let cost = tree.cost(&problem.leaves(&leaves), &separators);
+        let plan = Plan { leaves, tree, separators, cost };
+        debug_assert_eq!(certificate::check(problem, &plan), Ok(()));
+        plan
+    }
+}
+
 /// At effort 1 no search takes more steps than this, which is about a second.
 const MOST_STEPS: f64 = 4e6;
 
 /// A step of the search takes about as long as this many products.
 const PRODUCTS_PER_STEP: f64 = 150.0;
 
-/// Finds a plan for what is left of a network.
-pub fn plan(pruned: &Pruned, search: &Search) -> Plan {
-    let problem = Problem::new(pruned);
-    let originals = problem.originals();
-    let leaves = problem.leaves(&originals);
-    let mut pool = Pool { leaves: &leaves, best: None, rng: ChaCha8Rng::seed_from_u64(search.seed), spent: 0.0 };
+/// Making a plan takes about as long as this many steps for each of its leaves.
+const STEPS_PER_LEAF: f64 = 50.0;
+
+/// No plan has more leaves than this.
+const MAX_LEAVES: usize = 100_000;
+
+/// Finds a plan for a problem.
+pub fn plan(problem: &Problem, search: &Search) -> Plan {
+    let rng = ChaCha8Rng::seed_from_u64(search.seed);
+    let mut pool = Pool { problem, search, plans: vec![], classical: None, rng, spent: 0.0, expansions_lose: false };
     pool.start();
-    pool.restart(search.effort);
-    pool.anneal(search.effort);
-    let (tree, _) = pool.best.expect("the pool was started");
-    let separators = tree.separators(&leaves);
-    let cost = tree.cost(&leaves, &separators);
-    let plan = Plan { leaves: originals, tree, separators, cost };
-    debug_assert_eq!(certificate::check(&problem, &plan), Ok(()));
-    plan
+    if pool.knows_functions() {
+        pool.start_functional();
+    }
+    pool.restart();
+    pool.anneal();
+    pool.plans.swap_remove(0)
 }
 
 struct Pool<'a> {
-    leaves: &'a Leaves,
-    best: Option<(Tree, f64)>,
+    problem: &'a Problem,
+    search: &'a Search,
+    /// The best plans so far, the cheapest first.
+    plans: Vec<Plan>,
+    /// The best plan without copies.
+    classical: Option<Plan>,
     rng: ChaCha8Rng,
     spent: f64,
+    /// Whether the last plan that joins and expands was hopeless.
+    expansions_lose: bool,
 }
 
+/// A plan that costs this many times as much as the best is given up while it is being built.
+const HOPELESS: f64 = 30.0;
+
+/// How many plans are kept to be improved.
+const KEEP: usize = 3;
+
 impl Pool<'_> {
-    /// One run of each method, without noise.
+    fn total(&self, plan: &Plan) -> f64 {
+        self.problem.prices.total(&plan.cost)
+    }
+
+    fn offer(&mut self, plan: Plan) {
+        self.spent += STEPS_PER_LEAF * plan.leaves.len() as f64;
+        let total = self.total(&plan);
+        let is_classical = plan.leaves.iter().all(|leaf| !leaf.is_copy);
+        if is_classical && self.classical.as_ref().is_none_or(|c| total < self.total(c)) {
+            self.classical = Some(plan.clone());
+        }
+        let at = self.plans.partition_point(|p| self.total(p) <= total);
+        self.plans.insert(at, plan);
+        self.plans.truncate(KEEP);
+    }
+
+    /// Offers a tree over clones.
+    fn offer_clones(&mut self, leaves: Vec<Leaf>, clones: &Leaves, tree: Tree) {
+        let separators = tree.separators(clones).iter().map(|s| clones.originals(s)).collect();
+        let plan = thin::thin(self.problem, leaves, tree, separators);
+        self.offer(plan);
+    }
+
+    /// One run of each method that knows of no functions, without noise.
     fn start(&mut self) {
-        self.offer_greedy(Taste { saving: 1.0, noise: 0.0 });
-        if self.leaves.cards.len() <= order::MAX_VARIABLES {
-            let order = order::order(self.leaves, Heuristic::MinFill, None);
-            self.offer(order::tree(self.leaves, &order.vars));
+        self.offer_greedy(greedy::Taste { saving: 1.0, noise: 0.0 });
+        self.offer_order(Heuristic::MinFill, false, |_| false);
+    }
+
+    /// One run of each method that copies functions.
+    fn start_functional(&mut self) {
+        self.offer_order(Heuristic::MinFill, false, |_| true);
+        for (run, width) in [6, 7, 5, 8, 4, 10, 3, 2, usize::MAX].into_iter().enumerate() {
+            for saving in [1.0, 0.5] {
+                let deep = run % 2 == 0;
+                self.offer_expanded(expand::Taste { saving, cluster: 0.1, width, noise: 0.0, deep });
+            }
+            if self.expansions_lose {
+                break;
+            }
         }
     }
 
-    fn offer(&mut self, tree: Tree) {
-        let cost = tree.cost(self.leaves, &tree.separators(self.leaves)).total(self.leaves.constant_price);
-        if self.best.as_ref().is_none_or(|(_, best)| cost < *best) {
-            self.best = Some((tree, cost));
-        }
-        self.spent += 10.0 * self.leaves.axes.len() as f64;
+    fn offer_greedy(&mut self, taste: greedy::Taste) {
+        let leaves = self.problem.originals();
+        let plain = self.problem.leaves(&leaves);
+        let tree = greedy::greedy(&plain, taste, &mut self.rng);
+        let separators = tree.separators(&plain);
+        let plan = Plan::new(self.problem, leaves, tree, separators);
+        self.offer(plan);
     }
 
-    fn offer_greedy(&mut self, taste: Taste) {
-        let tree = greedy(self.leaves, taste, &mut self.rng);
-        self.offer(tree);
+    fn offer_order(&mut self, heuristic: Heuristic, with_noise: bool, chosen: impl Fn(VarId) -> bool) {
+        let (leaves, clones) = clones::replicate(self.problem, chosen, MAX_LEAVES);
+        if clones.cards.len() <= order::MAX_VARIABLES {
+            let order = order::order(&clones, heuristic, with_noise.then_some(&mut self.rng));
+            let tree = order::tree(&clones, &order.vars);
+            self.offer_clones(leaves, &clones, tree);
+        }
+    }
+
+    /// Offers a plan that joins and expands, unless it is hopeless.
+    fn offer_expanded(&mut self, taste: expand::Taste) {
+        let best = self.plans.first().map_or(f64::INFINITY, |plan| self.total(plan));
+        let built = expand::expand(self.problem, taste, HOPELESS * best, &mut self.rng);
+        self.expansions_lose = built.is_none();
+        if let Some((leaves, tree, separators)) = built {
+            let plan = thin::thin(self.problem, leaves, tree, separators);
+            self.offer(plan);
+        }
     }
 
     /// The steps that may be taken in all, given what the best plan costs now.
-    fn budget(&self, effort: f64) -> f64 {
-        let cost = self.best.as_ref().map_or(0.0, |(_, cost)| *cost);
-        effort * (cost / PRODUCTS_PER_STEP).min(MOST_STEPS)
+    fn budget(&self) -> f64 {
+        let cost = self.plans.first().map_or(0.0, |plan| self.total(plan));
+        let worth = if self.search.thorough { MOST_STEPS } else { cost / PRODUCTS_PER_STEP };
+        self.search.effort * worth.min(MOST_STEPS)
     }
 
     /// Runs with noise, for a fifth of the budget.
-    fn restart(&mut self, effort: f64) {
-        while self.spent < 0.2 * self.budget(effort) {
-            if self.rng.random::<f64>() < 0.7 || self.leaves.cards.len() > order::MAX_VARIABLES {
-                let saving = self.rng.random_range(0.2..2.0);
-                let noise = self.rng.random_range(0.01..1.0);
-                self.offer_greedy(Taste { saving, noise });
-            } else {
-                let heuristic = Heuristic::ALL[self.rng.random_range(0..Heuristic::ALL.len())];
-                let order = order::order(self.leaves, heuristic, Some(&mut self.rng));
-                self.offer(order::tree(self.leaves, &order.vars));
+    fn restart(&mut self) {
+        let is_functional = self.knows_functions();
+        while self.spent < 0.2 * self.budget() {
+            match self.rng.random::<f64>() {
+                dice if is_functional && dice < 0.5 => self.restart_functional(),
+                dice if dice < 0.9 || self.problem.cards.len() > order::MAX_VARIABLES => {
+                    let saving = self.rng.random_range(0.2..2.0);
+                    let noise = self.rng.random_range(0.01..1.0);
+                    self.offer_greedy(greedy::Taste { saving, noise });
+                }
+                _ => self.offer_random_order(0.0),
             }
         }
     }
 
-    /// Anneals the best plan with what is left of the budget.
-    fn anneal(&mut self, effort: f64) {
-        for round in 0..4 {
-            let steps = (self.budget(effort) - self.spent) / f64::from(4 - round);
-            let Some((tree, cost)) = self.best.clone().filter(|_| steps >= 100.0) else { return };
-            let mut annealer = Annealer::new(&tree, self.leaves);
-            annealer.run((0.8 * steps) as u64, (0.05 / f64::from(1 + round), 1e-4), &mut self.rng);
-            annealer.run((0.2 * steps) as u64, (1e-9, 1e-10), &mut self.rng);
-            self.spent += steps;
-            if annealer.total() < cost {
-                self.best = Some((annealer.tree(), annealer.total()));
+    fn restart_functional(&mut self) {
+        if self.expansions_lose || self.rng.random::<bool>() {
+            let share = [1.0, 1.0, 0.8, 0.5][self.rng.random_range(0..4)];
+            return self.offer_random_order(share);
+        }
+        let taste = expand::Taste {
+            saving: self.rng.random_range(0.3..1.5),
+            cluster: 0.1,
+            width: self.rng.random_range(3..9),
+            noise: self.rng.random_range(0.001..0.3),
+            deep: self.rng.random::<bool>(),
+        };
+        self.offer_expanded(taste);
+    }
+
+    /// A random order, with copies of a share of the functions.
+    fn offer_random_order(&mut self, share: f64) {
+        let heuristic = Heuristic::ALL[self.rng.random_range(0..Heuristic::ALL.len())];
+        let chosen: Vec<bool> = self.problem.cards.iter().map(|_| self.rng.random::<f64>() < share).collect();
+        self.offer_order(heuristic, true, |v| chosen[v.index()]);
+    }
+
+    fn knows_functions(&self) -> bool {
+        self.search.level != Level::Classical && self.problem.definer.iter().any(Option::is_some)
+    }
+
+    /// Anneals the best plans with what is left of the budget.
+    fn anneal(&mut self) {
+        const ROUNDS: usize = 4;
+        for round in 0..ROUNDS {
+            let steps = (self.budget() - self.spent) / (ROUNDS - round) as f64;
+            if steps < 100.0 {
+                return;
             }
+            let classical = self.classical.clone().filter(|_| round == 1 && self.knows_functions());
+            let plan = classical.unwrap_or_else(|| self.plans[0].clone());
+            let clones = clones::of_plan(self.problem, &plan.leaves, &plan.tree, &plan.separators);
+            let mut annealer = Annealer::new(&plan.tree, &clones);
+            let heat = 1.0 / plan.separators.len() as f64;
+            annealer.run((0.9 * steps) as u64, (heat / (1 + round) as f64, heat / 100.0), &mut self.rng);
+            annealer.run((0.1 * steps) as u64, (1e-9, 1e-10), &mut self.rng);
+            self.spent += steps;
+            self.offer_clones(plan.leaves, &clones, annealer.tree());
         }
     }
 }

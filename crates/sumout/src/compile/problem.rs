@@ -4,7 +4,7 @@
 //! number of times (Theorem 4): once as itself, hosting evidence, and as copies without evidence.
 
 use super::prune::Pruned;
-use super::tree::Leaves;
+use super::tree::{Leaves, Objective, Prices};
 use crate::vars::{VarId, VarSet};
 
 /// The factors of a question, for planning.
@@ -20,8 +20,8 @@ pub struct Problem {
     pub cards: Vec<usize>,
     /// The factor that defines each variable as a function, if one does.
     pub definer: Vec<Option<usize>>,
-    /// The price of a step that is the same for all examples, relative to one that is not.
-    pub constant_price: f64,
+    /// What plans are compared by.
+    pub prices: Prices,
 }
 
 /// A leaf of a plan: a factor with its evidence, or a copy of a definer.
@@ -35,18 +35,18 @@ pub struct Leaf {
 
 impl Problem {
     /// The problem that a pruned network poses.
-    pub fn new(pruned: &Pruned) -> Self {
+    pub fn new(pruned: &Pruned, objective: Objective) -> Self {
         let mut varies = vec![false; pruned.factors.len()];
         pruned.hosts.iter().for_each(|&(_, factor)| varies[factor] = true);
         // Where nothing varies the circuit runs once, and everything counts.
-        let constant_price = if varies.contains(&true) { CONSTANT_PRICE } else { 1.0 };
+        let prices = if varies.contains(&true) { objective.prices() } else { objective.prices_of_one_run() };
         Problem {
             factors: pruned.factors.iter().map(|f| f.axes.iter().copied().collect()).collect(),
             varies,
             output: pruned.output.clone(),
             cards: pruned.cards(),
             definer: pruned.definers.clone(),
-            constant_price,
+            prices,
         }
     }
 
@@ -67,6 +67,26 @@ impl Problem {
         definer.into_iter().flat_map(|f| self.factors[f].iter()).filter(move |&u| u != v)
     }
 
+    /// The functional variables, each before those that it is a function of.
+    pub fn children_first(&self) -> Vec<VarId> {
+        let is_functional = |v: VarId| self.definer[v.index()].is_some();
+        let functional: Vec<VarId> = (0..self.cards.len()).map(VarId::new).filter(|&v| is_functional(v)).collect();
+        let mut children = vec![0; self.cards.len()];
+        functional.iter().flat_map(|&v| self.parents(v)).for_each(|u| children[u.index()] += 1);
+        let mut order: Vec<VarId> = functional.into_iter().filter(|v| children[v.index()] == 0).collect();
+        let mut next = 0;
+        while let Some(&v) = order.get(next) {
+            next += 1;
+            for u in self.parents(v) {
+                children[u.index()] -= 1;
+                if children[u.index()] == 0 && is_functional(u) {
+                    order.push(u);
+                }
+            }
+        }
+        order
+    }
+
     /// The leaves as tensors to contract, without regard to functions.
     pub fn leaves(&self, leaves: &[Leaf]) -> Leaves {
         Leaves {
@@ -75,10 +95,7 @@ impl Problem {
             output: self.output.clone(),
             cards: self.cards.clone(),
             original: (0..self.cards.len()).map(VarId::new).collect(),
-            constant_price: self.constant_price,
+            prices: self.prices,
         }
     }
 }
-
-/// What is computed once for all examples costs a little, so that it does not grow without limit.
-const CONSTANT_PRICE: f64 = 0.02;

@@ -17,6 +17,7 @@ use crate::tensor::Table;
 use crate::vars::{VarId, VarSet};
 
 use super::Question;
+use super::implied::imply;
 
 /// What is left of a network.
 #[derive(Clone, Debug)]
@@ -34,6 +35,13 @@ pub struct Pruned {
 }
 
 impl Pruned {
+    /// The same with the functions that factors imply; none if they imply none.
+    pub fn with_implied(&self) -> Option<Pruned> {
+        let mut pruned = self.clone();
+        imply(&mut pruned.factors, &self.cards(), &mut pruned.definers);
+        (pruned.definers != self.definers).then_some(pruned)
+    }
+
     /// The number of values left of each variable.
     pub fn cards(&self) -> Vec<usize> {
         self.domains.iter().map(Vec::len).collect()

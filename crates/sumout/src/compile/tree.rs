@@ -23,8 +23,8 @@ pub struct Leaves {
     pub cards: Vec<usize>,
     /// What each variable is a clone of; of most, itself.
     pub original: Vec<VarId>,
-    /// The price of a step that is the same for all examples, relative to one that is not.
-    pub constant_price: f64,
+    /// What trees are compared by.
+    pub prices: Prices,
 }
 
 impl Leaves {
@@ -77,18 +77,77 @@ pub struct Cost {
     pub rank: usize,
 }
 
-impl Cost {
-    /// What plans are compared by, in units of one product.
-    ///
-    /// A number that is stored is written, read, and read again on the way back.
-    pub fn total(&self, constant_price: f64) -> f64 {
-        let constants = self.constant_multiply_adds + STORE * self.constant_entries;
-        self.multiply_adds + STORE * self.entries + constant_price * constants
+/// What a plan should have little of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Objective {
+    /// Time, as products and numbers stored predict it.
+    #[default]
+    Time,
+    /// Numbers stored.
+    Entries,
+    /// Products.
+    MultiplyAdds,
+    /// The size of the largest cluster.
+    LargestCluster,
+}
+
+/// What the steps of a plan cost, relative to each other.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Prices {
+    /// The price of storing a number: it is written, read, and read again on the way back.
+    pub store: f64,
+    /// The price of a product.
+    pub multiply: f64,
+    /// The price of a step that is the same for all examples, relative to one that is not.
+    pub constant: f64,
+    /// Whether the largest cluster decides between plans.
+    pub by_cluster: bool,
+}
+
+impl Default for Prices {
+    fn default() -> Self {
+        Objective::Time.prices()
     }
 }
 
-/// The price of storing a number, in products.
-pub(super) const STORE: f64 = 4.0;
+impl Objective {
+    /// The prices of a circuit that runs on many examples.
+    pub fn prices(self) -> Prices {
+        let (store, multiply) = match self {
+            Objective::Time => (10.0, 1.0),
+            Objective::Entries => (1.0, 1e-9),
+            Objective::MultiplyAdds => (1e-9, 1.0),
+            Objective::LargestCluster => (1e-3, 1.0),
+        };
+        Prices { store, multiply, constant: 0.02, by_cluster: self == Objective::LargestCluster }
+    }
+
+    /// The prices of a circuit that runs once, so that all steps count the same.
+    pub fn prices_of_one_run(self) -> Prices {
+        Prices { constant: 1.0, ..self.prices() }
+    }
+}
+
+impl Prices {
+    /// The price of a step, relative to one that varies between examples.
+    pub fn of(&self, varies: bool) -> f64 {
+        if varies { 1.0 } else { self.constant }
+    }
+
+    /// The price of a step that forms some products and stores some numbers.
+    pub fn step(&self, products: f64, numbers: f64) -> f64 {
+        self.multiply * products + self.store * numbers
+    }
+
+    /// The price of a plan.
+    pub fn total(&self, cost: &Cost) -> f64 {
+        if self.by_cluster {
+            return cost.largest_cluster;
+        }
+        let constants = self.step(cost.constant_multiply_adds, cost.constant_entries);
+        self.step(cost.multiply_adds, cost.entries) + self.constant * constants
+    }
+}
 
 impl Tree {
     /// The separator of each node.

@@ -283,7 +283,8 @@ impl Builder {
             Body::Function(values) => {
                 if let Some(row) = values.iter().position(|&v| v as usize >= card) {
                     let value = values[row];
-                    let message = format!("row {row} of {name} is value {value}, but there are only {card} values");
+                    let message =
+                        format!("row {} of {name} is value {value}, but there are only {card} values", row + 1);
                     return mistake(Site::Row(index, row), message, "values are counted from 0");
                 }
             }
@@ -302,7 +303,7 @@ impl Builder {
                         numbers.iter_mut().for_each(|p| *p /= sum);
                     } else if (sum - 1.0).abs() > ROW_TOLERANCE {
                         let sum = (sum * 1e9).round() / 1e9;
-                        let message = format!("row {row} of {name} sums to {sum}, not 1");
+                        let message = format!("row {} of {name} sums to {sum}, not 1", row + 1);
                         return mistake(Site::Row(index, row), message, row_hint(sum));
                     }
                 }

@@ -94,7 +94,7 @@ fn check(finding: &Finding, name: &str, card: usize) -> Result<()> {
             fail(format!("`{name}` has {card} values; there is no value {value}"))
         }
         Finding::Soft(l) if l.len() != card => {
-            fail(format!("`{name}` has {card} values, but {} likelihoods are given", l.len()))
+            fail(format!("`{name}` needs one likelihood for each of its {card} values, not {}", l.len()))
         }
         Finding::Soft(l) => match l.iter().find(|p| !p.is_finite() || **p < 0.0) {
             Some(bad) => fail(format!("a likelihood of `{name}` is {bad}; likelihoods are finite and not negative")),

@@ -38,7 +38,7 @@ impl Network {
     /// Reads a network from a file, or one that is built in: `asia`, or a [model of the paper](super::paper) such
     /// as `rect:8`.
     ///
-    /// The format is told from the file's extension, or else from its content; see [`format`].
+    /// The format is told from the file's extension, or else from its content; see [`mod@format`].
     pub fn read(path: impl AsRef<Path>) -> Result<Self> {
         format::read(path.as_ref(), &format::ReadOptions::default())
     }

@@ -7,7 +7,7 @@ use super::graph::{Graph, NodeId, Op};
 use super::kernel::{MaxProduct, Semiring, SumProduct};
 use super::layout::{Program, Step};
 use super::schedule::{Schedule, Slot};
-use crate::vars::VarId;
+use crate::vars::{VarId, VarSet};
 
 /// Numbers, in the order of a slot's axes, times a power of two.
 #[derive(Clone, Debug, Default)]
@@ -131,7 +131,8 @@ impl<'a> Run<'a> {
 
     /// Where the maximum came from: a position for every variable that is an axis somewhere.
     ///
-    /// Going back from the output, a step whose kept axes are decided decides its summed axes.
+    /// Going back from the output, a step whose kept axes are decided decides its summed axes. A functional
+    /// variable that is summed out in several places gets the same state in all of them.
     pub fn trace(&self) -> Vec<Option<usize>> {
         let mut states: Vec<Option<usize>> = vec![None; self.graph.cards().len()];
         for step in self.program.steps.iter().rev() {
@@ -144,7 +145,8 @@ impl<'a> Run<'a> {
         let unit = [1.0];
         let (a, b) = (step.planned.a, step.planned.b);
         let (a_data, b_data) = (&self.slots[a].data, b.map_or(&unit[..], |b| &self.slots[b].data));
-        let start = (self.offset(a, states), b.map_or(0, |b| self.offset(b, states)));
+        let out = self.graph.axes(NodeId::new(step.planned.out));
+        let start = (self.offset(a, out, states), b.map_or(0, |b| self.offset(b, out, states)));
         let mut best = (-1.0, start);
         step.nest.visit_summed(start, &mut |x, y| {
             let product = a_data[x] * b_data[y];
@@ -156,10 +158,10 @@ impl<'a> Run<'a> {
         b.into_iter().for_each(|b| self.decide(b, best.1.1, states));
     }
 
-    /// The position of the decided states in a slot, with all others at zero.
-    fn offset(&self, slot: Slot, states: &[Option<usize>]) -> usize {
-        let node = NodeId::new(slot);
-        self.program.strides(node).map(|(v, stride)| states[v.index()].unwrap_or(0) * stride).sum()
+    /// The position in a slot that the states of some variables give, with all others at zero.
+    fn offset(&self, slot: Slot, of: &VarSet, states: &[Option<usize>]) -> usize {
+        let kept = self.program.strides(NodeId::new(slot)).filter(|(v, _)| of.contains(*v));
+        kept.map(|(v, stride)| states[v.index()].unwrap_or(0) * stride).sum()
     }
 
     /// Decides the states that a position in a slot stands for.

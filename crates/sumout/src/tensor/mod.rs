@@ -1,6 +1,6 @@
 //! Circuits as graphs of tensor operations, and their execution.
 //!
-//! A [`Graph`] says what is computed. A [`Program`](layout::Program) says how: which axis order each tensor
+//! A [`Graph`] says what is computed. A program says how: which axis order each tensor
 //! has, which loops run over it, and when its memory is returned. The executor runs a program.
 
 pub(crate) mod exec;

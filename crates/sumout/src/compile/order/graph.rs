@@ -264,7 +264,7 @@ mod tests {
             output: VarSet::default(),
             cards: (0..n).map(|_| rng.random_range(1..7)).collect(),
             original: (0..n).map(VarId::new).collect(),
-            constant_price: 1.0,
+            prices: Default::default(),
         }
     }
 

@@ -51,15 +51,13 @@ fn copies(problem: &Problem, max_leaves: usize) -> (Vec<usize>, bool) {
         used.for_each(|v| users[v.index()].push(factor));
     }
     let (mut copies, mut total, mut is_capped) = (vec![1; problem.factors.len()], problem.factors.len(), false);
-    for (users, definer) in users.iter().zip(&problem.definer).rev() {
-        let wanted: usize = users.iter().map(|&user| copies[user]).sum();
-        match definer {
-            Some(definer) if wanted > 1 && total + wanted - 1 <= max_leaves => {
-                copies[*definer] = wanted;
-                total += wanted - 1;
-            }
-            Some(_) if wanted > 1 => is_capped = true,
-            _ => {}
+    for v in problem.children_first() {
+        let wanted: usize = users[v.index()].iter().map(|&user| copies[user]).sum();
+        if wanted > 1 && total + wanted - 1 > max_leaves {
+            is_capped = true;
+        } else if let Some(definer) = problem.definer[v.index()].filter(|_| wanted > 1) {
+            copies[definer] = wanted;
+            total += wanted - 1;
         }
     }
     (copies, is_capped)
@@ -120,7 +118,7 @@ mod tests {
             output: VarSet::default(),
             cards: vec![2; 7],
             definer: vec![None, Some(1), Some(2), None, None, None, None],
-            constant_price: 1.0,
+            prices: Default::default(),
         }
     }
 

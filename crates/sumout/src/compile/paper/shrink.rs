@@ -162,7 +162,7 @@ mod tests {
             output: set(&[B]),
             cards: vec![2; 5],
             definer: vec![None, Some(B), Some(C), None, None],
-            constant_price: 1.0,
+            prices: Default::default(),
         };
         // f_B ← 5 = ( 6 = ((f_C f_E) f_A)   8 = (f_C (f_B f_D)) )
         let leaves: Vec<Leaf> = [(B, false), (C, false), (E, false), (A, false), (C, true), (B, true), (D, false)]
@@ -189,7 +189,7 @@ mod tests {
             output: set(&[B]),
             cards: vec![2; 2],
             definer: vec![None, Some(1)],
-            constant_price: 1.0,
+            prices: Default::default(),
         };
         let mut leaves: Vec<Leaf> =
             [(1, true), (0, false), (1, false)].map(|(factor, is_copy)| Leaf { factor, is_copy }).to_vec();

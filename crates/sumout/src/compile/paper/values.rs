@@ -34,7 +34,7 @@ pub fn pruned(net: &Network) -> Problem {
         output: Default::default(),
         cards: domains.iter().map(Vec::len).collect(),
         definer,
-        constant_price: 1.0,
+        prices: Default::default(),
     }
 }
 

@@ -16,7 +16,7 @@
 //! }
 //! ```
 //!
-//! Fields may come in any order. The last parent moves fastest; in a row of a `table`, the child. A table may
+//! Fields may come in any order. A network without a name is called after its file. The last parent moves fastest; in a row of a `table`, the child. A table may
 //! be flat or a list of rows. A `function` has a value of the child, by name or by position, for each joint
 //! state of the parents. A `constraint` has 0 or 1 for each joint state of the family, and stands for the
 //! uniform distribution over what is allowed; it is only read. A Markov network has `factors` with a `scope`
@@ -50,7 +50,8 @@ pub(super) fn read(source: &Source, options: &ReadOptions) -> Result<Network> {
     check_version(source, &file)?;
     file.only(&FILE)?;
     let reader = Reader::new(&file)?;
-    let name = file.get("name").map_or(Ok(Cow::Borrowed("")), |name| name.string("a name for the network"))?;
+    let name = file.get("name").map(|name| name.string("a name for the network")).transpose()?;
+    let name = name.map_or_else(|| source.stem(), Cow::into_owned);
     let mut builder = if reader.is_markov { Network::markov(name) } else { Network::builder(name) };
     builder.normalize(options.normalize);
     let marks = reader.build(&file, &mut builder)?;
@@ -284,7 +285,7 @@ fn constraint(value: &Value<'_>, width: usize) -> Result<Entries<f64>> {
     for (row, numbers) in entries.values.chunks_exact_mut(width.max(1)).enumerate() {
         let count: f64 = numbers.iter().sum();
         if count == 0.0 {
-            return Err(value.error(format!("row {row} of the constraint allows no value")));
+            return Err(value.error(format!("row {} of the constraint allows no value", row + 1)));
         }
         numbers.iter_mut().for_each(|p| *p /= count);
     }

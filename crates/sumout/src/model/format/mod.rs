@@ -2,7 +2,7 @@
 //!
 //! Each format is one file here with a `read` and a `write`, and one row in [`Format`]'s tables. Readers
 //! collect variables and CPTs in a [`Builder`](super::Builder), which does all checks that the formats have
-//! in common; [`Marks`] turn its findings into lines and carets.
+//! in common; `Marks` turn its findings into lines and carets.
 //!
 //! The format of a file is told from its extension, or else from its content. Input may be compressed with
 //! gzip, whatever its name. Files are written under a temporary name and renamed when complete.

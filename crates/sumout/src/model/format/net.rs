@@ -485,7 +485,7 @@ mod tests {
             ("potential (b) { data = ((1 0); }", &format!("{no_number} `;`"), ";"),
             ("potential (b) { data = 1 0 0); }", &format!("{no_number} `)`"), ")"),
             ("potential (b) { data = (1 0); }", "the CPT of `b` needs 3 numbers (3), not 2", "b)"),
-            ("potential (b) { data = (1 0 1); }", "row 0 of the CPT of `b` sums to 2, not 1", "1 0 1"),
+            ("potential (b) { data = (1 0 1); }", "row 1 of the CPT of `b` sums to 2, not 1", "1 0 1"),
             ("potential (b | a) { data = ((1 0 0)(1)); }", "the CPT of `b` needs 6 numbers (2 × 3), not 4", "b |"),
             ("potential (b|a) { data = ((1 0)(0 1)(0 0)); }", "a group of 2 numbers, but a row of `b` has 3", "(1 0)"),
         ];

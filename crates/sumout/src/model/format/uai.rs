@@ -385,7 +385,7 @@ mod tests {
             ("BAYES 1 2 1 1 0 2 .5", "expected a number in the table of factor 0, found the end of the file", ""),
             ("BAYES 1 2 1 1 0 2 .5 .5 7", "unexpected `7` after the last table", "7"),
             ("BAYES 1 2 2 1 0 1 0 2 1 0 2 .5 .5", "variable `x0` has two CPTs", "1 0 2 1 0 2 .5 .5"),
-            ("BAYES 1 2 1 1 0 2 .5 .4", "row 0 of the CPT of `x0` sums to 0.9, not 1", ".5 .4"),
+            ("BAYES 1 2 1 1 0 2 .5 .4", "row 1 of the CPT of `x0` sums to 0.9, not 1", ".5 .4"),
             ("MARKOV 1 2 1 1 0 2 .5 nan", "factor 0 contains NaN, which is no factor value", "nan"),
         ];
         for (text, message, caret) in cases {

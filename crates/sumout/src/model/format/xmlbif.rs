@@ -286,7 +286,7 @@ mod tests {
         for (text, at, message, hint) in [
             (of_b("0.7", ""), "table> 0.1", "the CPT of `b` needs 4 numbers, not 3", ""),
             (of_b("0.7", "0,7"), "0,7", "expected a number in `<table>`, found `0,7`", "decimal point"),
-            (of_b("0.7", "0.6"), "0.3 0.6", "row 1 of the CPT of `b` sums to 0.9, not 1", "--normalize"),
+            (of_b("0.7", "0.6"), "0.3 0.6", "row 2 of the CPT of `b` sums to 0.9, not 1", "--normalize"),
             (of_b("0.7", "-1"), "-1", "the CPT of `b` contains -1, which is no probability", ""),
             (of_b("0.7", "nan"), "nan", "the CPT of `b` contains NaN, which is no probability", ""),
             (of_b("0.7", "<b/>"), "<b/>", "expected text, found `<b>`", ""),

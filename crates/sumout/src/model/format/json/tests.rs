@@ -188,7 +188,7 @@ fn mistakes_in_the_network_have_a_place() {
         (mistake("0.2", "-0.2"), "10:48: the CPT of `rain` contains -0.2, which is no probability"),
         (
             mistake("0.05", "0.5"),
-            "13:8: row 1 of the CPT of `wet` sums to 1.45, not 1 | correct the row, or pass `--normalize` to rescale such rows",
+            "13:8: row 2 of the CPT of `wet` sums to 1.45, not 1 | correct the row, or pass `--normalize` to rescale such rows",
         ),
         (mistake("\"table\": [0.2, 0.8]", "\"function\": [\"maybe\"]"), "10:51: variable `rain` has no value `maybe`"),
         (
@@ -197,7 +197,7 @@ fn mistakes_in_the_network_have_a_place() {
         ),
         (
             mistake("\"table\": [0.2, 0.8]", "\"function\": [2]"),
-            "10:51: row 0 of the CPT of `rain` is value 2, but there are only 2 values | values are counted from 0",
+            "10:51: row 1 of the CPT of `rain` is value 2, but there are only 2 values | values are counted from 0",
         ),
         (
             mistake("\"table\": [0.2, 0.8]", "\"function\": [0.5]"),
@@ -207,7 +207,7 @@ fn mistakes_in_the_network_have_a_place() {
             mistake("\"table\": [0.2, 0.8]", "\"constraint\": [0, 2]"),
             "10:56: expected 0, 1, `true` or `false` in the constraint, found `2`",
         ),
-        (mistake("\"table\": [0.2, 0.8]", "\"constraint\": [0, 0]"), "10:52: row 0 of the constraint allows no value"),
+        (mistake("\"table\": [0.2, 0.8]", "\"constraint\": [0, 0]"), "10:52: row 1 of the constraint allows no value"),
         (
             mistake(", \"table\": [0.2, 0.8]", ""),
             "10:5: there are no numbers here | give one of `table`, `function`, `constraint`",

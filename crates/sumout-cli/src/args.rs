@@ -1,0 +1,173 @@
+//! The command line: the commands, and the options that several of them share.
+
+use std::io::{self, Read};
+use std::path::Path;
+
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use clap::{Args, Parser, Subcommand};
+use sumout::model::format::{self, ReadOptions};
+use sumout::{Error, ErrorKind, Format, Network, Options};
+
+use crate::commands::{completions, convert, demo, mpe, query, sample, show};
+
+const EXAMPLES: &str = "\
+Examples:
+  sumout demo                                      what this is, in a few seconds
+  sumout show asia                                 what is in a network
+  sumout query asia lung --given xray=yes dysp=no  P(lung | xray=yes, dysp=no)
+  sumout mpe asia --given xray=yes                 the most probable explanation
+  sumout convert model.xdsl model.bif              another file format
+
+A MODEL is a file (.bif, .xmlbif, .uai, .net, .xdsl or .json, also with .gz),
+`-` for standard input, or a network that is built in: asia.
+
+Exit code: 0 done, 1 the evidence is impossible, 2 wrong use or input.";
+
+/// Exact answers from Bayesian networks.
+#[derive(Debug, Parser)]
+#[command(name = "sumout", version, after_help = EXAMPLES, arg_required_else_help = true)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+
+    /// Print JSON instead of text.
+    #[arg(long, global = true)]
+    pub json: bool,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    Demo(demo::Args),
+    Show(show::Args),
+    Query(query::Args),
+    Mpe(mpe::Args),
+    Sample(sample::Args),
+    Convert(convert::Args),
+    Completions(completions::Args),
+}
+
+/// How to read a network.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Reading the model")]
+pub struct Reading {
+    /// The format of the model's file, if its name and content do not tell.
+    #[arg(long, value_name = "FORMAT", value_parser = format_parser(), ignore_case = true)]
+    from: Option<Format>,
+
+    /// Rescale the rows of tables that do not sum to 1 instead of refusing them.
+    #[arg(long)]
+    normalize: bool,
+}
+
+impl Reading {
+    /// The network in a file, on standard input, or built in.
+    pub fn network(&self, model: &Path) -> sumout::Result<Network> {
+        let options = ReadOptions { format: self.from, normalize: self.normalize };
+        if model == Path::new("-") { from_stdin(&options) } else { format::read(model, &options) }
+    }
+}
+
+fn from_stdin(options: &ReadOptions) -> sumout::Result<Network> {
+    let mut bytes = vec![];
+    let read = io::stdin().lock().read_to_end(&mut bytes);
+    read.map_err(|e| Error::new(ErrorKind::Io, format!("cannot read standard input: {e}")))?;
+    format::parse("<stdin>", &bytes, options)
+}
+
+/// How to compute an answer.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Computing")]
+pub struct Computing {
+    /// Seed the search for a good plan; the answer stays the same.
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    seed: u64,
+
+    /// Search longer (2 = twice as long) or shorter (0.1) for a good plan.
+    #[arg(long, value_name = "X", default_value_t = 1.0, allow_negative_numbers = true, value_parser = effort)]
+    effort: f64,
+
+    /// Refuse plans that need more memory, such as 8GiB; without it, three quarters of what is free.
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    memory: Option<u64>,
+}
+
+impl Computing {
+    /// The same for the library.
+    pub fn options(&self) -> Options {
+        Options { seed: self.seed, effort: self.effort, memory: self.memory }
+    }
+}
+
+/// Takes the formats by their extensions.
+pub fn format_parser() -> impl TypedValueParser<Value = Format> {
+    let value = |format: Format| {
+        let (first, others) = format.extensions().split_first().expect("a format has an extension");
+        PossibleValue::new(*first).aliases(others.iter().copied())
+    };
+    PossibleValuesParser::new(Format::ALL.map(value)).try_map(|name| {
+        let known = Format::ALL.into_iter().find(|f| f.extensions().contains(&name.to_lowercase().as_str()));
+        known.ok_or("no such format")
+    })
+}
+
+fn effort(text: &str) -> Result<f64, String> {
+    match text.parse() {
+        Ok(x) if f64::is_finite(x) && x >= 0.0 => Ok(x),
+        _ => Err("give a number that is not negative, such as 0.1 or 10".into()),
+    }
+}
+
+const UNITS: [(&str, u64); 10] = [
+    ("", 1),
+    ("b", 1),
+    ("kb", 1000),
+    ("mb", 1_000_000),
+    ("gb", 1_000_000_000),
+    ("tb", 1_000_000_000_000),
+    ("kib", 1 << 10),
+    ("mib", 1 << 20),
+    ("gib", 1 << 30),
+    ("tib", 1 << 40),
+];
+
+/// A number of bytes, such as `8GiB`, `500 MB` or `1000000`.
+fn size(text: &str) -> Result<u64, String> {
+    let is_number = |c: char| c.is_ascii_digit() || c == '.';
+    let (number, unit) = text.split_at(text.find(|c| !is_number(c)).unwrap_or(text.len()));
+    let Ok(number) = number.parse::<f64>() else {
+        return Err("give a size such as 8GiB, 500MB, or a number of bytes".into());
+    };
+    let unit = unit.trim();
+    match UNITS.iter().find(|(name, _)| unit.eq_ignore_ascii_case(name)) {
+        Some((_, factor)) => Ok((number * *factor as f64) as u64),
+        None => Err(format!("`{unit}` is no unit of memory; use B, KB, MB, GB, TB, KiB, MiB, GiB or TiB")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn sizes_have_decimal_and_binary_units() {
+        let sizes = ["8GiB", "1.5 kib", "500MB", "1000", "7b", "0"].map(size);
+        assert_eq!(sizes, [8 << 30, 1536, 500_000_000, 1000, 7, 0].map(Ok));
+    }
+
+    #[test]
+    fn wrong_sizes_say_what_is_expected() {
+        assert!(size("8 gigs").unwrap_err().starts_with("`gigs` is no unit of memory"));
+        assert!(size("-1GB").unwrap_err().contains("8GiB"));
+        assert!(size("GiB").unwrap_err().contains("8GiB"));
+        assert!(size("1.2.3").unwrap_err().contains("8GiB"));
+    }
+}

@@ -1,0 +1,135 @@
+//! `sumout query`: posterior probabilities given evidence, and the probability of the evidence.
+
+use std::io::{self, Write};
+use std::path::PathBuf;
+
+use serde_json::{Map, Value, json};
+use sumout::{Answer, Evidence, Network, VarId};
+
+use crate::args::{Computing, Reading};
+use crate::evidence::{Given, talk_of_impossible};
+use crate::output::{Outcome, Result};
+use crate::text::{probability, significant, width};
+
+const EXAMPLES: &str = "\
+Examples:
+  sumout query asia lung --given xray=yes dysp=no  P(lung | xray=yes, dysp=no)
+  sumout query asia --given xray=yes               every variable
+  sumout query asia 'b*' --soft xray=0.7,0.1       a pattern; uncertain evidence
+  sumout query model.uai --evidence model.uai.evid --json
+
+Variables to ask for come before `--given`.";
+
+/// Posterior probabilities given evidence, and the probability of the evidence.
+#[derive(clap::Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub struct Args {
+    /// The network: a file, `-` for standard input, or `asia`.
+    model: PathBuf,
+
+    /// The variables to ask for, by name or by pattern such as `pixel_*`; all of them if none is named.
+    #[arg(value_name = "TARGET")]
+    targets: Vec<String>,
+
+    #[command(flatten)]
+    given: Given,
+
+    #[command(flatten)]
+    computing: Computing,
+
+    #[command(flatten)]
+    reading: Reading,
+}
+
+pub fn run(args: &Args, json: bool, out: &mut dyn Write) -> Result<Outcome> {
+    let net = args.reading.network(&args.model)?;
+    let targets = targets(&net, &args.targets)?;
+    let evidence = args.given.evidence(&net)?;
+    let answer = net.query(&targets, &evidence, &args.computing.options())?;
+    let outcome = if answer.is_impossible() { Outcome::Impossible } else { Outcome::Done };
+    match (json, outcome) {
+        (true, _) => writeln!(out, "{}", to_json(&net, &answer))?,
+        (false, Outcome::Done) => print(&net, &evidence, &answer, out)?,
+        (false, Outcome::Impossible) => talk_of_impossible(&net, &evidence),
+    }
+    Ok(outcome)
+}
+
+/// The variables that are asked for, each once, in the order of asking.
+fn targets(net: &Network, patterns: &[String]) -> sumout::Result<Vec<VarId>> {
+    let mut targets = vec![];
+    for pattern in patterns {
+        for var in net.matching(pattern)? {
+            if !targets.contains(&var) {
+                targets.push(var);
+            }
+        }
+    }
+    Ok(targets)
+}
+
+fn to_json(net: &Network, answer: &Answer) -> Value {
+    if answer.is_impossible() {
+        return json!({"posteriors": {}, "log_evidence": null, "impossible": true});
+    }
+    let posterior = |(var, numbers): &(VarId, Vec<f64>)| {
+        let variable = net.variable(*var);
+        let values = variable.values.iter().zip(numbers).map(|(value, &p)| (value.clone(), json!(p)));
+        (variable.name.clone(), Value::Object(values.collect()))
+    };
+    let posteriors: Map<String, Value> = answer.posteriors.iter().map(posterior).collect();
+    json!({"posteriors": posteriors, "log_evidence": answer.log_evidence + 0.0, "impossible": false})
+}
+
+fn print(net: &Network, evidence: &Evidence, answer: &Answer, out: &mut dyn Write) -> io::Result<()> {
+    let variables: Vec<_> = answer.posteriors.iter().map(|(var, _)| net.variable(*var)).collect();
+    let names = width(variables.iter().map(|v| v.name.as_str()));
+    let values = width(variables.iter().flat_map(|v| v.values.iter().map(String::as_str)));
+    for (variable, (_, numbers)) in variables.iter().zip(&answer.posteriors) {
+        let mut name = variable.name.as_str();
+        for (value, &p) in variable.values.iter().zip(numbers) {
+            writeln!(out, "{name:names$}   {value:values$}  {}", probability(p))?;
+            name = "";
+        }
+    }
+    if net.is_markov() || !evidence.is_empty() {
+        writeln!(out, "{}", evidence_line(net, evidence, answer.log_evidence))?;
+    }
+    Ok(())
+}
+
+/// `P(evidence) = 0.03962`, or its logarithm where the number itself would underflow.
+fn evidence_line(net: &Network, evidence: &Evidence, log: f64) -> String {
+    match (net.is_markov(), evidence.is_empty()) {
+        (true, true) => format!("ln Z = {}", significant(log, 7)),
+        (true, false) => format!("ln Z(evidence) = {}", significant(log, 7)),
+        _ if log.abs() < 690.0 => format!("P(evidence) = {}", significant(log.exp(), 4)),
+        _ => format!("ln P(evidence) = {}", significant(log, 7)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_probability_of_evidence_is_shown_by_its_logarithm_only_where_it_underflows() {
+        let asia = Network::read("asia").unwrap();
+        let some = Evidence::new().observe(&asia, "xray", "yes").unwrap();
+        let line = |log| evidence_line(&asia, &some, log);
+        assert_eq!(line(0.0396172_f64.ln()), "P(evidence) = 0.03962");
+        assert_eq!(line(-600.0), "P(evidence) = 2.650e-261");
+        assert_eq!(line(-5000.1234), "ln P(evidence) = -5000.123");
+    }
+
+    #[test]
+    fn a_markov_network_has_a_partition_function() {
+        let mut b = Network::markov("one");
+        let x = b.variable("x", ["t", "f"]);
+        b.potential([x], [3.0, 4.0]);
+        let net = b.build().unwrap();
+        assert_eq!(evidence_line(&net, &Evidence::new(), 7_f64.ln()), "ln Z = 1.945910");
+        let some = Evidence::new().observe(&net, "x", "t").unwrap();
+        assert_eq!(evidence_line(&net, &some, 3_f64.ln()), "ln Z(evidence) = 1.098612");
+    }
+}

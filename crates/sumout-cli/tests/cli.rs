@@ -1,0 +1,76 @@
+//! The command line, tested as text: every command in `tests/cmd` and in every console block of the
+//! documentation is run, and must print what stands there. `? 2` after a command is its exit code.
+//!
+//! `TRYCMD=overwrite cargo test -p sumout-cli --test cli` writes what is printed today into the files.
+
+use std::fs;
+use std::io::{BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+const SUMOUT: &str = env!("CARGO_BIN_EXE_sumout");
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
+}
+
+/// Commands run in a folder of their own that looks like the root of the repository, so that they may write.
+#[test]
+fn commands_print_what_is_written() {
+    let place = Path::new(env!("CARGO_TARGET_TMPDIR")).join("root");
+    let _ = fs::remove_dir_all(&place);
+    copy(&root().join("models"), &place.join("models"));
+    std::env::set_current_dir(&place).unwrap();
+    trycmd::TestCases::new()
+        .register_bin("sumout", Path::new(SUMOUT))
+        .env("COLUMNS", "100")
+        .case(root().join("crates/sumout-cli/tests/cmd/*.md"))
+        .case(root().join("crates/sumout-cli/tests/cmd/*.toml"))
+        .case(root().join("README.md"))
+        .case(root().join("docs/*.md"));
+}
+
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap().map(Result::unwrap) {
+        let to = to.join(entry.file_name());
+        if entry.path().is_dir() { copy(&entry.path(), &to) } else { fs::copy(entry.path(), to).map(drop).unwrap() }
+    }
+}
+
+#[test]
+fn a_reader_may_stop_reading() {
+    for arguments in [&["sample", "asia", "-n", "1000000"][..], &["sample", "asia", "-n", "1000000", "--json"]] {
+        let mut child =
+            Command::new(SUMOUT).args(arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        let Output { status, stderr, .. } = child.wait_with_output().unwrap();
+        assert!(line.contains("asia"));
+        assert_eq!((status.code(), String::from_utf8_lossy(&stderr).as_ref()), (Some(0), ""));
+    }
+}
+
+#[test]
+fn a_model_can_come_from_standard_input() {
+    let model = fs::read(root().join("models/asia.bif")).unwrap();
+    let show = |model: &[u8]| {
+        let mut child = Command::new(SUMOUT)
+            .args(["show", "-"])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        child.stdin.take().unwrap().write_all(model).unwrap();
+        child.wait_with_output().unwrap()
+    };
+    let from_file = Command::new(SUMOUT).args(["show", "asia"]).output().unwrap();
+    let from_file = String::from_utf8(from_file.stdout).unwrap();
+    let from_stdin = String::from_utf8(show(&model).stdout).unwrap();
+    assert_eq!(from_stdin.replace("`<stdin>`", "`asia`"), from_file);
+    let wrong = show(b"who knows what");
+    assert_eq!(wrong.status.code(), Some(2));
+    assert!(wrong.stdout.is_empty());
+    assert!(String::from_utf8_lossy(&wrong.stderr).starts_with("error: cannot tell the format of `<stdin>`"));
+}
