@@ -6,9 +6,9 @@ use std::path::Path;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand};
 use sumout::model::format::{self, ReadOptions};
-use sumout::{Error, ErrorKind, Format, Network, Options};
+use sumout::{Error, ErrorKind, Format, Level, Network, Options};
 
-use crate::commands::{completions, convert, demo, mpe, query, sample, show};
+use crate::commands::{compile, completions, convert, demo, mpe, query, sample, show};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -16,6 +16,7 @@ Examples:
   sumout show asia                                 what is in a network
   sumout query asia lung --given xray=yes dysp=no  P(lung | xray=yes, dysp=no)
   sumout mpe asia --given xray=yes                 the most probable explanation
+  sumout compile rect:8 label --given 'pixel_*'    what a query costs, and why it is cheap
   sumout convert model.xdsl model.bif              another file format
 
 A MODEL is a file (.bif, .xmlbif, .uai, .net, .xdsl or .json, also with .gz),
@@ -43,6 +44,7 @@ pub enum Command {
     Show(show::Args),
     Query(query::Args),
     Mpe(mpe::Args),
+    Compile(compile::Args),
     Sample(sample::Args),
     Convert(convert::Args),
     Completions(completions::Args),
@@ -80,6 +82,11 @@ fn from_stdin(options: &ReadOptions) -> sumout::Result<Network> {
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Computing")]
 pub struct Computing {
+    /// What the search for a plan may know: `classical` nothing but the tables, `functional` also which variables
+    /// are functions of others.
+    #[arg(long, default_value_t = Level::default(), value_parser = level_parser())]
+    level: Level,
+
     /// Seed the search for a good plan; the answer stays the same.
     #[arg(long, value_name = "N", default_value_t = 0)]
     seed: u64,
@@ -96,8 +103,13 @@ pub struct Computing {
 impl Computing {
     /// The same for the library.
     pub fn options(&self) -> Options {
-        Options { seed: self.seed, effort: self.effort, memory: self.memory }
+        Options { level: self.level, seed: self.seed, effort: self.effort, memory: self.memory }
     }
+}
+
+/// Takes the levels by their names.
+fn level_parser() -> impl TypedValueParser<Value = Level> {
+    PossibleValuesParser::new(Level::names()).try_map(|name| name.parse::<Level>())
 }
 
 /// Takes the formats by their extensions.

@@ -3,7 +3,9 @@
 //! Posteriors come in two ways. Of one target, the circuit's output is P(target, e). Of several, its output is
 //! P(e), and one backward pass gives all of them: P(x, e) = λ_x · ∂P(e)/∂λ_x.
 
-use crate::compile::{self, Compiled, Question, Search};
+mod plan;
+
+use crate::compile::{self, Compiled, Level, Question, Search};
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{Evidence, Finding, Network};
 use crate::tensor::exec::{Run, Tensor};
@@ -12,9 +14,13 @@ use crate::tensor::schedule::{Schedule, Want};
 use crate::tensor::{Graph, Op};
 use crate::vars::{VarId, VarSet};
 
+pub use plan::Compilation;
+
 /// How to compile.
 #[derive(Clone, Debug)]
 pub struct Options {
+    /// What the planner may know.
+    pub level: Level,
     /// Seeds the search for a good plan; the same seed gives the same plan.
     pub seed: u64,
     /// Scales the steps that the search may take; 1 is about a second on a hard network.
@@ -25,7 +31,7 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Options { seed: 0, effort: 1.0, memory: None }
+        Options { level: Level::default(), seed: 0, effort: 1.0, memory: None }
     }
 }
 
@@ -132,7 +138,7 @@ impl Network {
 impl Options {
     fn search(&self) -> Search {
         Search {
-            level: Default::default(),
+            level: self.level,
             objective: Default::default(),
             seed: self.seed,
             effort: self.effort,
@@ -163,6 +169,7 @@ fn question(evidence: &Evidence) -> Question {
     Question {
         targets: VarSet::default(),
         inputs: evidence.iter().filter(|(_, f)| is_soft(f)).map(|(v, _)| v).collect(),
+        hard: VarSet::default(),
         known: evidence.iter().filter_map(hard).collect(),
         explain: false,
     }

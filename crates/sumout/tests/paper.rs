@@ -60,6 +60,7 @@ fn planned(name: &str) -> Planned {
         inputs: net.matching(pixels).unwrap().into_iter().collect(),
         known: vec![],
         explain: false,
+        hard: Default::default(),
     };
     plan(&Problem::new(&prune(&net, &question).unwrap(), Objective::Time), MAX_LEAVES)
 }

@@ -181,6 +181,7 @@ mod tests {
         Problem {
             factors: vec![set(&[U]), set(&[U, X]), set(&[X, Y]), set(&[X, Z])],
             varies: vec![false; 4],
+            clamped: vec![false; 4],
             output: set(output),
             cards: vec![2; 4],
             definer: vec![None, Some(1), None, None],

@@ -1,19 +1,24 @@
 //! From a network and a question to a graph: prune, plan, lower.
 
 pub mod certificate;
+pub mod draw;
 pub mod lower;
 pub mod order;
 pub mod paper;
 pub mod plan;
 pub mod problem;
 pub mod prune;
+pub mod report;
 pub mod tree;
 
 mod anneal;
+mod classical;
 mod clones;
 mod expand;
 mod greedy;
 mod implied;
+mod level;
+mod query;
 mod thin;
 
 use crate::model::Network;
@@ -25,6 +30,9 @@ use problem::Problem;
 use prune::Pruned;
 use tree::Objective;
 
+pub use query::Query;
+pub use report::Report;
+
 /// What is asked of a network.
 #[derive(Clone, Debug)]
 pub struct Question {
@@ -32,6 +40,8 @@ pub struct Question {
     pub targets: VarSet,
     /// The variables whose likelihood is given when the circuit is evaluated.
     pub inputs: VarSet,
+    /// Of the inputs, those that have a value in every example, and never a mere likelihood.
+    pub hard: VarSet,
     /// The variables whose values are known when the circuit is compiled.
     pub known: Vec<(VarId, usize)>,
     /// Whether the most probable explanation is asked for, and not sums.
@@ -43,6 +53,8 @@ pub struct Question {
 pub enum Level {
     /// Nothing but the factors (Theorems 1 and 2).
     Classical,
+    /// What the paper's own procedure knows, and no search: reproduces its tables.
+    Paper,
     /// That some variables are functions of others (Theorems 3 and 4), but not which functions.
     #[default]
     Functional,
@@ -74,21 +86,41 @@ pub struct Compiled {
     pub plan: Plan,
 }
 
-/// Compiles a question; none if its known values are impossible together.
-pub fn compile(net: &Network, question: &Question, search: &Search) -> Option<Compiled> {
-    let pruned = prune::prune(net, question)?;
-    let plain = planned(pruned.clone(), search);
-    let implied = pruned.with_implied().filter(|_| search.level != Level::Classical).map(|p| planned(p, search));
-    let total = |(pruned, plan): &(Pruned, Plan)| Problem::new(pruned, search.objective).prices.total(&plan.cost);
-    let (pruned, plan) = match implied {
-        Some(implied) if total(&implied) < total(&plain) => implied,
-        _ => plain,
-    };
-    let graph = lower::lower(&pruned, &plan);
-    Some(Compiled { graph, pruned, plan })
+/// A question with a plan for it.
+#[derive(Clone, Debug)]
+pub struct Planned {
+    /// What is left of the network.
+    pub pruned: Pruned,
+    /// What the planner saw of it.
+    pub problem: Problem,
+    /// The plan.
+    pub plan: Plan,
 }
 
-fn planned(pruned: Pruned, search: &Search) -> (Pruned, Plan) {
-    let plan = plan::plan(&Problem::new(&pruned, search.objective), search);
-    (pruned, plan)
+/// Prunes and plans; none if the known values are impossible together.
+pub fn plan(net: &Network, question: &Question, search: &Search) -> Option<Planned> {
+    let pruned = prune::prune(net, question)?;
+    let plain = planned(pruned.clone(), search);
+    let implied = pruned.with_implied().filter(|_| search.level == Level::Functional).map(|p| planned(p, search));
+    let total = |planned: &Planned| planned.problem.prices.total(&planned.plan.cost);
+    match implied {
+        Some(implied) if total(&implied) < total(&plain) => Some(implied),
+        _ => Some(plain),
+    }
+}
+
+fn planned(pruned: Pruned, search: &Search) -> Planned {
+    let problem = Problem::new(&pruned, search.objective);
+    let plan = plan::plan(&problem, search);
+    Planned { pruned, problem, plan }
+}
+
+/// Compiles a question; none if its known values are impossible together.
+///
+/// Variables that have a value in every example can be planned for, but not compiled.
+pub fn compile(net: &Network, question: &Question, search: &Search) -> Option<Compiled> {
+    debug_assert!(question.hard.is_empty(), "no operation selects a value");
+    let Planned { pruned, plan, .. } = plan(net, question, search)?;
+    let graph = lower::lower(&pruned, &plan);
+    Some(Compiled { graph, pruned, plan })
 }

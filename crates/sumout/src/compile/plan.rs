@@ -12,7 +12,7 @@ use super::anneal::Annealer;
 use super::order::{self, Heuristic};
 use super::problem::{Leaf, Problem};
 use super::tree::{Cost, Leaves, Tree};
-use super::{Level, Search, certificate, clones, expand, greedy, thin};
+use super::{Level, Search, certificate, clones, expand, greedy, paper, thin};
 use crate::vars::{VarId, VarSet};
 
 /// A contraction tree with its separators and its cost.
@@ -52,8 +52,20 @@ const MAX_LEAVES: usize = 100_000;
 
 /// Finds a plan for a problem.
 pub fn plan(problem: &Problem, search: &Search) -> Plan {
+    if search.level == Level::Paper {
+        return paper::plan(problem, MAX_LEAVES).plan;
+    }
     let rng = ChaCha8Rng::seed_from_u64(search.seed);
-    let mut pool = Pool { problem, search, plans: vec![], classical: None, rng, spent: 0.0, expansions_lose: false };
+    let mut pool = Pool {
+        problem,
+        search,
+        plans: vec![],
+        classical: None,
+        rng,
+        spent: 0.0,
+        constant_limit: f64::INFINITY,
+        expansions_lose: false,
+    };
     pool.start();
     if pool.knows_functions() {
         pool.start_functional();
@@ -72,6 +84,8 @@ struct Pool<'a> {
     classical: Option<Plan>,
     rng: ChaCha8Rng,
     spent: f64,
+    /// How many numbers may be stored once: as many as the paper's own plan stores.
+    constant_limit: f64,
     /// Whether the last plan that joins and expands was hopeless.
     expansions_lose: bool,
 }
@@ -83,8 +97,14 @@ const HOPELESS: f64 = 30.0;
 const KEEP: usize = 3;
 
 impl Pool<'_> {
+    /// The price of a plan; numbers that are stored once cost in full beyond the limit.
     fn total(&self, plan: &Plan) -> f64 {
-        self.problem.prices.total(&plan.cost)
+        let excess = (plan.cost.constant_entries - self.constant_limit).max(0.0);
+        self.problem.prices.total(&plan.cost) + self.problem.prices.step(0.0, excess)
+    }
+
+    fn exceeds_limit(&self) -> bool {
+        self.plans.first().is_some_and(|plan| plan.cost.constant_entries > self.constant_limit)
     }
 
     fn offer(&mut self, plan: Plan) {
@@ -114,6 +134,11 @@ impl Pool<'_> {
 
     /// One run of each method that copies functions.
     fn start_functional(&mut self) {
+        let paper = paper::plan(self.problem, MAX_LEAVES).plan;
+        self.constant_limit = paper.cost.entries + paper.cost.constant_entries;
+        let thinned = thin::thin(self.problem, paper.leaves.clone(), paper.tree.clone(), paper.separators.clone());
+        self.offer(paper);
+        self.offer(thinned);
         self.offer_order(Heuristic::MinFill, false, |_| true);
         for (run, width) in [6, 7, 5, 8, 4, 10, 3, 2, usize::MAX].into_iter().enumerate() {
             for saving in [1.0, 0.5] {
@@ -214,7 +239,10 @@ impl Pool<'_> {
             }
             let classical = self.classical.clone().filter(|_| round == 1 && self.knows_functions());
             let plan = classical.unwrap_or_else(|| self.plans[0].clone());
-            let clones = clones::of_plan(self.problem, &plan.leaves, &plan.tree, &plan.separators);
+            let mut clones = clones::of_plan(self.problem, &plan.leaves, &plan.tree, &plan.separators);
+            if self.exceeds_limit() {
+                clones.prices.constant *= 3f64.powi(round as i32);
+            }
             let mut annealer = Annealer::new(&plan.tree, &clones);
             let heat = 1.0 / plan.separators.len() as f64;
             annealer.run((0.9 * steps) as u64, (heat / (1 + round) as f64, heat / 100.0), &mut self.rng);

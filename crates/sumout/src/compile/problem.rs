@@ -14,6 +14,8 @@ pub struct Problem {
     pub factors: Vec<VarSet>,
     /// Whether each factor hosts evidence, so that what it is part of differs between examples.
     pub varies: Vec<bool>,
+    /// Whether each factor is different for each value of a clamped variable; then its copies differ, too.
+    pub clamped: Vec<bool>,
     /// The axes of the output.
     pub output: VarSet,
     /// The number of values of each variable.
@@ -38,14 +40,27 @@ impl Problem {
     pub fn new(pruned: &Pruned, objective: Objective) -> Self {
         let mut varies = vec![false; pruned.factors.len()];
         pruned.hosts.iter().for_each(|&(_, factor)| varies[factor] = true);
+        let is_clamped = |v: &VarId| pruned.clamped.contains(*v);
+        let clamped: Vec<bool> = pruned.factors.iter().map(|f| f.axes.iter().any(is_clamped)).collect();
+        varies.iter_mut().zip(&clamped).for_each(|(varies, clamped)| *varies |= clamped);
         // Where nothing varies the circuit runs once, and everything counts.
         let prices = if varies.contains(&true) { objective.prices() } else { objective.prices_of_one_run() };
         Problem {
-            factors: pruned.factors.iter().map(|f| f.axes.iter().copied().collect()).collect(),
+            factors: pruned
+                .factors
+                .iter()
+                .map(|f| f.axes.iter().copied().filter(|v| !is_clamped(v)).collect())
+                .collect(),
             varies,
+            clamped,
             output: pruned.output.clone(),
             cards: pruned.cards(),
-            definer: pruned.definers.clone(),
+            definer: pruned
+                .definers
+                .iter()
+                .enumerate()
+                .map(|(v, f)| f.filter(|_| !is_clamped(&VarId::new(v))))
+                .collect(),
             prices,
         }
     }
@@ -53,6 +68,11 @@ impl Problem {
     /// One leaf for each factor.
     pub fn originals(&self) -> Vec<Leaf> {
         (0..self.factors.len()).map(|factor| Leaf { factor, is_copy: false }).collect()
+    }
+
+    /// Whether a leaf differs between examples.
+    pub fn varies(&self, leaf: &Leaf) -> bool {
+        if leaf.is_copy { self.clamped[leaf.factor] } else { self.varies[leaf.factor] }
     }
 
     /// The variable that a factor defines.
@@ -91,7 +111,7 @@ impl Problem {
     pub fn leaves(&self, leaves: &[Leaf]) -> Leaves {
         Leaves {
             axes: leaves.iter().map(|leaf| self.factors[leaf.factor].clone()).collect(),
-            varies: leaves.iter().map(|leaf| self.varies[leaf.factor] && !leaf.is_copy).collect(),
+            varies: leaves.iter().map(|leaf| self.varies(leaf)).collect(),
             output: self.output.clone(),
             cards: self.cards.clone(),
             original: (0..self.cards.len()).map(VarId::new).collect(),

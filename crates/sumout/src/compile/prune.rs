@@ -32,6 +32,8 @@ pub struct Pruned {
     pub definers: Vec<Option<usize>>,
     /// The variables that the output keeps: the target, if there is only one.
     pub output: VarSet,
+    /// The variables that have a value in every example: no axes, but what mentions them differs between examples.
+    pub clamped: VarSet,
 }
 
 impl Pruned {
@@ -192,6 +194,7 @@ fn host(factors: Vec<Factor>, domains: Vec<Vec<usize>>, question: &Question) -> 
     let (output, inputs) =
         if is_single { (targets, question.inputs.clone()) } else { (VarSet::default(), &question.inputs | &targets) };
     let definers = definers(&factors, &domains);
+    let clamped: VarSet = question.hard.iter().filter(is_open).collect();
     let mut tables: Vec<Table> = vec![];
     let mut best: Vec<Option<(bool, usize, usize)>> = vec![None; domains.len()];
     for (index, Factor { child, table }) in factors.into_iter().enumerate() {
@@ -203,7 +206,7 @@ fn host(factors: Vec<Factor>, domains: Vec<Vec<usize>>, question: &Question) -> 
         tables.push(table);
     }
     let mut hosts = vec![];
-    for v in inputs.iter() {
+    for v in inputs.iter().filter(|&v| !clamped.contains(v)) {
         let host = best[v.index()].map_or(tables.len(), |(_, _, index)| index);
         if host == tables.len() {
             tables.push(Table { axes: vec![v], values: vec![1.0] }); // one value left, whose likelihood counts
@@ -213,7 +216,7 @@ fn host(factors: Vec<Factor>, domains: Vec<Vec<usize>>, question: &Question) -> 
     if tables.is_empty() {
         tables.push(Table { axes: vec![], values: vec![1.0] });
     }
-    Pruned { domains, factors: tables, hosts, definers, output }
+    Pruned { domains, factors: tables, hosts, definers, output, clamped }
 }
 
 /// The factors whose numbers are zeros and ones, at most a single one for each state of the parents.

@@ -31,11 +31,12 @@ pub fn replicate(problem: &Problem, max_leaves: usize) -> Replicated {
     let mut out = Replicated { leaves: vec![], network, own: vec![], is_capped };
     for (factor, &copies) in copies.iter().enumerate() {
         for copy in 0..copies {
-            out.leaves.push(Leaf { factor, is_copy: copy > 0 });
+            let leaf = Leaf { factor, is_copy: copy > 0 };
+            out.leaves.push(leaf);
             let family = replicas.family(problem, factor, copy);
             out.own.push(problem.defines(factor).map(|v| replicas.nth(v, copy)).or(family.iter().next_back()));
             out.network.axes.push(family);
-            out.network.varies.push(problem.varies[factor] && copy == 0);
+            out.network.varies.push(problem.varies(&leaf));
         }
     }
     out.network.output = VarSet::default();
@@ -115,6 +116,7 @@ mod tests {
         Problem {
             factors: [&[0][..], &[0, 1], &[1, 2], &[2, 3], &[2, 4], &[2, 5], &[0, 1, 6]].map(set).to_vec(),
             varies: vec![true; 7],
+            clamped: vec![false; 64],
             output: VarSet::default(),
             cards: vec![2; 7],
             definer: vec![None, Some(1), Some(2), None, None, None, None],

@@ -159,6 +159,7 @@ mod tests {
         let problem = Problem {
             factors: [&[A][..], &[A, B], &[A, C], &[B, C, D], &[C, E]].map(set).to_vec(),
             varies: vec![false; 5],
+            clamped: vec![false; 5],
             output: set(&[B]),
             cards: vec![2; 5],
             definer: vec![None, Some(B), Some(C), None, None],
@@ -186,6 +187,7 @@ mod tests {
         let problem = Problem {
             factors: [&[A][..], &[A, B]].map(set).to_vec(),
             varies: vec![false; 2],
+            clamped: vec![false; 2],
             output: set(&[B]),
             cards: vec![2; 2],
             definer: vec![None, Some(1)],

@@ -30,6 +30,7 @@ pub fn pruned(net: &Network) -> Problem {
     }
     Problem {
         varies: vec![false; factors.len()],
+        clamped: vec![false; factors.len()],
         factors: factors.into_iter().map(|axes| axes.into_iter().collect()).collect(),
         output: Default::default(),
         cards: domains.iter().map(Vec::len).collect(),

@@ -1,0 +1,94 @@
+//! `sumout compile`: what a query costs, and what makes it cheap.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use serde_json::json;
+use sumout::{Compilation, Query};
+
+use crate::args::{Computing, Reading};
+use crate::output::{Outcome, Result, save, talk};
+
+const EXAMPLES: &str = "\
+Examples:
+  sumout compile asia lung --given xray dysp       P(lung | xray, dysp)
+  sumout compile rect:8 label --given 'pixel_*'    inputs by a pattern
+  sumout compile rect:8 label --hard 'pixel_*'     no pixel is ever missing
+  sumout compile asia --level classical            all posteriors, without functions
+  sumout compile asia lung --given xray --svg tree.svg --network-dot asia.dot
+
+The target comes before `--given`.";
+
+/// What a query costs on any number of examples, and why it is cheap.
+#[derive(clap::Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub struct Args {
+    /// The network: a file, `-` for standard input, `asia`, or a model such as `rect:8`.
+    model: PathBuf,
+
+    /// The variable to ask for; all of them if none is named.
+    target: Option<String>,
+
+    /// The inputs, by name or by pattern such as `pixel_*`: an example gives each a value, a likelihood, or
+    /// nothing.
+    #[arg(long, value_name = "NAME", num_args = 1.., help_heading = "Inputs")]
+    given: Vec<String>,
+
+    /// Inputs that have a value in every example, which makes tables smaller.
+    #[arg(long, value_name = "NAME", num_args = 1.., help_heading = "Inputs")]
+    hard: Vec<String>,
+
+    #[command(flatten)]
+    drawing: Drawing,
+
+    #[command(flatten)]
+    computing: Computing,
+
+    #[command(flatten)]
+    reading: Reading,
+}
+
+/// What to draw.
+#[derive(clap::Args, Debug)]
+#[command(next_help_heading = "Drawing")]
+struct Drawing {
+    /// Draw the plan's jointree as a picture; what functions allow to sum out sooner is red.
+    #[arg(long, value_name = "FILE")]
+    svg: Option<PathBuf>,
+
+    /// Write the jointree for Graphviz.
+    #[arg(long, value_name = "FILE")]
+    dot: Option<PathBuf>,
+
+    /// Write the network for Graphviz: functions have a double border, the target and the inputs a colour.
+    #[arg(long, value_name = "FILE")]
+    network_dot: Option<PathBuf>,
+}
+
+pub fn run(args: &Args, json: bool, out: &mut dyn Write) -> Result<Outcome> {
+    let net = args.reading.network(&args.model)?;
+    let query = args.target.as_ref().map_or_else(Query::all, Query::of).given(&args.given).hard(&args.hard);
+    let plan = net.plan(&query, &args.computing.options())?;
+    args.drawing.draw(&plan)?;
+    if json {
+        writeln!(out, "{}", json!({"report": plan.report()}))?;
+    } else {
+        write!(out, "{}", plan.report())?;
+    }
+    Ok(Outcome::Done)
+}
+
+impl Drawing {
+    fn draw(&self, plan: &Compilation<'_>) -> Result<()> {
+        write_to(self.svg.as_deref(), || plan.jointree().svg())?;
+        write_to(self.dot.as_deref(), || plan.jointree().dot())?;
+        write_to(self.network_dot.as_deref(), || plan.network_dot())
+    }
+}
+
+fn write_to(path: Option<&Path>, text: impl FnOnce() -> String) -> Result<()> {
+    let Some(path) = path else { return Ok(()) };
+    save(path, |file| file.write_all(text().as_bytes()))?;
+    talk(&format!("wrote {}", path.display()));
+    Ok(())
+}
