@@ -17,7 +17,6 @@ mod shrink;
 mod tests;
 mod values;
 
-use super::certificate;
 use super::order::{self, Heuristic, Order};
 use super::plan::Plan;
 use super::problem::{Leaf, Problem};
@@ -91,9 +90,7 @@ pub fn plan(problem: &Problem, max_leaves: usize) -> Planned {
     shrink::shrink(problem, &leaves, &view, &mut separators);
     let mut tree = view.tree;
     shrink::remove_dead(problem, &mut leaves, &mut tree, &mut separators);
-    let cost = tree.cost(&problem.leaves(&leaves), &separators);
-    let plan = Plan { leaves, tree, separators, cost };
-    debug_assert_eq!(certificate::check(problem, &plan), Ok(()));
+    let plan = Plan::new(problem, leaves, tree, separators);
     Planned { plan, replicated: replicated.leaves.len(), is_capped: replicated.is_capped }
 }
 

@@ -31,11 +31,12 @@ pub fn replicate(problem: &Problem, max_leaves: usize) -> Replicated {
     let mut out = Replicated { leaves: vec![], network, own: vec![], is_capped };
     for (factor, &copies) in copies.iter().enumerate() {
         for copy in 0..copies {
-            out.leaves.push(Leaf { factor, is_copy: copy > 0 });
+            let leaf = Leaf { factor, is_copy: copy > 0 };
+            out.leaves.push(leaf);
             let family = replicas.family(problem, factor, copy);
             out.own.push(problem.defines(factor).map(|v| replicas.nth(v, copy)).or(family.iter().next_back()));
             out.network.axes.push(family);
-            out.network.varies.push(problem.varies[factor] && copy == 0);
+            out.network.varies.push(problem.varies(&leaf));
         }
     }
     out.network.output = VarSet::default();
@@ -51,15 +52,13 @@ fn copies(problem: &Problem, max_leaves: usize) -> (Vec<usize>, bool) {
         used.for_each(|v| users[v.index()].push(factor));
     }
     let (mut copies, mut total, mut is_capped) = (vec![1; problem.factors.len()], problem.factors.len(), false);
-    for (users, definer) in users.iter().zip(&problem.definer).rev() {
-        let wanted: usize = users.iter().map(|&user| copies[user]).sum();
-        match definer {
-            Some(definer) if wanted > 1 && total + wanted - 1 <= max_leaves => {
-                copies[*definer] = wanted;
-                total += wanted - 1;
-            }
-            Some(_) if wanted > 1 => is_capped = true,
-            _ => {}
+    for v in problem.children_first() {
+        let wanted: usize = users[v.index()].iter().map(|&user| copies[user]).sum();
+        if wanted > 1 && total + wanted - 1 > max_leaves {
+            is_capped = true;
+        } else if let Some(definer) = problem.definer[v.index()].filter(|_| wanted > 1) {
+            copies[definer] = wanted;
+            total += wanted - 1;
         }
     }
     (copies, is_capped)

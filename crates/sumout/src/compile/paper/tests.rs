@@ -3,6 +3,7 @@ use rand_chacha::ChaCha8Rng;
 
 use super::super::lower::lower;
 use super::super::prune::{Pruned, prune};
+use super::super::tree::Objective;
 use super::super::{Question, certificate};
 use super::*;
 use crate::model::random::{Shape, network};
@@ -33,7 +34,7 @@ fn case(seed: u64) -> Case {
     let known = net.ids().filter(|v| is_known[v.index()]).map(|v| (v, rng.random_range(0..net.card(v)))).collect();
     let targets = [VarId::new(rng.random_range(0..shape.nodes))].into_iter().collect();
     let likelihoods = net.ids().map(|v| (0..net.card(v)).map(|_| rng.random::<f64>()).collect()).collect();
-    Case { net, question: Question { targets, inputs, known, explain: false, hard: Default::default() }, likelihoods }
+    Case { net, question: Question { targets, inputs, known, explain: false, hard: VarSet::default() }, likelihoods }
 }
 
 impl Case {
@@ -70,13 +71,16 @@ impl Case {
 
     /// The graph of the paper's plan.
     fn compile(&self, max_leaves: usize) -> Option<(Pruned, Graph)> {
-        let pruned = prune(&self.net, &self.question)?;
-        let problem = Problem::new(&pruned, Default::default());
+        Some(self.lower(prune(&self.net, &self.question)?, max_leaves))
+    }
+
+    fn lower(&self, pruned: Pruned, max_leaves: usize) -> (Pruned, Graph) {
+        let problem = Problem::new(&pruned, Objective::Time);
         let planned = plan(&problem, max_leaves);
         assert_eq!(certificate::check(&problem, &planned.plan), Ok(()));
         assert!(planned.replicated <= max_leaves.max(problem.factors.len()));
         let graph = lower(&pruned, &planned.plan);
-        Some((pruned, graph))
+        (pruned, graph)
     }
 
     fn evidence(&self, pruned: &Pruned, v: VarId) -> Vec<f64> {
@@ -94,21 +98,24 @@ fn assert_close(ours: &[f64], truth: impl Iterator<Item = f64>, seed: u64) {
     assert!(is_close, "seed {seed}: {ours:?} is not {truth:?}");
 }
 
-/// P(target, e), when replication is free, capped early, and not possible at all.
+/// P(target, e), when replication is free, capped early, and not possible at all; and with implied functions.
 #[test]
 fn one_posterior_agrees_with_brute_force() {
     for seed in 0..300 {
         let case = case(seed);
         let (joints, _) = case.enumerate();
-        for max_leaves in [MAX_LEAVES, 12, 0] {
-            let target = case.question.targets.as_slice()[0];
-            let Some((pruned, graph)) = case.compile(max_leaves) else {
-                assert_eq!(joints[0].iter().sum::<f64>(), 0.0, "seed {seed}");
-                continue;
-            };
+        let target = case.question.targets.as_slice()[0].index();
+        let Some(pruned) = prune(&case.net, &case.question) else {
+            assert_eq!(joints[target].iter().sum::<f64>(), 0.0, "seed {seed}");
+            continue;
+        };
+        let implied = pruned.with_implied().map(|pruned| (pruned, MAX_LEAVES));
+        let plain = [MAX_LEAVES, 12, 0].map(|max_leaves| (pruned.clone(), max_leaves));
+        for (pruned, max_leaves) in plain.into_iter().chain(implied) {
+            let (pruned, graph) = case.lower(pruned, max_leaves);
             let program = Program::new(&graph, &Schedule::new(&graph, &Want::Output));
             let run = Run::sum(&graph, &program, |v| case.evidence(&pruned, v));
-            let truth = pruned.domains[target.index()].iter().map(|&value| joints[target.index()][value]);
+            let truth = pruned.domains[target].iter().map(|&value| joints[target][value]);
             assert_close(&numbers(run.value(graph.output())), truth, seed);
         }
     }
@@ -197,7 +204,7 @@ fn case_studies_agree_with_the_enumeration_of_scenes() {
             inputs: inputs.into_iter().collect(),
             known: vec![],
             explain: false,
-            hard: Default::default(),
+            hard: VarSet::default(),
         };
         let mut scenes = Scenes {
             net: &net,
