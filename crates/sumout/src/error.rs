@@ -88,7 +88,7 @@ impl Error {
         let title = Level::ERROR.primary_title(&self.0.message);
         let mut text = match &self.0.place {
             None => renderer.render(&[annotate_snippets::Group::with_title(title)]),
-            Some(place) => renderer.render(&[title.element(place.snippet())]),
+            Some(place) => place.correct(renderer.render(&[title.element(place.snippet())])),
         };
         if let Some(hint) = &self.0.hint {
             text.push_str(&if colour { format!("\n\x1b[1mhint:\x1b[0m {hint}") } else { format!("\nhint: {hint}") });
@@ -139,14 +139,16 @@ impl Place {
             text[line_start..start].char_indices().rev().nth(WINDOW).map_or(line_start, |(i, _)| line_start + i);
         let after = text[start..line_end].char_indices().nth(WINDOW).map_or(line_end, |(i, _)| start + i);
         let clean = |part: &str| part.replace(|c: char| c.is_control(), " ");
-        let lead = clean(&text[before..start]);
+        let cut = |is_cut: bool| if is_cut { "…" } else { "" };
+        let lead = cut(before > line_start).to_owned() + &clean(&text[before..start]);
         let marked = clean(&text[start..end.min(after)]);
+        let rest = clean(&text[end.min(after)..after]) + cut(after < line_end);
         Place {
             file: file.to_owned(),
             line: text[..start].bytes().filter(|&b| b == b'\n').count() + 1,
             column: text[line_start..start].chars().count() + 1,
             span: lead.len()..lead.len() + marked.len(),
-            excerpt: lead + &marked + &clean(&text[end.min(after)..after]),
+            excerpt: lead + &marked + rest.trim_end(),
         }
     }
 
@@ -155,6 +157,13 @@ impl Place {
             .line_start(self.line)
             .path(self.file.as_str())
             .annotation(AnnotationKind::Primary.span(self.span.clone()))
+    }
+
+    /// Puts the column in the line for the column in the excerpt, which is shorter if the line is long.
+    fn correct(&self, text: String) -> String {
+        let Place { file, line, column, excerpt, span } = self;
+        let shown = excerpt[..span.start].chars().count() + 1;
+        text.replacen(&format!("{file}:{line}:{shown}"), &format!("{file}:{line}:{column}"), 1)
     }
 }
 
@@ -168,8 +177,33 @@ fn floor_boundary(text: &str, at: usize) -> usize {
 
 /// `hint: did you mean …`, when one of the known names is close to what was written.
 pub(crate) fn did_you_mean<'a>(written: &str, known: impl IntoIterator<Item = &'a str>) -> Option<String> {
-    let lower = written.to_lowercase();
+    let is_short = |name: &str| name.len() <= 100; // comparing takes quadratic time
+    let lower = Some(written).filter(|name| is_short(name))?.to_lowercase();
     let score = |name: &str| strsim::jaro_winkler(&lower, &name.to_lowercase());
-    let best = known.into_iter().map(|name| (score(name), name)).max_by(|a, b| a.0.total_cmp(&b.0))?;
+    let best = known
+        .into_iter()
+        .filter(|name| is_short(name))
+        .map(|name| (score(name), name))
+        .max_by(|a, b| a.0.total_cmp(&b.0))?;
     (best.0 > 0.8).then(|| format!("did you mean `{}`?", best.1))
+}
+
+/// Names in backticks with commas, the first dozen of them.
+pub(crate) fn shortlist<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
+    let mut names = names.into_iter();
+    let quoted: Vec<String> = names.by_ref().take(12).map(|name| format!("`{}`", shown(name))).collect();
+    let more = if names.next().is_some() { ", …" } else { "" };
+    quoted.join(", ") + more
+}
+
+/// As much of a name as a message can show, on one line.
+pub(crate) fn shown(name: &str) -> String {
+    let visible = |c: char| if c.is_control() { c.escape_debug().to_string() } else { c.to_string() };
+    let rest = if name.chars().nth(40).is_some() { "…" } else { "" };
+    name.chars().take(40).map(visible).collect::<String>() + rest
+}
+
+/// A number of things, in words.
+pub(crate) fn many(count: usize, thing: &str) -> String {
+    if count == 1 { format!("1 {thing}") } else { format!("{count} {thing}s") }
 }

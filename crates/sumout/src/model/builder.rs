@@ -3,16 +3,17 @@
 //! Mistakes are kept until [`Builder::build`], so that a network reads as a list of statements. Each
 //! mistake knows its [`Site`], which the file formats turn into a line and a caret.
 
-use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
+mod check;
 
-use super::cpt::{Body, Cpt, Role, as_function};
+use std::collections::BTreeMap;
+
+pub(crate) use check::{Site, miscount};
+
+use super::cpt::{Body, Cpt, Role};
 use super::network::{Network, Variable};
-use crate::error::{Error, ErrorKind, Place, Result};
+use crate::error::{Place, Result};
 use crate::vars::VarId;
-
-/// Rows of a CPT sum to one within this; published networks print few digits.
-const ROW_TOLERANCE: f64 = 1e-6;
+use check::Mistake;
 
 /// A function or a constraint over more joint states than this is refused instead of tabulated.
 const MAX_TABULATED: usize = 1 << 28;
@@ -20,19 +21,6 @@ const MAX_TABULATED: usize = 1 << 28;
 /// A variable of a network that is being built: its position in the order of declaration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Node(pub(crate) usize);
-
-/// Where in a network a mistake is, by the order of the builder's calls.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Site {
-    /// A variable.
-    Variable(usize),
-    /// A CPT as a whole.
-    Cpt(usize),
-    /// One row of a CPT.
-    Row(usize, usize),
-    /// One number of a CPT.
-    Entry(usize, usize),
-}
 
 /// Collects variables and CPTs, and makes a [`Network`] of them.
 ///
@@ -55,7 +43,7 @@ pub struct Builder {
     normalize: bool,
     variables: Vec<Variable>,
     drafts: Vec<CptDraft>,
-    mistakes: Vec<(Option<Site>, Error)>,
+    mistakes: Vec<Mistake>,
 }
 
 /// A CPT that was just added; its methods say what is known about it.
@@ -189,8 +177,8 @@ impl Builder {
         let size = cards.iter().try_fold(1usize, |size, &card| size.checked_mul(card));
         let Some(size) = size.filter(|&size| size <= MAX_TABULATED) else {
             let message = format!("a function over {} variables has too many joint states to tabulate", scope.len());
-            let error = Error::new(ErrorKind::Model, message).hint("split it into a chain of smaller functions");
-            self.mistakes.push((Some(Site::Cpt(self.drafts.len())), error));
+            let mistake = Mistake::new(Site::Cpt(self.drafts.len()), message);
+            self.mistakes.push(mistake.hint("split it into a chain of smaller functions"));
             return vec![];
         };
         let mut states = vec![0; scope.len()];
@@ -210,10 +198,10 @@ impl Builder {
 
     /// The network, or the first mistake with its place in a file.
     pub(crate) fn build_at(mut self, place: impl Fn(Site) -> Option<Place>) -> Result<Network> {
-        self.check().map_err(|(site, error)| error.at(site.and_then(place)))
+        self.check().map_err(|mistake| mistake.at(place))
     }
 
-    fn check(&mut self) -> Result<Network, (Option<Site>, Error)> {
+    fn check(&mut self) -> Result<Network, Mistake> {
         if !self.mistakes.is_empty() {
             return Err(self.mistakes.remove(0));
         }
@@ -223,170 +211,6 @@ impl Builder {
         }
         let order = if self.is_markov { (0..self.variables.len()).collect() } else { self.topological_order()? };
         Ok(self.assemble(&order))
-    }
-
-    fn check_variables(&self) -> Result<(), (Option<Site>, Error)> {
-        let mut names = BTreeSet::new();
-        for (index, Variable { name, values }) in self.variables.iter().enumerate() {
-            let mistake = |message| Err((Some(Site::Variable(index)), Error::new(ErrorKind::Model, message)));
-            if !names.insert(name) {
-                return mistake(format!("variable `{name}` is declared twice"));
-            }
-            if values.is_empty() {
-                return mistake(format!("variable `{name}` has no values"));
-            }
-            let mut seen = BTreeSet::new();
-            if let Some(value) = values.iter().find(|value| !seen.insert(*value)) {
-                return mistake(format!("variable `{name}` has the value `{value}` twice"));
-            }
-        }
-        Ok(())
-    }
-
-    fn check_draft(&mut self, index: usize) -> Result<(), (Option<Site>, Error)> {
-        let draft = &self.drafts[index];
-        let site = Some(Site::Cpt(index));
-        let mistake = |message: String| Err((site, Error::new(ErrorKind::Model, message)));
-        if draft.scope.iter().any(|&v| v >= self.variables.len()) {
-            return mistake(format!("factor {index} uses a variable of another network"));
-        }
-        if draft.scope.is_empty() && !self.is_markov {
-            return mistake(format!("factor {index} has no variable, and so is no CPT"));
-        }
-        let name = self.title(index);
-        let mut seen = BTreeSet::new();
-        if let Some(&twice) = draft.scope.iter().find(|v| !seen.insert(**v)) {
-            return mistake(format!("{name} names `{}` twice", self.variables[twice].name));
-        }
-        let cards: Vec<usize> = draft.scope.iter().map(|&v| self.card(v)).collect();
-        let axes = if matches!(draft.body, Body::Function(_)) { &cards[..cards.len() - 1] } else { &cards[..] };
-        let expected = axes.iter().try_fold(1usize, |size, &card| size.checked_mul(card));
-        let found = match &draft.body {
-            Body::Table(t) => t.len(),
-            Body::Function(t) => t.len(),
-        };
-        if expected != Some(found) {
-            let expected = expected.map_or("more than 2^64".to_owned(), |n| n.to_string());
-            let shape: Vec<String> = axes.iter().map(|c| c.to_string()).collect();
-            return mistake(format!("{name} needs {expected} numbers ({}), not {found}", shape.join(" × ")));
-        }
-        self.check_numbers(index, &name, cards.last().copied().unwrap_or(1))
-    }
-
-    fn check_numbers(&mut self, index: usize, name: &str, card: usize) -> Result<(), (Option<Site>, Error)> {
-        let mistake = |site, message, hint: &str| {
-            let error = Error::new(ErrorKind::Model, message);
-            Err((Some(site), if hint.is_empty() { error } else { error.hint(hint) }))
-        };
-        let kind = if self.is_markov { "factor value" } else { "probability" };
-        match &mut self.drafts[index].body {
-            Body::Function(values) => {
-                if let Some(row) = values.iter().position(|&v| v as usize >= card) {
-                    let value = values[row];
-                    let message =
-                        format!("row {} of {name} is value {value}, but there are only {card} values", row + 1);
-                    return mistake(Site::Row(index, row), message, "values are counted from 0");
-                }
-            }
-            Body::Table(table) => {
-                if let Some(at) = table.iter().position(|p| !p.is_finite() || *p < 0.0) {
-                    let message = format!("{name} contains {}, which is no {kind}", table[at]);
-                    return mistake(Site::Entry(index, at), message, "");
-                }
-                table.iter_mut().for_each(|p| *p += 0.0); // -0.0 becomes 0.0
-                if self.is_markov {
-                    return Ok(());
-                }
-                for (row, numbers) in table.chunks_exact_mut(card).enumerate() {
-                    let sum: f64 = numbers.iter().sum();
-                    if self.normalize && sum > 0.0 && sum.is_finite() {
-                        numbers.iter_mut().for_each(|p| *p /= sum);
-                    } else if (sum - 1.0).abs() > ROW_TOLERANCE {
-                        let sum = (sum * 1e9).round() / 1e9;
-                        let message = format!("row {} of {name} sums to {sum}, not 1", row + 1);
-                        return mistake(Site::Row(index, row), message, row_hint(sum));
-                    }
-                }
-                if let Some(values) = as_function(table, card) {
-                    self.drafts[index].body = Body::Function(values);
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// How messages name a CPT.
-    fn title(&self, index: usize) -> String {
-        let draft = &self.drafts[index];
-        match draft.scope.last() {
-            Some(&child) if !self.is_markov => format!("the CPT of `{}`", self.variables[child].name),
-            _ => format!("factor {index}"),
-        }
-    }
-
-    /// Variables so that parents come before children, otherwise as declared.
-    fn topological_order(&self) -> Result<Vec<usize>, (Option<Site>, Error)> {
-        let cpt_of = self.cpt_of()?;
-        let mut children = vec![vec![]; self.variables.len()];
-        let mut missing: Vec<usize> = cpt_of.iter().map(|&c| self.drafts[c].scope.len() - 1).collect();
-        for (child, &cpt) in cpt_of.iter().enumerate() {
-            for &parent in &self.drafts[cpt].scope[..missing[child]] {
-                children[parent].push(child);
-            }
-        }
-        let mut ready: BinaryHeap<Reverse<usize>> =
-            (0..missing.len()).filter(|&v| missing[v] == 0).map(Reverse).collect();
-        let mut order = Vec::with_capacity(missing.len());
-        while let Some(Reverse(v)) = ready.pop() {
-            order.push(v);
-            for &child in &children[v] {
-                missing[child] -= 1;
-                if missing[child] == 0 {
-                    ready.push(Reverse(child));
-                }
-            }
-        }
-        if order.len() == missing.len() { Ok(order) } else { Err(self.cycle(&cpt_of, &missing)) }
-    }
-
-    /// The position of each variable's CPT.
-    fn cpt_of(&self) -> Result<Vec<usize>, (Option<Site>, Error)> {
-        let mut cpt_of = vec![None; self.variables.len()];
-        for (index, draft) in self.drafts.iter().enumerate() {
-            let child = draft.scope[draft.scope.len() - 1];
-            if cpt_of[child].replace(index).is_some() {
-                let message = format!("variable `{}` has two CPTs", self.variables[child].name);
-                return Err((Some(Site::Cpt(index)), Error::new(ErrorKind::Model, message)));
-            }
-        }
-        let none = |v: usize| {
-            let message = format!("variable `{}` has no CPT", self.variables[v].name);
-            (Some(Site::Variable(v)), Error::new(ErrorKind::Model, message))
-        };
-        cpt_of.into_iter().enumerate().map(|(v, cpt)| cpt.ok_or_else(|| none(v))).collect()
-    }
-
-    /// Names one cycle among the variables that still miss parents.
-    fn cycle(&self, cpt_of: &[usize], missing: &[usize]) -> (Option<Site>, Error) {
-        let stuck_parent = |v: usize| {
-            let scope = &self.drafts[cpt_of[v]].scope;
-            *scope[..scope.len() - 1].iter().find(|&&p| missing[p] > 0).expect("a stuck variable has a stuck parent")
-        };
-        let mut v = (0..missing.len()).find(|&v| missing[v] > 0).expect("some variable is stuck");
-        let mut seen = vec![false; missing.len()];
-        while !std::mem::replace(&mut seen[v], true) {
-            v = stuck_parent(v); // walks back until it is on a cycle
-        }
-        let mut cycle = vec![v];
-        while cycle.len() == 1 || cycle[cycle.len() - 1] != v {
-            cycle.push(stuck_parent(cycle[cycle.len() - 1]));
-        }
-        let mut names: Vec<&str> = cycle.iter().rev().map(|&v| self.variables[v].name.as_str()).collect();
-        if names.len() > 12 {
-            names.splice(6..names.len() - 6, ["…"]);
-        }
-        let message = format!("the network has a cycle: {}", names.join(" → "));
-        (Some(Site::Cpt(cpt_of[v])), Error::new(ErrorKind::Model, message))
     }
 
     fn assemble(&mut self, order: &[usize]) -> Network {
@@ -411,10 +235,6 @@ impl Builder {
 
 fn blank() -> Variable {
     Variable { name: String::new(), values: vec![] }
-}
-
-fn row_hint(sum: f64) -> &'static str {
-    if sum == 0.0 { "give it a positive number" } else { "correct the row, or pass `--normalize` to rescale such rows" }
 }
 
 /// The next joint state, the last variable fastest.

@@ -91,7 +91,8 @@ fn check(finding: &Finding, name: &str, card: usize) -> Result<()> {
     let fail = |message: String| Err(Error::new(ErrorKind::Evidence, message));
     match finding {
         Finding::Hard(value) if *value >= card => {
-            fail(format!("`{name}` has {card} values; there is no value {value}"))
+            let message = format!("`{name}` has {card} values; there is no value {value}");
+            Err(Error::new(ErrorKind::Evidence, message).hint("values are counted from 0"))
         }
         Finding::Soft(l) if l.len() != card => {
             fail(format!("`{name}` needs one likelihood for each of its {card} values, not {}", l.len()))

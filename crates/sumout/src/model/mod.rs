@@ -17,4 +17,4 @@ pub use format::Format;
 pub use network::{Network, Variable};
 pub use sample::Sampler;
 
-pub(crate) use builder::Site;
+pub(crate) use builder::{Site, miscount};

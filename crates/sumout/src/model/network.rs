@@ -9,7 +9,7 @@ use globset::Glob;
 use super::builder::Builder;
 use super::cpt::{Body, Cpt};
 use super::format;
-use crate::error::{Error, ErrorKind, Result, did_you_mean};
+use crate::error::{Error, ErrorKind, Result, did_you_mean, shortlist};
 use crate::vars::VarId;
 
 /// A discrete variable.
@@ -136,17 +136,10 @@ impl Network {
             let error = Error::new(ErrorKind::Name, format!("variable `{name}` has no value `{value}`"));
             match did_you_mean(value, values.iter().map(String::as_str)) {
                 Some(hint) => error.hint(hint),
-                None => error.hint(format!("its values are {}", shortlist(values))),
+                None => error.hint(format!("its values are {}", shortlist(values.iter().map(String::as_str)))),
             }
         })
     }
-}
-
-/// Names in backticks with commas, the first dozen of them.
-fn shortlist(names: &[String]) -> String {
-    let quoted: Vec<String> = names.iter().take(12).map(|n| format!("`{n}`")).collect();
-    let more = if names.len() > 12 { ", …" } else { "" };
-    quoted.join(", ") + more
 }
 
 impl fmt::Debug for Network {

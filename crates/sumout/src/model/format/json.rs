@@ -16,23 +16,25 @@
 //! }
 //! ```
 //!
-//! Fields may come in any order. The last parent moves fastest; in a row of a `table`, the child. A table may
-//! be flat or a list of rows. A `function` has a value of the child, by name or by position, for each joint
-//! state of the parents. A `constraint` has 0 or 1 for each joint state of the family, and stands for the
-//! uniform distribution over what is allowed; it is only read. A Markov network has `factors` with a `scope`
-//! instead; there a function gives the last variable of the scope.
+//! Fields may come in any order. A network without a name is called after its file. The last parent moves
+//! fastest; in a row of a `table`, the child. A table may be flat or a list of rows. A `function` has a value
+//! of the child, by name or by position, for each joint state of the parents. A `constraint` has 0 or 1 for
+//! each joint state of the family, and stands for the uniform distribution over what is allowed; it is only
+//! read. A Markov network has `factors` with a `scope` instead; there a function gives the last variable of
+//! the scope.
 
 mod text;
 
 use std::borrow::Cow;
-use std::collections::HashMap;
 use std::fmt::Write;
 
-use super::{CptMarks, Loss, Marks, ReadOptions, Source};
-use crate::error::{Error, ErrorKind, Result, did_you_mean};
+use super::source::{CptMarks, Marks};
+use super::variables::{Variables, Word};
+use super::{Loss, ReadOptions, Source};
+use crate::error::{Error, ErrorKind, Result, many, shown};
 use crate::model::{Body, Builder, Cpt, CptDraft, Network, Node, Role, Variable};
 use crate::vars::VarId;
-use text::{Object, Value, shortened};
+use text::{Object, Value};
 
 /// The version that is written, and the only one so far.
 const VERSION: u32 = 1;
@@ -49,8 +51,9 @@ pub(super) fn read(source: &Source, options: &ReadOptions) -> Result<Network> {
     let file = Value::of_file(source)?.object("`{` to begin a network")?;
     check_version(source, &file)?;
     file.only(&FILE)?;
-    let reader = Reader::new(&file)?;
-    let name = file.get("name").map_or(Ok(Cow::Borrowed("")), |name| name.string("a name for the network"))?;
+    let reader = Reader::new(source, &file)?;
+    let name = file.get("name").map(|name| name.string("a name for the network")).transpose()?;
+    let name = name.map_or_else(|| source.stem(), Cow::into_owned);
     let mut builder = if reader.is_markov { Network::markov(name) } else { Network::builder(name) };
     builder.normalize(options.normalize);
     let marks = reader.build(&file, &mut builder)?;
@@ -66,25 +69,17 @@ fn check_version(source: &Source, file: &Object<'_>) -> Result<()> {
     if version == VERSION {
         return Ok(());
     }
-    let message = match version {
-        0 => "there is no version 0 of this format".to_owned(),
-        _ => format!("written by a newer sumout (version {version} of the format); this one reads version {VERSION}"),
+    let (message, hint) = match version {
+        0 => ("there is no version 0 of this format".to_owned(), "the version is 1"),
+        _ => (format!("version {version} of this format is from a newer sumout; this one reads 1"), "update sumout"),
     };
-    Err(Error::new(ErrorKind::Format, message).at(source.place(value.span.clone())))
+    Err(Error::new(ErrorKind::Format, message).at(source.place(value.span.clone())).hint(hint))
 }
 
 /// The variables that CPTs refer to.
 struct Reader<'a> {
     is_markov: bool,
-    variables: Vec<Declared<'a>>,
-    ids: HashMap<Cow<'a, str>, usize>,
-}
-
-struct Declared<'a> {
-    name: Cow<'a, str>,
-    place: Value<'a>,
-    values: Vec<Cow<'a, str>>,
-    positions: HashMap<Cow<'a, str>, u32>,
+    variables: Variables<'a>,
 }
 
 /// Numbers, or positions of values, with the places where they are written.
@@ -105,23 +100,20 @@ impl<T> Entries<T> {
 }
 
 impl<'a> Reader<'a> {
-    fn new(file: &Object<'a>) -> Result<Self> {
-        let variables = file.need("variables", "the network")?.items("a list of variables")?;
-        let variables: Vec<Declared<'a>> = variables.map(|v| declared(&v?)).collect::<Result<_>>()?;
-        let mut ids = HashMap::new();
-        for (index, variable) in variables.iter().enumerate() {
-            ids.entry(variable.name.clone()).or_insert(index);
+    fn new(source: &'a Source, file: &Object<'a>) -> Result<Self> {
+        let mut variables = Variables::new(source);
+        for variable in file.need("variables", "the network")?.items("a list of variables")? {
+            let variable = variable?.object("`{` to begin a variable")?;
+            variable.only(&["name", "values"])?;
+            let name = variable.need("name", "this variable")?.word("a name for the variable")?;
+            variables.declare(name, words(variable.need("values", "this variable")?, "value")?)?;
         }
-        Ok(Reader { is_markov: is_markov(file)?, variables, ids })
+        Ok(Reader { is_markov: is_markov(file)?, variables })
     }
 
     /// Tells the builder all variables and CPTs.
     fn build(&self, file: &Object<'a>, builder: &mut Builder) -> Result<Marks> {
-        let mut marks = Marks::default();
-        for Declared { name, place, values, .. } in &self.variables {
-            builder.variable(name.as_ref(), values.iter().map(Cow::as_ref));
-            marks.variables.push(place.span.clone());
-        }
+        let mut marks = self.variables.build(builder);
         let field = if self.is_markov { "factors" } else { "cpts" };
         for factor in file.need(field, "the network")?.items("a list of CPTs")? {
             let factor = factor?.object("`{` to begin a CPT")?;
@@ -133,54 +125,63 @@ impl<'a> Reader<'a> {
 
     fn cpt(&self, cpt: &Object<'a>, builder: &mut Builder) -> Result<CptMarks> {
         cpt.only(&CPT)?;
-        let child = cpt.need("child", "this CPT")?;
-        let mut scope = cpt.get("parents").map_or(Ok(vec![]), |parents| self.scope(parents, "a list of parents"))?;
-        scope.push(self.id(child)?);
+        let child = cpt.need("child", "this CPT")?.word("the name of a variable")?;
+        let parents = cpt.get("parents").map_or(Ok(vec![]), |parents| words(parents, "variable"))?;
+        let scope = self.variables.family(&parents, &child)?;
         let marks = self.body(cpt, &["table", "function", "constraint"], &scope, builder)?;
-        Ok(CptMarks { whole: child.span.clone(), ..marks })
+        Ok(CptMarks { child: child.span, parents: parents.into_iter().map(|p| p.span).collect(), ..marks })
     }
 
     fn factor(&self, factor: &Object<'a>, builder: &mut Builder) -> Result<CptMarks> {
         factor.only(&FACTOR)?;
         let place = factor.need("scope", "this factor")?;
-        let scope = self.scope(place, "a list of variables")?;
-        let marks = self.body(factor, &["table", "function"], &scope, builder)?;
-        Ok(CptMarks { whole: place.span.clone(), ..marks })
-    }
-
-    fn scope(&self, list: &Value<'a>, what: &str) -> Result<Vec<usize>> {
-        list.items(what)?.map(|name| self.id(&name?)).collect()
-    }
-
-    fn id(&self, value: &Value<'a>) -> Result<usize> {
-        let name = value.string("the name of a variable")?;
-        self.ids.get(&name).copied().ok_or_else(|| {
-            let error = value.error(format!("variable `{}` is not declared", shortened(&name)));
-            let advice = || "add it to `variables`".to_owned();
-            error.hint(did_you_mean(&name, self.variables.iter().map(|v| v.name.as_ref())).unwrap_or_else(advice))
-        })
+        let scope = words(place, "variable")?;
+        let ids = scope.iter().map(|name| self.variables.find(name)).collect::<Result<Vec<_>>>()?;
+        let marks = self.body(factor, &["table", "function"], &ids, builder)?;
+        Ok(CptMarks { child: place.span.clone(), parents: scope.into_iter().map(|v| v.span).collect(), ..marks })
     }
 
     /// Tells the builder one CPT or factor, with its numbers and its role.
     fn body(&self, object: &Object<'a>, bodies: &[&str], scope: &[usize], to: &mut Builder) -> Result<CptMarks> {
         let (body, value) = only_one(object, bodies)?;
-        let width = scope.last().map_or(1, |&v| self.variables[v].values.len());
+        let width = scope.last().map_or(1, |&v| self.variables.card(v));
         let (draft, entries, width) = match body {
             "function" => self.mapping(value, scope, to)?,
             "constraint" => potential(scope, constraint(value, width)?, width, to),
             _ => potential(scope, table(value, width)?, width, to),
         };
         draft.role(role(object)?);
-        Ok(CptMarks { whole: 0..0, entries, width })
+        Ok(CptMarks { list: value.span.clone(), entries, width, ..CptMarks::default() })
     }
 
     fn mapping<'b>(&self, value: &Value<'a>, scope: &[usize], to: &'b mut Builder) -> Result<Told<'b>> {
         let Some((&child, parents)) = scope.split_last() else {
             return Err(value.error("a function needs a variable in the `scope`"));
         };
-        let Entries { values, starts } = function(value, &self.variables[child])?;
+        let Entries { values, starts } = self.function(value, child)?;
         Ok((to.mapping(Node(child), parents.iter().map(|&v| Node(v)), values), starts, 1))
     }
+
+    /// A value by name or by position for every joint state.
+    fn function(&self, value: &Value<'a>, child: usize) -> Result<Entries<u32>> {
+        let mut entries = Entries::new();
+        for item in value.items("a list of values")? {
+            let item = item?;
+            let position = if item.is_string() {
+                self.variables.position(child, &item.word("the name of a value")?)? as u32
+            } else {
+                item.count(&format!("a value of `{}`, by name or by position", self.variables.name(child)))?
+            };
+            entries.push(position, &item);
+        }
+        Ok(entries)
+    }
+}
+
+/// A list of names; `what` says of what.
+fn words<'a>(list: &Value<'a>, what: &str) -> Result<Vec<Word<'a>>> {
+    let items = list.items(&format!("a list of {what}s"))?;
+    items.map(|name| name?.word(&format!("the name of a {what}"))).collect()
 }
 
 /// What the builder was told, where its entries are written, and how many make a row.
@@ -198,29 +199,18 @@ fn is_markov(file: &Object<'_>) -> Result<bool> {
             "bayes" => false,
             "markov" => true,
             other => {
-                let error = kind.error(format!("unknown kind of network `{}`", shortened(other)));
+                let error = kind.error(format!("unknown kind of network `{}`", shown(other)));
                 return Err(error.hint("kinds are `bayes` and `markov`"));
             }
         },
     };
-    match (is_markov, file.get("cpts"), file.get("factors")) {
-        (true, Some(cpts), _) => Err(cpts.error("a Markov network has `factors`, not `cpts`")),
-        (false, _, Some(factors)) => Err(factors
-            .error("a Bayesian network has `cpts`, not `factors`")
-            .hint("a Markov network says `\"kind\": \"markov\"`")),
-        _ => Ok(is_markov),
-    }
-}
-
-fn declared<'a>(value: &Value<'a>) -> Result<Declared<'a>> {
-    let object = value.object("`{` to begin a variable")?;
-    object.only(&["name", "values"])?;
-    let place = object.need("name", "this variable")?.clone();
-    let name = place.string("a name for the variable")?;
-    let values = object.need("values", "this variable")?.items("a list of values")?;
-    let values: Vec<Cow<'a, str>> = values.map(|v| v?.string("the name of a value")).collect::<Result<_>>()?;
-    let positions = (0..).zip(&values).map(|(position, value)| (value.clone(), position)).collect();
-    Ok(Declared { name, place, values, positions })
+    let (wrong, message, hint) = match is_markov {
+        true => ("cpts", "a Markov network has `factors`, not `cpts`", "a Bayesian network says `\"kind\": \"bayes\"`"),
+        false => {
+            ("factors", "a Bayesian network has `cpts`, not `factors`", "a Markov network says `\"kind\": \"markov\"`")
+        }
+    };
+    file.key(wrong).map_or(Ok(is_markov), |key| Err(key.error(message).hint(hint)))
 }
 
 fn role(object: &Object<'_>) -> Result<Role> {
@@ -238,7 +228,7 @@ fn only_one<'o, 'a>(object: &'o Object<'a>, names: &[&'o str]) -> Result<(&'o st
     let mut found = names.iter().filter_map(|&name| object.get(name).map(|value| (name, value)));
     match (found.next(), found.next()) {
         (Some(one), None) => Ok(one),
-        (None, _) => Err(object.error("there are no numbers here").hint(one_of(names))),
+        (None, _) => Err(object.error("this CPT has no numbers").hint(one_of(names))),
         (Some((first, _)), Some((second, value))) => {
             Err(value.error(format!("both a `{first}` and a `{second}`")).hint(one_of(names)))
         }
@@ -254,39 +244,12 @@ fn table(value: &Value<'_>, width: usize) -> Result<Entries<f64>> {
     entries(value, width, |v| v.number("a number in the table"))
 }
 
-/// A value by name or by position for every joint state.
-fn function(value: &Value<'_>, child: &Declared<'_>) -> Result<Entries<u32>> {
-    let mut entries = Entries::new();
-    for item in value.items("a list of values")? {
-        let item = item?;
-        let position = if item.is_string() {
-            position(&item, child)?
-        } else {
-            item.count(&format!("a value of `{}`, by name or by position", child.name))?
-        };
-        entries.push(position, &item);
-    }
-    Ok(entries)
-}
-
-fn position(item: &Value<'_>, child: &Declared<'_>) -> Result<u32> {
-    let value = item.string("the name of a value")?;
-    child.positions.get(&value).copied().ok_or_else(|| {
-        let error = item.error(format!("variable `{}` has no value `{}`", child.name, shortened(&value)));
-        let hint = did_you_mean(&value, child.values.iter().map(Cow::as_ref));
-        hint.into_iter().fold(error, Error::hint)
-    })
-}
-
 /// The uniform distributions over what is allowed.
 fn constraint(value: &Value<'_>, width: usize) -> Result<Entries<f64>> {
     let mut entries = entries(value, width, allowed)?;
-    for (row, numbers) in entries.values.chunks_exact_mut(width.max(1)).enumerate() {
-        let count: f64 = numbers.iter().sum();
-        if count == 0.0 {
-            return Err(value.error(format!("row {row} of the constraint allows no value")));
-        }
-        numbers.iter_mut().for_each(|p| *p /= count);
+    for row in entries.values.chunks_exact_mut(width) {
+        let count: f64 = row.iter().sum();
+        row.iter_mut().for_each(|p| *p /= count.max(1.0)); // the builder refuses rows of zeros
     }
     Ok(entries)
 }
@@ -316,7 +279,7 @@ fn entries<'a, T>(list: &Value<'a>, width: usize, get: impl Fn(&Value<'a>) -> Re
         }
         let count = entries.values.len() - before;
         if count != width {
-            return Err(item.error(format!("this row needs {width} numbers, not {count}")));
+            return Err(item.error(format!("this row needs {}, not {count}", many(width, "number"))));
         }
     }
     Ok(entries)

@@ -3,8 +3,11 @@
 //! One pass, no copies. BIF, Hugin NET and UAI differ in what is punctuation and what starts a comment; a
 //! [`Dialect`] says which.
 
+use std::borrow::Cow;
+
 use super::source::{Source, Span};
-use crate::error::{Error, Result};
+use super::variables::Word;
+use crate::error::{Error, Result, did_you_mean, shown};
 
 /// What is punctuation and what is a comment.
 pub(super) struct Dialect {
@@ -41,24 +44,33 @@ impl Token<'_> {
         self.kind == Kind::Word && self.text == word
     }
 
+    /// How messages name it.
+    pub fn shown(&self) -> String {
+        match self.kind {
+            Kind::End => "the end of the file".to_owned(),
+            _ => format!("`{}`", shown(self.text)),
+        }
+    }
+}
+
+impl<'a> Token<'a> {
+    /// The token as a name.
+    pub fn word(self) -> Word<'a> {
+        Word { text: Cow::Borrowed(self.text), span: self.span }
+    }
+
     /// The text with `\"` and `\\` made quotes and backslashes, for lexers with escapes.
-    pub fn unescaped(&self) -> String {
+    pub fn unescaped(&self) -> Cow<'a, str> {
+        if !self.text.contains('\\') {
+            return Cow::Borrowed(self.text);
+        }
         let mut text = String::with_capacity(self.text.len());
         let mut chars = self.text.chars().peekable();
         while let Some(c) = chars.next() {
             let escaped = chars.next_if(|&next| c == '\\' && (next == '"' || next == '\\'));
             text.push(escaped.unwrap_or(c));
         }
-        text
-    }
-
-    /// How messages name it.
-    pub fn shown(&self) -> String {
-        match self.kind {
-            Kind::End => "the end of the file".to_owned(),
-            _ if self.text.chars().count() > 40 => format!("`{}…`", self.text.chars().take(40).collect::<String>()),
-            _ => format!("`{}`", self.text),
-        }
+        Cow::Owned(text)
     }
 }
 
@@ -68,11 +80,15 @@ pub(super) struct Lexer<'a> {
     escapes: bool,
     at: usize,
     peeked: Option<Token<'a>>,
+    /// Where the last token that was taken ends.
+    last: usize,
+    /// The first quoted name that goes over the end of a line: perhaps a quote is missing.
+    long_quote: Option<Span>,
 }
 
 impl<'a> Lexer<'a> {
     pub fn new(source: &'a Source, dialect: &'static Dialect) -> Self {
-        Lexer { source, dialect, escapes: false, at: 0, peeked: None }
+        Lexer { source, dialect, escapes: false, at: 0, peeked: None, last: 0, long_quote: None }
     }
 
     /// Lets a backslash in a quoted name keep a quote from closing it; see [`Token::unescaped`].
@@ -90,31 +106,31 @@ impl<'a> Lexer<'a> {
 
     /// Takes the next token.
     pub fn next(&mut self) -> Result<Token<'a>> {
-        match self.peeked.take() {
-            Some(token) => Ok(token),
-            None => self.scan(),
-        }
+        let token = match self.peeked.take() {
+            Some(token) => token,
+            None => self.scan()?,
+        };
+        self.last = token.span.end;
+        Ok(token)
     }
 
     /// Takes the next token if it is this punctuation.
     pub fn accept(&mut self, punctuation: &str) -> Result<bool> {
         let found = self.peek()?.is(punctuation);
         if found {
-            self.peeked = None;
+            self.next()?;
         }
         Ok(found)
     }
 
     /// Takes this punctuation.
     pub fn expect(&mut self, punctuation: &str, context: &str) -> Result<Token<'a>> {
+        let before = self.last;
         let token = self.next()?;
-        if token.is(punctuation) { Ok(token) } else { Err(self.expected(&token, &format!("`{punctuation}`"), context)) }
-    }
-
-    /// Takes this word.
-    pub fn keyword(&mut self, word: &str, context: &str) -> Result<Token<'a>> {
-        let token = self.next()?;
-        if token.is_word(word) { Ok(token) } else { Err(self.expected(&token, &format!("`{word}`"), context)) }
+        if token.is(punctuation) {
+            return Ok(token);
+        }
+        Err(self.missing(before, &token, &format!("`{punctuation}`"), context))
     }
 
     /// Takes a name, quoted or not.
@@ -128,11 +144,19 @@ impl<'a> Lexer<'a> {
 
     /// Takes a number.
     pub fn number(&mut self, context: &str) -> Result<(f64, Token<'a>)> {
+        let before = self.last;
         let token = self.next()?;
         match token.text.parse() {
             Ok(number) if token.kind == Kind::Word => Ok((number, token)),
-            _ => Err(self.expected(&token, "a number", context)),
+            _ if token.kind != Kind::Word => Err(self.missing(before, &token, "a number", context)),
+            _ => Err(self.no_number(&token, context)),
         }
+    }
+
+    pub fn no_number(&self, token: &Token<'_>, context: &str) -> Error {
+        let error = self.expected(token, "a number", context);
+        let is_list = token.text.contains([',', '/']);
+        if is_list { error.hint("numbers have a decimal point, and blanks between them") } else { error }
     }
 
     /// Takes a whole number that is not negative.
@@ -140,6 +164,9 @@ impl<'a> Lexer<'a> {
         let token = self.next()?;
         match token.text.parse() {
             Ok(number) if token.kind == Kind::Word => Ok((number, token)),
+            _ if !token.text.is_empty() && token.text.bytes().all(|b| b.is_ascii_digit()) => {
+                Err(self.error(&token, format!("the number {} is too large", token.shown())))
+            }
             _ => Err(self.expected(&token, "a whole number", context)),
         }
     }
@@ -148,8 +175,38 @@ impl<'a> Lexer<'a> {
         self.source.error(token.span.clone(), message)
     }
 
+    /// What to say when something else is found than what must be there.
     pub fn expected(&self, found: &Token<'_>, what: &str, context: &str) -> Error {
-        self.error(found, format!("expected {what} {context}, found {}", found.shown()))
+        let error = self.error(found, format!("expected {what} {context}, found {}", found.shown()));
+        let error = if found.kind == Kind::End { error.hint("the file may be truncated") } else { error };
+        self.suspect_quote(error)
+    }
+
+    fn suspect_quote(&self, error: Error) -> Error {
+        let Some(quote) = &self.long_quote else { return error };
+        let line = |at: usize| self.source.place(at..at).line;
+        let (opens, closes) = (line(quote.start), line(quote.end));
+        error.hint(format!("the quote in line {opens} ends only in line {closes}; perhaps one is missing"))
+    }
+
+    /// The same for what is missing at the end of a line: there is the place, not in the line after.
+    fn missing(&self, before: usize, found: &Token<'_>, what: &str, context: &str) -> Error {
+        let error = self.expected(found, what, context);
+        let is_later = self.source.text.get(before..found.span.start).is_some_and(|gap| gap.contains('\n'));
+        if is_later { error.at(self.source.place(before..before)) } else { error }
+    }
+
+    /// The same for one of some words, which may be misspelled.
+    pub fn expected_word(&self, found: &Token<'_>, words: &[&str], what: &str, context: &str) -> Error {
+        let error = self.expected(found, what, context);
+        let hint = Some(found).filter(|found| found.kind == Kind::Word);
+        let hint = hint.and_then(|found| did_you_mean(found.text, words.iter().copied()));
+        hint.into_iter().fold(error, Error::hint)
+    }
+
+    /// What to say about a block that still goes on where another begins.
+    pub fn unclosed(&self, opening: usize) -> String {
+        format!("the block that begins in line {} is not closed", self.source.place(opening..opening).line)
     }
 
     fn scan(&mut self) -> Result<Token<'a>> {
@@ -157,7 +214,8 @@ impl<'a> Lexer<'a> {
         let text = &self.source.text;
         let rest = &text[self.at..];
         let Some(first) = rest.chars().next() else {
-            return Ok(Token { kind: Kind::End, text: "", span: text.len()..text.len() });
+            let end = text.trim_end().len();
+            return Ok(Token { kind: Kind::End, text: "", span: end..end });
         };
         if first == '"' {
             return self.scan_quoted();
@@ -177,9 +235,12 @@ impl<'a> Lexer<'a> {
         let start = self.at;
         let inside = &self.source.text[start + 1..];
         let Some(length) = self.closing_quote(inside) else {
-            return Err(self.source.error(start..start + 1, "this quote is never closed"));
+            return Err(self.suspect_quote(self.source.error(start..start + 1, "this quote is never closed")));
         };
         self.at = start + length + 2;
+        if self.long_quote.is_none() && inside[..length].contains('\n') {
+            self.long_quote = Some(start..self.at);
+        }
         Ok(Token { kind: Kind::Quoted, text: &inside[..length], span: start..self.at })
     }
 

@@ -12,7 +12,9 @@ mod json;
 mod lexer;
 mod net;
 mod source;
+mod spelling;
 mod uai;
+mod variables;
 mod xdsl;
 mod xml;
 mod xmlbif;
@@ -22,7 +24,6 @@ use std::io::{Read, Write};
 use std::path::Path;
 
 pub(crate) use source::Source;
-use source::{CptMarks, Marks};
 pub use uai::read_evidence;
 
 use super::network::Network;
@@ -116,6 +117,14 @@ impl Format {
         Format::ALL.into_iter().find(|f| f.extensions().contains(&extension))
     }
 
+    /// The format that the extension or else the text tells. XMLBIF and XDSL may share an extension.
+    fn of_file(path: &Path, text: &str) -> Option<Format> {
+        match (Format::of_path(path), Format::of_text(text)) {
+            (Some(Format::Xmlbif), Some(Format::Xdsl)) => Some(Format::Xdsl),
+            (named, told) => named.or(told),
+        }
+    }
+
     /// The format that a text seems to be in.
     fn of_text(text: &str) -> Option<Format> {
         let is_blank = |line: &&str| line.trim().is_empty() || line.trim_start().starts_with(['%', '/']);
@@ -163,8 +172,7 @@ pub fn read(path: &Path, options: &ReadOptions) -> Result<Network> {
         return parse(&shown, text.as_bytes(), options);
     }
     let bytes = fs::read(path).map_err(|e| unreadable(&shown, &e))?;
-    let format = options.format.or_else(|| Format::of_path(path));
-    parse(&shown, &bytes, &ReadOptions { format, ..options.clone() })
+    parse(&shown, &bytes, options)
 }
 
 fn unreadable(shown: &str, error: &std::io::Error) -> Error {
@@ -173,15 +181,29 @@ fn unreadable(shown: &str, error: &std::io::Error) -> Error {
     error.hint(format!("give a file, or a built-in network: {}", embedded.join(", ")))
 }
 
-/// Reads a network from bytes; `name` is what messages call them.
+/// Reads a network from bytes; `name` is what messages call them, and its extension may tell the format.
 pub fn parse(name: &str, bytes: &[u8], options: &ReadOptions) -> Result<Network> {
     let source = Source::new(name, decompress(name, bytes)?)?;
-    let Some(format) = options.format.or_else(|| Format::of_text(&source.text)) else {
+    if source.text.trim().is_empty() {
+        return Err(Error::new(ErrorKind::Format, format!("`{name}` is empty")));
+    }
+    let Some(format) = options.format.or_else(|| Format::of_file(Path::new(name), &source.text)) else {
         let known: Vec<&str> = Format::ALL.iter().map(|f| f.extensions()[0]).collect();
         let error = Error::new(ErrorKind::Format, format!("cannot tell the format of `{name}`"));
         return Err(error.hint(format!("name it with one of the extensions {}", known.join(", "))));
     };
-    format.reader()(&source, options)
+    format.reader()(&source, options).map_err(|error| misnamed(error, format, &source))
+}
+
+/// Says so if a file that cannot be read looks like another format.
+fn misnamed(error: Error, format: Format, source: &Source) -> Error {
+    match Format::of_text(&source.text) {
+        Some(other) if other != format && error.kind() == ErrorKind::Syntax => {
+            let (other, format) = (other.name(), format.name());
+            error.hint(format!("this looks like {other}, but is read as {format}"))
+        }
+        _ => error,
+    }
 }
 
 /// The bytes, or what gzip made them from.
@@ -192,8 +214,8 @@ pub(crate) fn decompress(name: &str, bytes: &[u8]) -> Result<Vec<u8>> {
     let mut out = vec![];
     let read = flate2::read::MultiGzDecoder::new(bytes).take(MAX_BYTES + 1).read_to_end(&mut out);
     match read {
-        Err(e) => Err(Error::new(ErrorKind::Io, format!("cannot decompress `{name}`: {e}"))
-            .hint("the file may be truncated; fetch it again")),
+        Err(_) => Err(Error::new(ErrorKind::Io, format!("cannot decompress `{name}`: it is truncated or damaged"))
+            .hint("fetch it again")),
         Ok(n) if n as u64 > MAX_BYTES => {
             Err(Error::new(ErrorKind::Io, format!("`{name}` decompresses to more than {} GiB", MAX_BYTES >> 30)))
         }
@@ -250,4 +272,25 @@ fn refuse_markov(net: &Network, format: Format) -> Result<()> {
 fn cannot_carry(format: Format, what: &str) -> Error {
     let error = Error::new(ErrorKind::Format, format!("{} cannot carry {what}", format.name()));
     error.hint("write it as .json, or accept the loss with `--lossy`")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_extension_tells_the_format_or_else_the_text() {
+        let cases = [
+            ("a.bif", "BAYES", Some(Format::Bif)),
+            ("a.XML.gz", "<?xml version=\"1.0\"?>\n<BIF>", Some(Format::Xmlbif)),
+            ("a.xml", "<?xml version=\"1.0\"?>\n<smile>", Some(Format::Xdsl)),
+            ("a.xdsl", "<BIF>", Some(Format::Xdsl)),
+            ("a.txt", "% a comment\n\nnet { }", Some(Format::Net)),
+            ("<stdin>", "{", Some(Format::Json)),
+            ("a", "what is this?", None),
+        ];
+        for (name, text, format) in cases {
+            assert_eq!(Format::of_file(Path::new(name), text), format, "{name}: {text}");
+        }
+    }
 }

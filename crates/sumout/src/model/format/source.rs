@@ -22,11 +22,7 @@ impl Source {
         let text = match String::from_utf8(bytes) {
             Ok(text) => text,
             Err(e) if is_latin(e.as_bytes()) => e.as_bytes().iter().map(|&b| b as char).collect(),
-            Err(e) => {
-                let at = e.utf8_error().valid_up_to();
-                let error = Error::new(ErrorKind::Syntax, format!("`{name}` is not UTF-8 text (byte {at})"));
-                return Err(error.hint("convert it, for example with `iconv -f latin1 -t utf-8`"));
-            }
+            Err(e) => return Err(not_text(&name, e.as_bytes(), e.utf8_error().valid_up_to())),
         };
         let text = match text.strip_prefix('\u{feff}') {
             Some(rest) => rest.to_owned(),
@@ -46,10 +42,35 @@ impl Source {
         Place::new(&self.name, &self.text, span)
     }
 
+    /// Where the number is that begins at `start`.
+    pub fn word(&self, start: usize) -> Span {
+        let ends = |c: char| c.is_whitespace() || ",;(){}[]<>|%".contains(c);
+        start..self.text[start..].find(ends).map_or(self.text.len(), |length| start + length)
+    }
+
+    /// What to say about the first of two things that are there twice.
+    pub fn other(&self, span: &Span) -> String {
+        format!("the other one is in line {}", self.place(span.clone()).line)
+    }
+
     /// A mistake in what the format demands.
     pub fn error(&self, span: Span, message: impl Into<String>) -> Error {
         Error::new(ErrorKind::Syntax, message).at(self.place(span))
     }
+}
+
+/// What to say about bytes that are not UTF-8 from `at` on.
+fn not_text(name: &str, bytes: &[u8], at: usize) -> Error {
+    let error = |message: String| Error::new(ErrorKind::Syntax, message);
+    let convert = |from: &str| format!("convert the file, for example with `iconv -f {from} -t utf-8`");
+    if bytes.starts_with(&[0xff, 0xfe]) || bytes.starts_with(&[0xfe, 0xff]) {
+        return error(format!("`{name}` is UTF-16 text, not UTF-8")).hint(convert("utf-16"));
+    }
+    if bytes.contains(&0) {
+        return error(format!("`{name}` is not a text file"));
+    }
+    let place = Place::new(name, &String::from_utf8_lossy(bytes), at..at + 1);
+    error(format!("the byte {:#04x} is not UTF-8 text", bytes[at])).at(place).hint(convert("latin1"))
 }
 
 /// Whether an XML declaration says that the bytes are Latin-1.
@@ -68,11 +89,32 @@ pub(super) struct Marks {
 /// Where a CPT is, and where each of its numbers begins.
 #[derive(Default)]
 pub(super) struct CptMarks {
-    pub whole: Span,
+    /// Where its variable is named; of a potential, where its scope is.
+    pub child: Span,
+    pub parents: Vec<Span>,
+    /// Where the numbers are.
+    pub list: Span,
     /// Where the numbers begin, in the order of the table; may be empty.
     pub entries: Vec<usize>,
     /// How many numbers a row has.
     pub width: usize,
+}
+
+/// Numbers with the places where they begin, and where all of them are.
+#[derive(Default)]
+pub(super) struct Numbers {
+    pub values: Vec<f64>,
+    pub starts: Vec<usize>,
+    pub span: Span,
+}
+
+impl Numbers {
+    pub fn push(&mut self, value: f64, at: Span) {
+        self.span.start = if self.values.is_empty() { at.start } else { self.span.start };
+        self.span.end = at.end;
+        self.values.push(value);
+        self.starts.push(at.start);
+    }
 }
 
 impl Marks {
@@ -80,28 +122,34 @@ impl Marks {
     pub fn place(&self, source: &Source, site: Site) -> Option<Place> {
         let span = match site {
             Site::Variable(v) => self.variables.get(v)?.clone(),
-            Site::Cpt(c) => self.cpts.get(c)?.whole.clone(),
-            Site::Row(c, row) => {
-                let marks = self.cpts.get(c)?;
-                let first = marks.entries.get(row * marks.width);
-                let last = marks.entries.get(((row + 1) * marks.width).saturating_sub(1));
-                match (first, last) {
-                    (Some(&a), Some(&b)) if a <= b => a..word_end(&source.text, b),
-                    (Some(&a), _) => a..word_end(&source.text, a),
-                    _ => marks.whole.clone(),
-                }
-            }
-            Site::Entry(c, entry) => {
-                let marks = self.cpts.get(c)?;
-                marks.entries.get(entry).map_or(marks.whole.clone(), |&a| a..word_end(&source.text, a))
-            }
+            Site::Cpt(c) => self.cpts.get(c)?.child.clone(),
+            Site::Scope(c, position) => self.cpts.get(c)?.member(position),
+            Site::Numbers(c) => self.cpts.get(c)?.list.clone(),
+            Site::Row(c, row) => self.cpts.get(c)?.row(source, row),
+            Site::Entry(c, entry) => self.cpts.get(c)?.entry(source, entry),
         };
         Some(source.place(span))
     }
 }
 
-/// Where the number that begins at `at` ends.
-fn word_end(text: &str, at: usize) -> usize {
-    let ends = |c: char| c.is_whitespace() || ",;(){}[]<>|".contains(c);
-    text[at..].find(ends).map_or(text.len(), |i| at + i)
+impl CptMarks {
+    fn member(&self, position: usize) -> Span {
+        self.parents.get(position).unwrap_or(&self.child).clone()
+    }
+
+    fn entry(&self, source: &Source, entry: usize) -> Span {
+        self.entries.get(entry).map_or(self.list.clone(), |&start| source.word(start))
+    }
+
+    /// The numbers of a row if they stand together, or else the first of them.
+    fn row(&self, source: &Source, row: usize) -> Span {
+        let range = row * self.width..(row + 1) * self.width;
+        let Some(starts) = self.entries.get(range.clone()).filter(|starts| !starts.is_empty()) else {
+            return self.entry(source, range.start);
+        };
+        let (first, last) = (starts[0], starts[starts.len() - 1]);
+        let between = self.entries.iter().filter(|&&start| first <= start && start <= last).count();
+        let last = if between == starts.len() { last } else { first };
+        first..source.word(last).end
+    }
 }

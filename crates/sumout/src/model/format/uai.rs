@@ -24,9 +24,10 @@ use std::fs;
 use std::path::Path;
 
 use super::lexer::{Dialect, Kind, Lexer, Token};
-use super::{CptMarks, Format, Loss, Marks, ReadOptions, Source, cannot_carry, decompress, refuse_roles};
-use crate::error::{Error, ErrorKind, Result};
-use crate::model::{Builder, Cpt, Evidence, Finding, Network, Node};
+use super::source::{CptMarks, Marks, Numbers};
+use super::{Format, Loss, ReadOptions, Source, cannot_carry, decompress, refuse_roles};
+use crate::error::{Error, ErrorKind, Result, many};
+use crate::model::{Builder, Cpt, Evidence, Finding, Network, Node, miscount};
 use crate::vars::VarId;
 
 static UAI: Dialect = Dialect { punctuation: "", line_comments: &[], block_comments: false };
@@ -51,7 +52,7 @@ fn is_markov(lexer: &mut Lexer<'_>) -> Result<bool> {
     match kind.text {
         "BAYES" | "bayes" => Ok(false),
         "MARKOV" | "markov" => Ok(true),
-        _ => Err(lexer.expected(&kind, "`BAYES` or `MARKOV`", "at the beginning")),
+        _ => Err(lexer.expected_word(&kind, &["BAYES", "MARKOV"], "`BAYES` or `MARKOV`", "at the beginning")),
     }
 }
 
@@ -83,12 +84,22 @@ impl Reader<'_> {
     }
 
     fn variables(&mut self, builder: &mut Builder) -> Result<()> {
-        (self.announced, _) = self.lexer.count("of variables")?;
+        let (announced, token) = self.lexer.count("of variables")?;
+        self.check_room(announced, &token, "variables")?;
+        self.announced = announced;
         let mut total = 0;
         for variable in 0..self.announced {
             let card = self.card(variable, &mut total)?;
             builder.variable(format!("x{variable}"), (0..card).map(|value| format!("s{value}")));
             self.cards.push(card);
+        }
+        Ok(())
+    }
+
+    /// A short file must not ask for many things: each takes at least two bytes.
+    fn check_room(&self, announced: usize, token: &Token<'_>, what: &str) -> Result<()> {
+        if announced > self.lexer.source.text.len() {
+            return Err(self.lexer.error(token, format!("{announced} {what} are more than the file can hold")));
         }
         Ok(())
     }
@@ -109,8 +120,15 @@ impl Reader<'_> {
     }
 
     fn scopes(&mut self) -> Result<Vec<Vec<usize>>> {
-        let (count, _) = self.lexer.count("of factors")?;
-        let mut scopes = vec![]; // without capacity: nothing vouches for the count yet
+        let (count, token) = self.lexer.count("of factors")?;
+        self.check_room(count, &token, "factors")?;
+        let variables = self.cards.len();
+        if !self.is_markov && count != variables {
+            let (variables, factors) = (many(variables, "variable"), many(variables, "factor"));
+            let message = format!("a BAYES file with {variables} has {factors}, not {count}");
+            return Err(self.lexer.error(&token, message).hint("each variable has one factor: its CPT"));
+        }
+        let mut scopes = vec![];
         while scopes.len() < count {
             scopes.push(self.scope(scopes.len())?);
         }
@@ -125,17 +143,18 @@ impl Reader<'_> {
         }
         if size == 0 && !self.is_markov {
             let error = self.lexer.error(&token, format!("factor {factor} has no variables"));
-            return Err(error.hint("in a BAYES file, the last variable of a factor is the one that it is the CPT of"));
+            return Err(error.hint("in a BAYES file, a factor is the CPT of its last variable"));
         }
         let context = format!("as a variable of factor {factor}");
         let mut scope = vec![];
-        let mut whole = token.span;
+        let mut marks = CptMarks { child: token.span, ..CptMarks::default() };
         while scope.len() < size {
             let (variable, token) = self.lexer.count(&context)?;
-            whole.end = token.span.end;
             scope.push(self.known(variable, &token)?);
+            marks.child.end = token.span.end;
+            marks.parents.push(token.span);
         }
-        self.marks.cpts.push(CptMarks { whole, ..CptMarks::default() });
+        self.marks.cpts.push(marks);
         Ok(scope)
     }
 
@@ -145,23 +164,42 @@ impl Reader<'_> {
     }
 
     fn table(&mut self, factor: usize, scope: &[usize]) -> Result<Vec<f64>> {
-        let (size, token) = self.lexer.count(&format!("of numbers in the table of factor {factor}"))?;
-        let expected = scope.iter().try_fold(1usize, |size, &v| size.checked_mul(self.cards[v]));
-        if expected != Some(size) {
-            let expected = expected.map_or("more than 2^64".to_owned(), |n| n.to_string());
-            let message = format!("the table of factor {factor} needs {expected} numbers, but {size} are announced");
-            return Err(self.lexer.error(&token, message));
-        }
+        self.check_size(factor, scope)?;
         let context = format!("in the table of factor {factor}");
-        let marks = &mut self.marks.cpts[factor];
-        marks.width = scope.last().map_or(1, |&v| self.cards[v]);
-        let mut table = vec![];
-        while table.len() < size {
+        let size = scope.iter().map(|&v| self.cards[v]).product();
+        let mut numbers = Numbers::default();
+        while numbers.values.len() < size {
             let (number, token) = self.lexer.number(&context)?;
-            table.push(number);
-            marks.entries.push(token.span.start);
+            numbers.push(number, token.span);
         }
-        Ok(table)
+        let width = scope.last().map_or(1, |&v| self.cards[v]);
+        let marks = std::mem::take(&mut self.marks.cpts[factor]);
+        self.marks.cpts[factor] = CptMarks { list: numbers.span, entries: numbers.starts, width, ..marks };
+        Ok(numbers.values)
+    }
+
+    /// Takes the number of numbers in a table.
+    fn check_size(&mut self, factor: usize, scope: &[usize]) -> Result<()> {
+        let token = self.lexer.next()?;
+        let Ok(size) = token.text.parse() else {
+            let error = self.lexer.expected(&token, &format!("the size of table {factor}"), "before its numbers");
+            return Err(self.table_before(factor).into_iter().fold(error, Error::hint));
+        };
+        let cards: Vec<usize> = scope.iter().map(|&v| self.cards[v]).collect();
+        match miscount(&format!("the table of factor {factor}"), &cards, "numbers", size) {
+            None => Ok(()),
+            Some(message) => {
+                let error = self.lexer.error(&token, message);
+                Err(self.table_before(factor).into_iter().fold(error, Error::hint))
+            }
+        }
+    }
+
+    /// Too few or too many numbers in one table show only in the next.
+    fn table_before(&self, factor: usize) -> Option<String> {
+        let CptMarks { list, entries, .. } = self.marks.cpts.get(factor.checked_sub(1)?)?;
+        let line = self.lexer.source.place(list.end..list.end).line;
+        Some(format!("the table before has {} and ends in line {line}", many(entries.len(), "number")))
     }
 
     /// A wrong number of variables shifts the meaning of all that follows, so that the mistake shows late.
@@ -169,12 +207,14 @@ impl Reader<'_> {
         let Some(first) = self.marks.variables.first() else { return error };
         let text = &self.lexer.source.text;
         let start = text[..first.start].rfind('\n').map_or(0, |newline| newline + 1);
-        let words = text[start..].lines().next().map_or(0, |line| line.split_whitespace().count());
-        if !text[start..first.start].trim().is_empty() || words == self.announced {
+        let line = text[start..].lines().next().unwrap_or_default();
+        let cards = line.split_whitespace().take_while(|word| word.parse::<f64>().is_ok()).count();
+        if !text[start..first.start].trim().is_empty() || cards == self.announced {
             return error;
         }
-        let announced = self.announced;
-        error.hint(format!("{announced} variables are announced; the line after that has {words} numbers of values"))
+        let (line, cards) = (self.lexer.source.place(first.clone()).line, many(cards, "number"));
+        let variables = many(self.announced, "variable");
+        error.hint(format!("there are {variables}, but line {line} has {cards} of values"))
     }
 }
 
@@ -196,7 +236,8 @@ fn evidence(source: &Source, net: &Network) -> Result<Evidence> {
     let mut lexer = Lexer::new(source, &UAI);
     let mut numbers = vec![];
     while lexer.peek()?.kind != Kind::End {
-        numbers.push(lexer.count("in the evidence")?);
+        let number = lexer.count("in the evidence");
+        numbers.push(number.map_err(|error| error.hint("variables and values are named by numbers, counted from 0"))?);
     }
     let order = numbering(net).unwrap_or_else(|| net.ids().collect());
     let mut evidence = Evidence::new();
@@ -225,7 +266,12 @@ fn findings<'n, 'a>(source: &Source, numbers: &'n [Number<'a>]) -> Result<&'n [N
             let error = error(format!("the file has {n} sets of evidence; one is supported"));
             Err(error.hint("make a file of each set"))
         }
-        n => Err(error(format!("{n} findings need two numbers each, but {} numbers follow", rest.len()))),
+        n => {
+            let needed = n.checked_mul(2).map_or("more than 2^64".to_owned(), |needed| needed.to_string());
+            let findings = many(n, "finding");
+            let error = error(format!("for {findings}, {needed} numbers must follow, not {}", rest.len()));
+            Err(error.hint("a finding is two numbers: a variable and a value"))
+        }
     }
 }
 
@@ -294,156 +340,4 @@ fn joined<T: std::fmt::Debug>(numbers: impl IntoIterator<Item = T>) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const COINS: &str = "BAYES 2  2 3  2  1 0  2 0 1   2 0.4 0.6   6 0.1 0.2 0.7  0.3 0.3 0.4";
-
-    fn source(text: &str) -> Source {
-        Source { name: "models/coins.uai.gz".to_owned(), text: text.to_owned() }
-    }
-
-    fn parse(text: &str) -> Result<Network> {
-        read(&source(text), &ReadOptions::default())
-    }
-
-    /// Message, the text from the caret on, and hint of what is wrong with a file.
-    fn mistake(text: &str) -> (String, String, String) {
-        told(text, parse(text).expect_err(text))
-    }
-
-    fn told(text: &str, error: Error) -> (String, String, String) {
-        let place = error.place().expect("a place");
-        let line = text.lines().nth(place.line - 1).unwrap_or_default();
-        let from = line.chars().skip(place.column - 1).collect();
-        (error.message().to_owned(), from, error.advice().unwrap_or_default().to_owned())
-    }
-
-    #[test]
-    fn the_last_variable_moves_fastest_and_is_the_child() -> Result<()> {
-        let net = parse(COINS)?;
-        assert_eq!(net.name(), "coins");
-        assert_eq!(net.variables()[1].name, "x1");
-        assert_eq!(net.variables()[1].values, ["s0", "s1", "s2"]);
-        assert_eq!(net.parents(VarId::new(1)), [VarId::new(0)]);
-        assert_eq!(net.cpts()[1].table(&net.cards()), [0.1, 0.2, 0.7, 0.3, 0.3, 0.4]);
-        Ok(())
-    }
-
-    /// x0 is a child of x1, so their ids are in the other order than their numbers.
-    #[test]
-    fn factors_come_in_any_order_and_numbers_survive() -> Result<()> {
-        let text = "BAYES 2 2 3 2  2 1 0  1 1   6 0 1 0.25 0.75 1 0   3 0.1 1e-300 0.9";
-        let net = parse(text)?;
-        assert_eq!(net.variables()[0].name, "x1");
-        let written = write(&net, Loss::Refuse)?;
-        assert!(written.starts_with("BAYES\n2\n2 3\n2\n2 1 0\n1 1\n\n6\n 0.0 1.0\n"), "{written}");
-        assert_eq!(parse(&written)?, net);
-        let evidence = evidence(&source("1 0 1"), &net)?;
-        assert_eq!(evidence.get(net.find("x0")?), Some(&Finding::Hard(1)));
-        Ok(())
-    }
-
-    #[test]
-    fn a_markov_network_may_have_constants_and_unused_variables() -> Result<()> {
-        let net = parse("MARKOV 2 2 50 3  0  1 0  1 0   1 7.5  2 3 4  2 0.5 0")?;
-        assert_eq!(net.cpts().iter().map(|c| c.scope().len()).collect::<Vec<_>>(), [0, 1, 1]);
-        assert_eq!(net.cpts()[0].table(&net.cards()), [7.5]);
-        assert_eq!(parse(&write(&net, Loss::Refuse)?)?, net);
-        assert!(parse("MARKOV 0 0").is_ok());
-        Ok(())
-    }
-
-    #[test]
-    fn names_are_lost_only_if_that_is_accepted() -> Result<()> {
-        let mut b = Network::builder("coins");
-        let (coin, copy) = (b.variable("coin", ["heads", "tails"]), b.variable("copy", ["heads", "tails"]));
-        b.function(copy, [coin], |u| u[0]);
-        b.table(coin, [], [0.5, 0.5]);
-        let net = b.build()?;
-        let refused = write(&net, Loss::Refuse).unwrap_err();
-        assert_eq!(refused.message(), "UAI cannot carry the names of variables and values");
-        let read = parse(&write(&net, Loss::Accept)?)?;
-        assert_eq!((read.cpts(), read.name()), (net.cpts(), net.name()));
-        let evidence = evidence(&source("1 1 0"), &net)?;
-        assert_eq!(evidence.get(net.find("copy")?), Some(&Finding::Hard(0)));
-        Ok(())
-    }
-
-    #[test]
-    fn mistakes_are_shown_where_they_are() {
-        let cases = [
-            ("BAYS 1", "expected `BAYES` or `MARKOV` at the beginning, found `BAYS`", "BAYS 1"),
-            ("", "expected `BAYES` or `MARKOV` at the beginning, found the end of the file", ""),
-            ("BAYES -1", "expected a whole number of variables, found `-1`", "-1"),
-            ("BAYES 2 2", "expected a whole number of values for `x1`, found the end of the file", ""),
-            ("BAYES 2 2 0 1", "variable `x1` has no values", "0 1"),
-            ("BAYES 1 2 1 1 1 2 .5 .5", "there is no variable 1", "1 2 .5 .5"),
-            ("BAYES 1 2 1 2 0 0", "factor 0 has 2 variables, but the network has 1", "2 0 0"),
-            ("BAYES 1 2 1 0 1 1", "factor 0 has no variables", "0 1 1"),
-            ("BAYES 1 2 1 1 0 3 .5 .5", "the table of factor 0 needs 2 numbers, but 3 are announced", "3 .5 .5"),
-            ("BAYES 1 2 1 1 0 2 .5", "expected a number in the table of factor 0, found the end of the file", ""),
-            ("BAYES 1 2 1 1 0 2 .5 .5 7", "unexpected `7` after the last table", "7"),
-            ("BAYES 1 2 2 1 0 1 0 2 1 0 2 .5 .5", "variable `x0` has two CPTs", "1 0 2 1 0 2 .5 .5"),
-            ("BAYES 1 2 1 1 0 2 .5 .4", "row 0 of the CPT of `x0` sums to 0.9, not 1", ".5 .4"),
-            ("MARKOV 1 2 1 1 0 2 .5 nan", "factor 0 contains NaN, which is no factor value", "nan"),
-        ];
-        for (text, message, caret) in cases {
-            let (said, at, _) = mistake(text);
-            assert_eq!((said.as_str(), at.as_str()), (message, caret), "{text}");
-        }
-    }
-
-    #[test]
-    fn a_short_file_cannot_ask_for_much_memory() {
-        let (message, ..) = mistake("BAYES 1 1000000000000 1 1 0");
-        assert_eq!(message, "variable `x0` would have 1000000000000 values, more than the file can hold");
-        let many = "40000 ".repeat(50);
-        assert!(mistake(&format!("MARKOV 50 {many}")).0.ends_with("more than the file can hold"));
-        assert!(mistake("MARKOV 1000000000000 2 2").0.contains("for `x2`, found the end"));
-        assert!(mistake("MARKOV 1 2 1000000000000 1 0").0.contains("of variables in factor 1, found the end"));
-        let cards = "1024 ".repeat(7);
-        let huge = format!("MARKOV 7 {cards} 1 7 0 1 2 3 4 5 6 18446744073709551615 1");
-        assert!(mistake(&huge).0.contains("needs more than 2^64 numbers"));
-    }
-
-    #[test]
-    fn a_wrong_number_of_cards_is_explained() {
-        let text = COINS.replace("BAYES 2  2 3  2", "BAYES\n3\n2 3\n2\n");
-        let (_, _, hint) = mistake(&text);
-        assert_eq!(hint, "3 variables are announced; the line after that has 2 numbers of values");
-    }
-
-    #[test]
-    fn evidence_comes_in_two_variants() -> Result<()> {
-        let net = parse(COINS)?;
-        let read = |text: &str| evidence(&source(text), &net);
-        for text in ["", "0", "1 0", "\n0\n"] {
-            assert_eq!(read(text)?, Evidence::new(), "{text}");
-        }
-        let expected = Evidence::new().observe(&net, "x1", "s2")?.observe(&net, "x0", "s0")?;
-        assert_eq!(read("2 1 2 0 0")?, expected);
-        assert_eq!(read("1\n2 1 2 0 0\n")?, expected);
-        Ok(())
-    }
-
-    #[test]
-    fn mistakes_in_evidence_are_shown_where_they_are() -> Result<()> {
-        let net = parse(COINS)?;
-        let cases = [
-            ("1 2 0", "there is no variable 2", "2 0"),
-            ("1 0 2", "`x0` has 2 values; there is no value 2", "2"),
-            ("2 0 1 0 0", "two different findings for `x0`", "0"),
-            ("1 0 -1", "expected a whole number in the evidence, found `-1`", "-1"),
-            ("3 1 0 1 1", "3 findings need two numbers each, but 4 numbers follow", "3 1 0 1 1"),
-            ("2 1 0 1 1 1 1", "the file has 2 sets of evidence; one is supported", "2 1 0 1 1 1 1"),
-            ("18446744073709551615 0", "18446744073709551615 findings need two numbers each, but 1 numbers follow", ""),
-        ];
-        for (text, message, caret) in cases {
-            let (said, at, _) = told(text, evidence(&source(text), &net).expect_err(text));
-            assert_eq!(said, message, "{text}");
-            assert!(at.starts_with(caret), "{text}: {at}");
-        }
-        Ok(())
-    }
-}
+mod tests;

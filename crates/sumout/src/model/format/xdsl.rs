@@ -12,31 +12,23 @@
 //! In all lists the last parent moves fastest, in `probabilities` the node's own states faster still. Other
 //! kinds of nodes are refused, all other elements skipped: properties, costs, what GeNIe draws.
 //!
-//! A `noisymax` node is written out as a table. For each parent in turn, `strengths` are the positions of its
-//! states from the strongest to the weakest; in that order `parameters` have a distribution over the node's
-//! states for each, and the leak at the end. States of the node go from high to low. The node is the highest
-//! of what the parents and the leak cause, so that below any state the probabilities multiply:
-//!
-//! ```text
-//!     P(X ≤ x | u₁ … uₙ)  =  P₀(X ≤ x) · P₁(X ≤ x | u₁) · … · Pₙ(X ≤ x | uₙ)
-//! ```
-//!
-//! The weakest state of a parent causes nothing: its distribution is 0 … 0 1.
+//! A `noisymax` node is written out as a table.
 //!
 //! Lists have blanks between their members, so no id can contain one. GeNIe also wants the ids of nodes to
 //! be letters, digits and underscores, beginning with a letter.
 
-use std::collections::HashMap;
+mod noisymax;
+
 use std::fmt::Write;
 
-use super::source::Span;
-use super::xml::{Content, Numbers, Spelling, Tag, Variables, Word, Xml, digits, escaped, is_legal, shown};
-use super::{CptMarks, Format, Loss, Marks, ReadOptions, Source, refuse_markov, refuse_roles};
-use crate::error::{Error, Result, did_you_mean};
+use super::source::{CptMarks, Marks, Numbers, Span};
+use super::spelling::Spelling;
+use super::variables::{Variables, Word};
+use super::xml::{Content, Tag, Xml, digits, escaped, is_legal};
+use super::{Format, Loss, ReadOptions, Source, refuse_markov, refuse_roles};
+use crate::error::{Result, shown};
 use crate::model::{Body, Builder, Cpt, Network, Node};
-
-/// The parameters of a parent's state sum to one within this.
-const TOLERANCE: f64 = 1e-6;
+use noisymax::NoisyMax;
 
 pub(super) fn read(source: &Source, options: &ReadOptions) -> Result<Network> {
     let mut reader = Reader { xml: Xml::new(source), variables: Variables::new(source), cpts: vec![] };
@@ -51,18 +43,29 @@ struct Reader<'a> {
     xml: Xml<'a>,
     variables: Variables<'a>,
     /// Of each variable.
-    cpts: Vec<Given>,
+    cpts: Vec<Given<'a>>,
 }
 
 /// What is given of a CPT.
-#[derive(Default)]
-struct Given {
-    span: Span,
-    parents: Vec<Word>,
+struct Given<'a> {
+    child: Word<'a>,
+    parents: Vec<Word<'a>>,
     probabilities: Option<Numbers>,
     resulting_states: Option<Content>,
     strengths: Option<Numbers>,
     parameters: Option<Numbers>,
+}
+
+impl<'a> Given<'a> {
+    fn new(child: Word<'a>) -> Self {
+        let (probabilities, resulting_states, strengths, parameters) = (None, None, None, None);
+        Given { child, parents: vec![], probabilities, resulting_states, strengths, parameters }
+    }
+
+    fn marks(&self) -> CptMarks {
+        let parents = self.parents.iter().map(|p| p.span.clone()).collect();
+        CptMarks { child: self.child.span.clone(), parents, ..CptMarks::default() }
+    }
 }
 
 impl<'a> Reader<'a> {
@@ -77,7 +80,7 @@ impl<'a> Reader<'a> {
             }
         }
         self.xml.end()?;
-        Ok(self.xml.attribute(&root, "id")?.map_or(String::new(), |id| id.text))
+        Ok(self.xml.attribute(&root, "id")?.map_or(String::new(), |id| id.text.into_owned()))
     }
 
     fn nodes(&mut self) -> Result<()> {
@@ -87,28 +90,31 @@ impl<'a> Reader<'a> {
                 "property" => self.xml.skip()?,
                 _ => {
                     let name = self.id(&tag)?;
-                    let message = format!("node `{}` is of a kind that is not supported: `<{}>`", name.text, tag.name);
+                    let message = format!("`<{}>` nodes such as {} are not supported", shown(tag.name), name.shown());
                     let error = self.xml.source.error(tag.span, message);
-                    return Err(error.hint("`<cpt>`, `<deterministic>` and `<noisymax>` are supported"));
+                    return Err(error.hint("only `<cpt>`, `<deterministic>` and `<noisymax>` are"));
                 }
             }
         }
         Ok(())
     }
 
-    fn id(&self, tag: &Tag<'a>) -> Result<Word> {
-        let missing = || self.xml.source.error(tag.span.clone(), format!("this `<{}>` has no `id`", tag.name));
-        self.xml.attribute(tag, "id")?.ok_or_else(missing)
+    fn id(&self, tag: &Tag<'a>) -> Result<Word<'a>> {
+        self.xml.attribute(tag, "id")?.ok_or_else(|| {
+            let name = shown(tag.name);
+            let error = self.xml.source.error(tag.span.clone(), format!("this `<{name}>` has no `id`"));
+            error.hint(format!("write for example `<{name} id=\"x\">`"))
+        })
     }
 
     fn node(&mut self, node: &Tag<'a>) -> Result<()> {
         let name = self.id(node)?;
-        let mut cpt = Given { span: name.span.clone(), ..Given::default() };
+        let mut cpt = Given::new(name.clone());
         let mut values = vec![];
         while let Some(tag) = self.xml.child()? {
             match tag.kind().as_str() {
                 "state" => {
-                    values.push(self.id(&tag)?.text);
+                    values.push(self.id(&tag)?);
                     self.xml.skip()?;
                 }
                 "parents" => cpt.parents = self.xml.names(&tag)?,
@@ -126,179 +132,44 @@ impl<'a> Reader<'a> {
     /// Tells the builder all variables and CPTs.
     fn build(&mut self, builder: &mut Builder, normalize: bool) -> Result<Marks> {
         let mut marks = self.variables.build(builder);
-        let mut room = (1 << 24) + self.xml.source.text.len();
-        for (child, given) in std::mem::take(&mut self.cpts).into_iter().enumerate() {
-            let parents = self.variables.find_all(&given.parents)?;
-            let width = self.variables.values(child).len();
-            let whole = given.span.clone();
-            let entries = match given {
-                Given { parameters: Some(parameters), strengths, .. } => {
-                    let node = NoisyMax { reader: self, child, parents: &parents, width, parameters, normalize };
-                    let table = node.table(strengths.as_ref(), &mut room)?;
-                    builder.table(Node(child), parents.into_iter().map(Node), table);
-                    vec![]
+        let mut room = self.variables.room();
+        for given in std::mem::take(&mut self.cpts) {
+            let scope = self.variables.family(&given.parents, &given.child)?;
+            let own = given.marks();
+            marks.cpts.push(match given.parameters {
+                Some(parameters) => {
+                    let own = CptMarks { list: parameters.span.clone(), ..own };
+                    let node = NoisyMax::new(self, &scope, parameters, normalize);
+                    let table = node.table(given.strengths.as_ref(), &mut room)?;
+                    builder.potential(scope.into_iter().map(Node), table);
+                    own
                 }
-                given => self.cpt(child, parents, given, builder)?,
-            };
-            marks.cpts.push(CptMarks { whole, entries, width });
+                None => self.cpt(given, scope, own, builder)?,
+            });
         }
         Ok(marks)
     }
 
-    /// Tells the builder a CPT that is given as a table or as a function; returns where its numbers begin.
-    fn cpt(&self, child: usize, parents: Vec<usize>, given: Given, builder: &mut Builder) -> Result<Vec<usize>> {
-        let rows = self.variables.states(&parents);
-        let parents = parents.into_iter().map(Node);
+    /// Tells the builder a CPT that is given as a table or as a function.
+    fn cpt(&self, given: Given<'a>, mut scope: Vec<usize>, own: CptMarks, builder: &mut Builder) -> Result<CptMarks> {
+        let child = scope[scope.len() - 1];
         if let Some(Numbers { values, starts, span }) = given.probabilities {
-            let size = rows.saturating_mul(self.variables.values(child).len());
-            self.variables.expect(child, &span, "numbers", size, values.len())?;
-            builder.table(Node(child), parents, values);
-            return Ok(starts);
+            builder.potential(scope.into_iter().map(Node), values);
+            return Ok(CptMarks { list: span, entries: starts, width: self.variables.card(child), ..own });
         }
         let Some(states) = given.resulting_states else {
-            let message = format!("node `{}` has no `<probabilities>`", self.variables.name(child));
-            return Err(self.xml.source.error(given.span, message));
+            let message = format!("node {} has no `<probabilities>`", given.child.shown());
+            return Err(self.xml.source.error(given.child.span, message));
         };
-        let values = self.positions(child, &states)?;
-        self.variables.expect(child, &states.span, "resulting states", rows, values.len())?;
-        builder.mapping(Node(child), parents, values);
-        Ok(vec![])
-    }
-
-    /// The positions of the states that are named.
-    fn positions(&self, child: usize, states: &Content) -> Result<Vec<u32>> {
-        let values = self.variables.values(child);
-        let positions: HashMap<&str, u32> = values.iter().map(String::as_str).zip(0..).collect();
         let position = |(state, span): (&str, Span)| {
-            positions.get(state).copied().ok_or_else(|| {
-                let message = format!("node `{}` has no state {}", self.variables.name(child), shown(state));
-                let hint = did_you_mean(state, values.iter().map(String::as_str));
-                hint.into_iter().fold(self.xml.source.error(span, message), Error::hint)
-            })
+            let state = Word { text: state.into(), span };
+            self.variables.position(child, &state).map(|position| position as u32)
         };
-        states.words().map(position).collect()
-    }
-}
-
-/// A `noisymax` node with a column of parameters for every state of every parent, and one for the leak.
-struct NoisyMax<'r, 'a> {
-    reader: &'r Reader<'a>,
-    child: usize,
-    parents: &'r [usize],
-    /// The number of states of the child.
-    width: usize,
-    parameters: Numbers,
-    normalize: bool,
-}
-
-impl NoisyMax<'_, '_> {
-    /// The table, built up parent by parent; `room` is how many numbers the file's tables may still have.
-    fn table(&self, strengths: Option<&Numbers>, room: &mut usize) -> Result<Vec<f64>> {
-        let leak: usize = self.cards().sum();
-        let columns = self.columns(strengths, leak)?;
-        self.take(room)?;
-        let below = self.below()?;
-        let column = |at: usize| &below[at * self.width..(at + 1) * self.width];
-        let mut table = column(leak).to_vec();
-        let mut first = 0;
-        for (&parent, card) in self.parents.iter().zip(self.cards()) {
-            self.check_weakest(parent, first + card - 1, column(first + card - 1))?;
-            let mut longer = Vec::with_capacity(table.len() * card);
-            for row in table.chunks(self.width) {
-                for &at in &columns[first..first + card] {
-                    longer.extend(row.iter().zip(column(at)).map(|(p, q)| p * q));
-                }
-            }
-            table = longer;
-            first += card;
-        }
-        for row in table.chunks_mut(self.width) {
-            (1..self.width).for_each(|x| row[x - 1] -= row[x]);
-        }
-        Ok(table)
-    }
-
-    fn cards(&self) -> impl Iterator<Item = usize> {
-        self.parents.iter().map(|&p| self.reader.variables.values(p).len())
-    }
-
-    /// For each parent the columns of its states, in the order of the states.
-    fn columns(&self, strengths: Option<&Numbers>, count: usize) -> Result<Vec<usize>> {
-        let none = Numbers { values: vec![], starts: vec![], span: self.parameters.span.clone() };
-        let strengths = strengths.unwrap_or(&none);
-        let size = (count + 1).saturating_mul(self.width);
-        for (list, what, needed) in [(strengths, "strengths", count), (&self.parameters, "parameters", size)] {
-            self.reader.variables.expect(self.child, &list.span, what, needed, list.values.len())?;
-        }
-        let mut columns = vec![usize::MAX; count];
-        let mut first = 0;
-        for (&parent, card) in self.parents.iter().zip(self.cards()) {
-            for column in first..first + card {
-                let state = strengths.values[column];
-                let slot = columns[first..first + card].get_mut(state as usize);
-                match slot.filter(|slot| state >= 0.0 && state.fract() == 0.0 && **slot == usize::MAX) {
-                    Some(slot) => *slot = column,
-                    None => return Err(self.bad_strength(parent, strengths.starts[column])),
-                }
-            }
-            first += card;
-        }
-        Ok(columns)
-    }
-
-    fn bad_strength(&self, parent: usize, at: usize) -> Error {
-        let (name, card) = (self.reader.variables.name(parent), self.reader.variables.values(parent).len());
-        let message = format!("the strengths for `{name}` must name each of its states once, from 0 to {}", card - 1);
-        self.reader.xml.source.error(at..at + 1, message)
-    }
-
-    /// Refuses a table that is too large. A short file must not ask for a huge one.
-    fn take(&self, room: &mut usize) -> Result<()> {
-        let rows = self.reader.variables.states(self.parents);
-        let left = room.checked_sub(rows.saturating_mul(self.width));
-        *room = left.ok_or_else(|| {
-            let name = self.reader.variables.name(self.child);
-            let message = format!("the table of `{name}` would have {rows} rows, more than the file can ask for");
-            let error = self.reader.xml.source.error(self.parameters.span.clone(), message);
-            error.hint("give it fewer parents, or smaller ones")
-        })?;
-        Ok(())
-    }
-
-    /// The columns as probabilities of each state or a lower one.
-    fn below(&self) -> Result<Vec<f64>> {
-        let mut below = self.parameters.values.clone();
-        for (index, column) in below.chunks_mut(self.width).enumerate() {
-            if let Some(at) = column.iter().position(|p| !p.is_finite() || *p < 0.0) {
-                return Err(
-                    self.error(index, format!("these parameters contain {}, which is no probability", column[at]))
-                );
-            }
-            (1..self.width).rev().for_each(|x| column[x - 1] += column[x]);
-            let sum = column[0];
-            if !(self.normalize && sum > 0.0 && sum.is_finite()) && (sum - 1.0).abs() > TOLERANCE {
-                let error = self.error(index, format!("these parameters sum to {}, not 1", (sum * 1e9).round() / 1e9));
-                return Err(error.hint("correct them, or pass `--normalize` to rescale such parameters"));
-            }
-            column.iter_mut().for_each(|p| *p /= sum);
-        }
-        Ok(below)
-    }
-
-    /// The weakest state of a parent leaves the child in its lowest state.
-    fn check_weakest(&self, parent: usize, column: usize, below: &[f64]) -> Result<()> {
-        if below.iter().all(|p| (p - 1.0).abs() <= TOLERANCE) {
-            return Ok(());
-        }
-        let name = self.reader.variables.name(parent);
-        let error = self.error(column, format!("the parameters for the weakest state of `{name}` must be 0 … 0 1"));
-        Err(error.hint("it is the state that the last of its strengths names"))
-    }
-
-    /// A mistake in a column of the parameters.
-    fn error(&self, column: usize, message: String) -> Error {
-        let starts = &self.parameters.starts[column * self.width..(column + 1) * self.width];
-        self.reader.xml.source.error(starts[0]..starts[self.width - 1] + 1, message)
+        let values = states.words().map(position).collect::<Result<Vec<u32>>>()?;
+        scope.pop();
+        self.variables.expect(child, &scope, "resulting states", values.len(), &states.inner())?;
+        builder.mapping(Node(child), scope.into_iter().map(Node), values);
+        Ok(CptMarks { list: states.inner(), ..own })
     }
 }
 
@@ -471,13 +342,17 @@ mod tests {
         let cpt = |rest: &str| child("cpt", rest);
         let mapping = |states| child("deterministic", &format!("\n<resultingstates>{states}</resultingstates>"));
         for (text, line, message) in [
-            (cpt("\n<probabilities>1 0 0</probabilities>"), 5, "needs 18 numbers, not 3"),
+            (cpt("\n<probabilities>1 0 0</probabilities>"), 5, "needs 18 numbers (2 × 3 × 3), not 3"),
             (cpt("\n<probabilities>1 O 0</probabilities>"), 5, "expected a number in `<probabilities>`, found `O`"),
             (cpt(""), 4, "node `x` has no `<probabilities>`"),
             (cpt("").replace("a b", "a bb"), 4, "variable `bb` is not declared"),
-            (mapping("lo"), 5, "node `x` has no state `lo`"),
-            (mapping("low"), 5, "needs 6 resulting states, not 1"),
-            (with("<decision id='d'><state id='go'/></decision>"), 4, "node `d` is of a kind that is not supported"),
+            (mapping("lo"), 5, "variable `x` has no value `lo`"),
+            (mapping("low"), 5, "needs 6 resulting states (2 × 3), not 1"),
+            (
+                with("<decision id='d'><state id='go'/></decision>"),
+                4,
+                "`<decision>` nodes such as `d` are not supported",
+            ),
             (with("<cpt id='a'><state id='y'/></cpt>"), 4, "variable `a` is declared twice"),
             (with("<cpt><state id='y'/></cpt>"), 4, "this `<cpt>` has no `id`"),
             (with("<cpt id='&e;'></cpt>"), 4, "unknown entity `&e;`"),
@@ -485,10 +360,9 @@ mod tests {
             (noisy("0 1 2 0", good), 4, "needs 5 strengths, not 4"),
             (noisy("0 1 2 2 1", good), 4, "the strengths for `b` must name each of its states once, from 0 to 2"),
             (noisy("0 1 2 0 1", "1 0 0"), 5, "needs 18 parameters, not 3"),
-            (noisy("0 1 2 0 1", &good.replacen('1', "-1", 1)), 5, "contain -1, which is no probability"),
+            (noisy("0 1 2 0 1", &good.replacen('1', "-1", 1)), 5, "-1 is no probability"),
             (noisy("0 1 2 0 1", &good.replacen('1', "0.5", 1)), 5, "these parameters sum to 0.5, not 1"),
-            (noisy("0 1 2 0 1", &good.replacen("0 0 1", "0 1 0", 1)), 5, "weakest state of `a` must be 0 … 0 1"),
-            (noisy(&"0 1 ".repeat(40), &"0 0 1 ".repeat(81)).replace("a b", &"a ".repeat(40)), 5, "1099511627776 rows"),
+            (noisy("0 1 2 0 1", &good.replacen("0 0 1", "0 1 0", 1)), 5, "weakest state of `a` must be `0 0 1`"),
         ] {
             let error = parse(&text).unwrap_err();
             assert!(error.message().contains(message), "{error}");

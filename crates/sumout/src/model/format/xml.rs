@@ -1,4 +1,4 @@
-//! What the two XML formats share: a pull reader that knows where everything is, and how names are written.
+//! What the two XML formats share: a pull reader that knows where everything is, and how text is written.
 //!
 //! Elements are taken one by one. [`Xml::child`] opens the next element inside the open one; the caller then
 //! takes what is in it, by [`Xml::content`], by [`Xml::skip`], or by `child` again until there is none.
@@ -7,18 +7,17 @@
 //! Of entities, the five that XML predefines and numeric ones are known. Those that a file defines are never
 //! expanded, and nothing is ever fetched. Blanks around text do not count, comments neither.
 
-use std::collections::HashMap;
 use std::ops::Range;
 
 use quick_xml::Reader;
-use quick_xml::errors::{Error as XmlError, IllFormedError};
+use quick_xml::errors::{Error as XmlError, IllFormedError, SyntaxError};
 use quick_xml::events::Event;
 use quick_xml::events::attributes::Attributes;
 
-use super::source::Span;
-use super::{Format, Loss, Marks, Source, cannot_carry};
-use crate::error::{Error, Result, did_you_mean};
-use crate::model::Builder;
+use super::source::{Numbers, Span};
+use super::variables::Word;
+use super::{Format, Source};
+use crate::error::{Error, Result, shown};
 
 /// What XML takes for blank.
 const BLANK: [char; 4] = [' ', '\t', '\r', '\n'];
@@ -48,12 +47,6 @@ impl Tag<'_> {
     }
 }
 
-/// A name in a file.
-pub(super) struct Word {
-    pub text: String,
-    pub span: Span,
-}
-
 impl<'a> Xml<'a> {
     pub fn new(source: &'a Source) -> Self {
         let text = source.text.trim_start_matches('\u{feff}');
@@ -70,15 +63,18 @@ impl<'a> Xml<'a> {
         if tag.name.eq_ignore_ascii_case(name) {
             return Ok(tag);
         }
-        let error = self.source.error(tag.span, format!("expected `<{name}>`, found `<{}>`", tag.name));
-        Err(error.hint(format!("the file is read as {}; its extension may be wrong", format.name())))
+        let error = self.source.error(tag.span, format!("expected `<{name}>`, found `<{}>`", shown(tag.name)));
+        Err(error.hint(format!("the file is read as {}; is the extension right?", format.name())))
     }
 
     /// Makes sure that nothing follows the root.
     pub fn end(&mut self) -> Result<()> {
         match self.child()? {
             None => Ok(()),
-            Some(tag) => Err(self.source.error(tag.span, "the file goes on after its end")),
+            Some(tag) => {
+                let error = self.source.error(tag.span, format!("a second root, `<{}>`", shown(tag.name)));
+                Err(error.hint("a file is one network; make a file of each"))
+            }
         }
     }
 
@@ -123,9 +119,10 @@ impl<'a> Xml<'a> {
                     let character = self.character(&name, at..at + name.len() + 2)?;
                     content.push(character.encode_utf8(&mut [0; 4]), at);
                 }
-                Event::Start(tag) => {
-                    let message = format!("expected text, found `<{}>`", tag.name().0);
-                    return Err(self.source.error(at..at + tag.len() + 1, message));
+                Event::Start(child) => {
+                    let message = format!("expected text or `</{}>`, found `<{}>`", tag.name, shown(child.name().0));
+                    let error = self.source.error(at..at + child.len() + 1, message);
+                    return Err(error.hint(self.still_open(tag.name, &tag.span)));
                 }
                 Event::End(_) | Event::Eof => return Ok(content),
                 _ => {}
@@ -134,48 +131,47 @@ impl<'a> Xml<'a> {
     }
 
     /// The text of the open element as a name.
-    pub fn name(&mut self, tag: &Tag<'a>) -> Result<Word> {
+    pub fn name(&mut self, tag: &Tag<'a>) -> Result<Word<'a>> {
         let content = self.content(tag)?;
-        let text = content.text.trim_matches(BLANK);
-        let start = content.text.len() - content.text.trim_start_matches(BLANK).len();
-        let span = if text.is_empty() { tag.span.clone() } else { content.place(start..start + text.len()) };
-        Ok(Word { text: text.to_owned(), span })
+        let (text, span) = (content.text.trim_matches(BLANK), content.inner());
+        Ok(Word { text: text.to_owned().into(), span })
     }
 
     /// The text of the open element as names with blanks between them.
-    pub fn names(&mut self, tag: &Tag<'a>) -> Result<Vec<Word>> {
+    pub fn names(&mut self, tag: &Tag<'a>) -> Result<Vec<Word<'a>>> {
         let content = self.content(tag)?;
-        Ok(content.words().map(|(text, span)| Word { text: text.to_owned(), span }).collect())
+        Ok(content.words().map(|(text, span)| Word { text: text.to_owned().into(), span }).collect())
     }
 
     /// The text of the open element as numbers with blanks between them.
     pub fn numbers(&mut self, tag: &Tag<'a>) -> Result<Numbers> {
         let content = self.content(tag)?;
-        let mut numbers = Numbers { values: vec![], starts: vec![], span: tag.span.clone() };
+        let mut numbers = Numbers { span: tag.span.clone(), ..Numbers::default() };
         for (word, span) in content.words() {
             let Ok(value) = word.parse() else {
-                let message = format!("expected a number in `<{}>`, found {}", tag.name, shown(word));
+                let message = format!("expected a number in `<{}>`, found `{}`", tag.name, shown(word));
                 let error = self.source.error(span, message);
                 return Err(error.hint("numbers have a decimal point, and blanks between them"));
             };
-            numbers.values.push(value);
-            numbers.starts.push(span.start);
+            numbers.push(value, span);
         }
         Ok(numbers)
     }
 
     /// The value of an attribute, if the tag has it.
-    pub fn attribute(&self, tag: &Tag<'a>, key: &str) -> Result<Option<Word>> {
+    pub fn attribute(&self, tag: &Tag<'a>, key: &str) -> Result<Option<Word<'a>>> {
         for attribute in Attributes::new(tag.raw, tag.name.len()).with_checks(false) {
             let attribute = attribute.map_err(|_| {
-                let error = self.source.error(tag.span.start..tag.span.start + tag.raw.len(), "malformed attributes");
+                let error = self
+                    .source
+                    .error(tag.span.start..tag.span.start + tag.raw.len(), "this tag has malformed attributes");
                 error.hint("attributes are written as in `id=\"rain\"`")
             })?;
             if attribute.key.0.eq_ignore_ascii_case(key) {
                 let before = attribute.value.as_ptr() as usize - tag.raw.as_ptr() as usize; // a part of it
                 let start = tag.span.start + before;
                 let text = self.unescape(&attribute.value, start)?;
-                return Ok(Some(Word { text, span: start..start + attribute.value.len() }));
+                return Ok(Some(Word { text: text.into(), span: start..start + attribute.value.len() }));
             }
         }
         Ok(None)
@@ -186,11 +182,12 @@ impl<'a> Xml<'a> {
         let at = self.position(self.reader.buffer_position());
         let event = self.reader.read_event().map_err(|e| self.ill_formed(&e))?;
         match &event {
+            Event::Start(tag) if tag.contains('<') => return Err(self.unclosed_tag(at)),
             Event::Start(tag) => self.open.push(at + 1..at + 1 + tag.name().0.len()),
             Event::End(_) => drop(self.open.pop()),
             Event::Eof => {
                 if let Some(span) = self.open.pop() {
-                    let message = format!("`<{}>` is never closed", self.text(span.clone()));
+                    let message = format!("`<{}>` is never closed", shown(self.text(span.clone())));
                     return Err(self.source.error(span, message).hint("the file may be truncated"));
                 }
             }
@@ -215,19 +212,42 @@ impl<'a> Xml<'a> {
         let start = self.position(self.reader.error_position());
         let rest = self.source.text.get(start..).unwrap_or_default();
         let end = start + rest.find(['>', '\n']).map_or(1, |length| length + 1);
-        let message = match error {
-            XmlError::Syntax(e) => e.to_string(),
-            XmlError::IllFormed(e) => e.to_string(),
-            e => e.to_string(),
-        };
-        let found = self.source.error(start..end, format!("not well-formed XML: {message}"));
-        match (error, self.open.last()) {
-            (XmlError::IllFormed(IllFormedError::MismatchedEndTag { expected, .. }), Some(span)) => {
-                found.hint(format!("`<{expected}>` of line {} is still open", self.source.place(span.clone()).line))
+        match error {
+            XmlError::IllFormed(IllFormedError::UnclosedReference) => self.bare_ampersand(start),
+            XmlError::IllFormed(IllFormedError::UnmatchedEndTag(name)) => {
+                self.source.error(start..end, format!("`</{}>` closes nothing", shown(name)))
             }
-            (XmlError::IllFormed(IllFormedError::UnclosedReference), _) => found.hint("write `&` as `&amp;`"),
-            _ => found,
+            XmlError::IllFormed(IllFormedError::MismatchedEndTag { found, .. }) if found.contains('<') => {
+                self.unclosed_tag(start)
+            }
+            XmlError::IllFormed(IllFormedError::MismatchedEndTag { expected, found }) => {
+                let message = format!("expected `</{}>`, found `</{}>`", shown(expected), shown(found));
+                let hint = self.open.last().map(|span| self.still_open(expected, span));
+                hint.into_iter().fold(self.source.error(start..end, message), Error::hint)
+            }
+            XmlError::Syntax(SyntaxError::UnclosedComment) => {
+                self.source.error(start..start + 4, "this comment is never closed")
+            }
+            XmlError::Syntax(_) => self.unclosed_tag(start),
+            e => self.source.error(start..end, format!("not well-formed XML: {e}")),
         }
+    }
+
+    fn still_open(&self, name: &str, span: &Span) -> String {
+        format!("`<{}>` of line {} is still open", shown(name), self.source.place(span.clone()).line)
+    }
+
+    /// What to say about a tag that begins at `start` and goes on to the next one or to the end.
+    fn unclosed_tag(&self, start: usize) -> Error {
+        let rest = self.source.text.get(start + 1..).unwrap_or_default();
+        let end = start + 1 + rest.find(|c: char| c.is_whitespace() || "<>".contains(c)).unwrap_or(rest.len());
+        let message = format!("the tag `{}` is never closed", shown(self.text(start..end)));
+        let hint = if rest.contains('<') { "a `>` or a quote is missing" } else { "the file may be truncated" };
+        self.source.error(start..end, message).hint(hint)
+    }
+
+    fn bare_ampersand(&self, at: usize) -> Error {
+        self.source.error(at..at + 1, "this `&` begins no entity").hint("write it as `&amp;`")
     }
 
     /// What an attribute's value stands for.
@@ -235,10 +255,14 @@ impl<'a> Xml<'a> {
         let mut text = String::new();
         let mut at = 0;
         while let Some(ampersand) = raw[at..].find('&').map(|i| at + i) {
-            let end = raw[ampersand..].find(';').map_or(raw.len(), |i| ampersand + i);
+            let ends = |c: char| !c.is_alphanumeric() && c != '#';
+            let end = raw[ampersand + 1..].find(ends).map_or(raw.len(), |i| ampersand + 1 + i);
+            if !raw[end..].starts_with(';') {
+                return Err(self.bare_ampersand(start + ampersand));
+            }
             text.push_str(&raw[at..ampersand]);
             text.push(self.character(&raw[ampersand + 1..end], start + ampersand..start + end + 1)?);
-            at = raw.len().min(end + 1);
+            at = end + 1;
         }
         text.push_str(&raw[at..]);
         Ok(text)
@@ -255,17 +279,9 @@ impl<'a> Xml<'a> {
             None => predefined(name),
         };
         character.filter(|&c| is_legal(c)).ok_or_else(|| {
-            let error = self.source.error(span, format!("unknown entity {}", shown(&format!("&{name};"))));
+            let error = self.source.error(span, format!("unknown entity `&{};`", shown(name)));
             error.hint("`&lt;` `&gt;` `&amp;` `&quot;` `&apos;` and numbers such as `&#955;` are known")
         })
-    }
-}
-
-/// How messages name a word.
-pub(super) fn shown(word: &str) -> String {
-    match word.char_indices().nth(40) {
-        Some((end, _)) => format!("`{}…`", &word[..end]),
-        None => format!("`{word}`"),
     }
 }
 
@@ -284,7 +300,7 @@ fn predefined(name: &str) -> Option<char> {
 /// The text of an element.
 pub(super) struct Content {
     /// Where the element is.
-    pub span: Span,
+    span: Span,
     text: String,
     /// Where pieces begin, in `text` and in the source. Comments and entities are between them.
     pieces: Vec<(usize, usize)>,
@@ -294,6 +310,13 @@ impl Content {
     fn push(&mut self, text: &str, at: usize) {
         self.pieces.push((self.text.len(), at));
         self.text.push_str(text);
+    }
+
+    /// Where the text is; if there is none, where the element is.
+    pub fn inner(&self) -> Span {
+        let start = self.text.len() - self.text.trim_start_matches(BLANK).len();
+        let end = self.text.trim_end_matches(BLANK).len();
+        if start < end { self.place(start..end) } else { self.span.clone() }
     }
 
     /// The words with blanks between them.
@@ -314,122 +337,6 @@ impl Content {
         };
         origin(part.start)..origin(part.end - 1) + 1
     }
-}
-
-/// Numbers with the places where they begin, and where their element is.
-pub(super) struct Numbers {
-    pub values: Vec<f64>,
-    pub starts: Vec<usize>,
-    pub span: Span,
-}
-
-/// The variables of a file.
-pub(super) struct Variables<'a> {
-    source: &'a Source,
-    names: Vec<Word>,
-    values: Vec<Vec<String>>,
-    ids: HashMap<String, usize>,
-}
-
-impl<'a> Variables<'a> {
-    pub fn new(source: &'a Source) -> Self {
-        Variables { source, names: vec![], values: vec![], ids: HashMap::new() }
-    }
-
-    pub fn declare(&mut self, name: Word, values: Vec<String>) -> Result<()> {
-        if values.is_empty() {
-            return Err(self.source.error(name.span, format!("variable `{}` has no values", name.text)));
-        }
-        if let Some(first) = self.ids.insert(name.text.clone(), self.names.len()) {
-            let line = self.source.place(self.names[first].span.clone()).line;
-            let error = self.source.error(name.span, format!("variable `{}` is declared twice", name.text));
-            return Err(error.hint(format!("the other one is in line {line}")));
-        }
-        self.names.push(name);
-        self.values.push(values);
-        Ok(())
-    }
-
-    pub fn find(&self, name: &Word) -> Result<usize> {
-        self.ids.get(&name.text).copied().ok_or_else(|| {
-            let error = self.source.error(name.span.clone(), format!("variable `{}` is not declared", name.text));
-            match did_you_mean(&name.text, self.names.iter().map(|n| n.text.as_str())) {
-                Some(hint) => error.hint(hint),
-                None => error.hint("declare it, or correct the name"),
-            }
-        })
-    }
-
-    pub fn find_all(&self, names: &[Word]) -> Result<Vec<usize>> {
-        names.iter().map(|name| self.find(name)).collect()
-    }
-
-    pub fn name(&self, variable: usize) -> &str {
-        &self.names[variable].text
-    }
-
-    pub fn values(&self, variable: usize) -> &[String] {
-        &self.values[variable]
-    }
-
-    /// The number of joint states.
-    pub fn states(&self, variables: &[usize]) -> usize {
-        variables.iter().fold(1usize, |size, &v| size.saturating_mul(self.values[v].len()))
-    }
-
-    /// Makes sure that the list at `span` has as many members as it needs; `what` says what they are.
-    pub fn expect(&self, child: usize, span: &Span, what: &str, needed: usize, found: usize) -> Result<()> {
-        if needed == found {
-            return Ok(());
-        }
-        let needed = if needed == usize::MAX { "more than 2^63".to_owned() } else { needed.to_string() };
-        let message = format!("the CPT of `{}` needs {needed} {what}, not {found}", self.name(child));
-        Err(self.source.error(span.clone(), message))
-    }
-
-    /// Tells the builder all of them.
-    pub fn build(&self, builder: &mut Builder) -> Marks {
-        for (name, values) in self.names.iter().zip(&self.values) {
-            builder.variable(&name.text, values);
-        }
-        Marks { variables: self.names.iter().map(|n| n.span.clone()).collect(), cpts: vec![] }
-    }
-}
-
-/// Which names a format can carry, and what it makes of others if it must.
-pub(super) struct Spelling {
-    pub format: Format,
-    pub fits: fn(&str) -> bool,
-    pub mend: fn(&str) -> String,
-    /// What is wrong with the others.
-    pub complaint: &'static str,
-}
-
-impl Spelling {
-    /// The names as the format has them: different ones stay different.
-    pub fn apply<'n>(&self, names: impl Iterator<Item = &'n str> + Clone, loss: Loss) -> Result<Vec<String>> {
-        let misfit = names.clone().find(|name| !(self.fits)(name));
-        if let (Some(name), Loss::Refuse) = (misfit, loss) {
-            return Err(cannot_carry(self.format, &format!("the name `{}`, {}", name.escape_debug(), self.complaint)));
-        }
-        let mut taken: HashMap<String, usize> =
-            names.clone().filter(|name| (self.fits)(name)).map(|name| (name.to_owned(), 1)).collect();
-        let spell = |name: &str| if (self.fits)(name) { name.to_owned() } else { fresh((self.mend)(name), &mut taken) };
-        Ok(names.map(spell).collect())
-    }
-}
-
-/// The name itself, or with the first number behind it that makes it new.
-fn fresh(name: String, taken: &mut HashMap<String, usize>) -> String {
-    let mut count = taken.get(&name).copied().unwrap_or(0);
-    let mut numbered = name.clone();
-    while count > 0 && taken.contains_key(&numbered) {
-        count += 1;
-        numbered = format!("{name}_{count}");
-    }
-    taken.insert(name, count.max(1));
-    taken.insert(numbered.clone(), 1);
-    numbered
 }
 
 /// Whether XML can carry the character.

@@ -13,8 +13,11 @@
 
 use std::fmt::Write;
 
-use super::xml::{Numbers, Spelling, Tag, Variables, Word, Xml, digits, escaped, is_legal, is_padded};
-use super::{CptMarks, Format, Loss, Marks, ReadOptions, Source, refuse_markov, refuse_roles};
+use super::source::{CptMarks, Marks, Numbers};
+use super::spelling::Spelling;
+use super::variables::{Variables, Word};
+use super::xml::{Tag, Xml, digits, escaped, is_legal, is_padded};
+use super::{Format, Loss, ReadOptions, Source, refuse_markov, refuse_roles};
 use crate::error::{Error, Result};
 use crate::model::{Builder, Cpt, Network, Node};
 
@@ -30,13 +33,13 @@ pub(super) fn read(source: &Source, options: &ReadOptions) -> Result<Network> {
 struct Reader<'a> {
     xml: Xml<'a>,
     variables: Variables<'a>,
-    definitions: Vec<Definition>,
+    definitions: Vec<Definition<'a>>,
 }
 
 /// A `DEFINITION`.
-struct Definition {
-    child: Word,
-    parents: Vec<Word>,
+struct Definition<'a> {
+    child: Word<'a>,
+    parents: Vec<Word<'a>>,
     table: Numbers,
 }
 
@@ -60,7 +63,7 @@ impl<'a> Reader<'a> {
         let mut name = String::new();
         while let Some(tag) = self.xml.child()? {
             match tag.kind().as_str() {
-                "name" => name = self.xml.name(&tag)?.text,
+                "name" => name = self.xml.name(&tag)?.text.into_owned(),
                 "variable" => self.variable(&tag)?,
                 "definition" => self.definition(&tag)?,
                 "probability" => {
@@ -80,7 +83,7 @@ impl<'a> Reader<'a> {
         while let Some(tag) = self.xml.child()? {
             match tag.kind().as_str() {
                 "name" => name = Some(self.xml.name(&tag)?),
-                "outcome" | "value" => values.push(self.xml.name(&tag)?.text),
+                "outcome" | "value" => values.push(self.xml.name(&tag)?),
                 _ => self.xml.skip()?,
             }
         }
@@ -91,8 +94,8 @@ impl<'a> Reader<'a> {
     fn check_type(&self, variable: &Tag<'a>) -> Result<()> {
         match self.xml.attribute(variable, "type")? {
             Some(kind) if !["nature", "discrete"].contains(&kind.text.to_ascii_lowercase().as_str()) => {
-                let error = self.xml.source.error(kind.span, format!("a variable of type `{}`", kind.text));
-                Err(error.hint("only variables of type `nature` are supported"))
+                let error = self.xml.source.error(kind.span.clone(), format!("type {} is not supported", kind.shown()));
+                Err(error.hint("only variables of type `nature` are"))
             }
             _ => Ok(()),
         }
@@ -128,14 +131,12 @@ impl<'a> Reader<'a> {
     /// Tells the builder all variables and CPTs.
     fn build(self, builder: &mut Builder) -> Result<Marks> {
         let mut marks = self.variables.build(builder);
-        for Definition { child: name, parents, table } in self.definitions {
-            let child = self.variables.find(&name)?;
-            let parents = self.variables.find_all(&parents)?;
-            let width = self.variables.values(child).len();
-            let size = self.variables.states(&parents).saturating_mul(width);
-            self.variables.expect(child, &table.span, "numbers", size, table.values.len())?;
-            builder.table(Node(child), parents.into_iter().map(Node), table.values);
-            marks.cpts.push(CptMarks { whole: name.span, entries: table.starts, width });
+        for Definition { child, parents, table } in self.definitions {
+            let scope = self.variables.family(&parents, &child)?;
+            let width = self.variables.card(scope[parents.len()]);
+            builder.potential(scope.into_iter().map(Node), table.values);
+            let parents = parents.into_iter().map(|p| p.span).collect();
+            marks.cpts.push(CptMarks { child: child.span, parents, list: table.span, entries: table.starts, width });
         }
         Ok(marks)
     }
@@ -284,30 +285,30 @@ mod tests {
         let of_b = |from: &str, to: &str| with(&OF_B.replace(from, to));
         let variable = |tag: &str, rest: &str| with(&format!("{OF_B}<{tag}>{rest}</VARIABLE>"));
         for (text, at, message, hint) in [
-            (of_b("0.7", ""), "table> 0.1", "the CPT of `b` needs 4 numbers, not 3", ""),
+            (of_b("0.7", ""), "0.1 0.9", "the CPT of `b` needs 4 numbers (2 × 2), not 3", ""),
             (of_b("0.7", "0,7"), "0,7", "expected a number in `<table>`, found `0,7`", "decimal point"),
-            (of_b("0.7", "0.6"), "0.3 0.6", "row 1 of the CPT of `b` sums to 0.9, not 1", "--normalize"),
+            (of_b("0.7", "0.6"), "0.3 0.6", "row (n) of the CPT of `b` sums to 0.9, not 1", "--normalize"),
             (of_b("0.7", "-1"), "-1", "the CPT of `b` contains -1, which is no probability", ""),
             (of_b("0.7", "nan"), "nan", "the CPT of `b` contains NaN, which is no probability", ""),
-            (of_b("0.7", "<b/>"), "<b/>", "expected text, found `<b>`", ""),
+            (of_b("0.7", "<b/>"), "<b/>", "expected text or `</table>`, found `<b>`", "of line 4"),
             (of_b("<given>a", "<given>A1"), "A1<", "variable `A1` is not declared", ""),
-            (of_b("<given>a", "<given>b"), "b</for>", "the CPT of `b` names `b` twice", ""),
+            (of_b("<given>a", "<given>b"), "b</given>", "variable `b` is its own parent", ""),
             (of_b("</for>", "</for><for>a</for>"), "for>a", "a second `<for>` in the same definition", "one variable"),
             (of_b("<for>b</for>", ""), "definition>", "this `<definition>` has no `<FOR>`", ""),
-            (of_b("</given>", "</gven>"), "</gven>", "expected `</given>`, but `</gven>` was found", "of line 4"),
+            (of_b("</given>", "</gven>"), "</gven>", "expected `</given>`, found `</gven>`", "of line 4"),
             (of_b("<given>", "<given>&e;"), "&e;", "unknown entity `&e;`", "&amp;"),
             (of_b("<given>", "<given>&#0;"), "&#0;", "unknown entity `&#0;`", ""),
-            (of_b("<given>", "<given>R & D"), "& D", "not well-formed XML", "`&amp;`"),
+            (of_b("<given>", "<given>R & D"), "& D", "this `&` begins no entity", "`&amp;`"),
             (of_b("<given>", " text <given>"), "text", "expected an element, found text", ""),
             (with(""), "b </NAME>", "variable `b` has no CPT", ""),
             (with(&OF_B.repeat(2)), "b</for>", "variable `b` has two CPTs", ""),
-            (variable("VARIABLE TYPE='utility'", ""), "utility", "a variable of type `utility`", "`nature`"),
+            (variable("VARIABLE TYPE='utility'", ""), "utility", "type `utility` is not supported", "`nature`"),
             (variable("VARIABLE", "<NAME>c</NAME>"), "c</NAME>", "variable `c` has no values", ""),
             (variable("VARIABLE", "<VALUE>c</VALUE>"), "VARIABLE>", "this `<VARIABLE>` has no `<NAME>`", ""),
             (variable("VARIABLE", "<NAME>a</NAME><VALUE>c</VALUE>"), "a</NAME>", "`a` is declared twice", "line 4"),
             (with("<PROBABILITY>"), "PROBABILITY", "`<PROBABILITY>` is of an older version of XMLBIF", "0.3"),
             (with("").replace("NETWORK", "NET"), "BIF VER", "there is no `<NETWORK>` in the file", ""),
-            (with(OF_B) + "<BIF/>", "BIF/>", "the file goes on after its end", ""),
+            (with(OF_B) + "<BIF/>", "BIF/>", "a second root, `<BIF>`", "one network"),
             ("<smile/>".to_owned(), "smile", "expected `<BIF>`, found `<smile>`", "XMLBIF"),
             ("network x {}".to_owned(), "network x", "expected an element, found text", ""),
             (String::new(), "", "expected `<BIF>`, found an empty file", ""),

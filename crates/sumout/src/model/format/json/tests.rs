@@ -115,8 +115,8 @@ fn mistakes_in_the_json_have_a_place() {
         (explain(""), "1:1: expected a value, found the end of the file"),
         (explain("[1]"), "1:1: expected `{` to begin a network, found a list"),
         (explain("{} {}"), "1:4: expected the end of the file, found an object"),
-        (explain("{\"sumout\": 1"), "1:1: this `{` is never closed"),
-        (mistake("0.8]", "0.8"), "10:56: expected `]`, found `}`"),
+        (explain("{\"sumout\": 1"), "1:1: this `{` is never closed | the file may be truncated"),
+        (mistake("0.8]", "0.8"), "10:56: expected `]`, found `}` | the `[` in line 10 is still open"),
         (mistake("0.2, 0.8", "0.2 0.8"), "10:52: expected `,` or `]`, found `0.8`"),
         (
             mistake("0.2, 0.8", "0.2, 0.8,"),
@@ -157,47 +157,62 @@ fn mistakes_in_the_network_have_a_place() {
         ),
         (
             mistake("\"sumout\": 1", "\"sumout\": 7, \"new\": {}"),
-            "2:13: written by a newer sumout (version 7 of the format); this one reads version 1",
+            "2:13: version 7 of this format is from a newer sumout; this one reads 1 | update sumout",
         ),
         (mistake("\"sumout\": 1", "\"sumout\": \"1\""), "2:13: expected a version number, found `\"1\"`"),
         (mistake("\"bayes\"", "\"noisy\""), "3:11: unknown kind of network `noisy` | kinds are `bayes` and `markov`"),
-        (mistake("\"bayes\"", "\"markov\""), "9:11: a Markov network has `factors`, not `cpts`"),
+        (
+            mistake("\"bayes\"", "\"markov\""),
+            "9:3: a Markov network has `factors`, not `cpts` | a Bayesian network says `\"kind\": \"bayes\"`",
+        ),
         (
             mistake("\"cpts\"", "\"factors\""),
-            "9:14: a Bayesian network has `cpts`, not `factors` | a Markov network says `\"kind\": \"markov\"`",
+            "9:3: a Bayesian network has `cpts`, not `factors` | a Markov network says `\"kind\": \"markov\"`",
         ),
         (
             mistake("\"parents\": [\"rain\"]", "\"parnets\": [\"rain\"]"),
             "11:22: unknown field `parnets` | did you mean `parents`?",
         ),
         (mistake("\"values\"", "\"zzz\""), "6:22: unknown field `zzz` | the fields here are `name`, `values`"),
-        (mistake("\"name\": \"sprinkler\"", "\"kind\": \"bayes\""), "4:3: this field is given twice"),
+        (
+            mistake("\"name\": \"sprinkler\"", "\"kind\": \"bayes\""),
+            "4:3: this field is given twice | the other one is in line 3",
+        ),
         (mistake("\"name\": \"rain\", ", ""), "6:5: this variable has no `name`"),
         (
             mistake("\"parents\": [\"rain\"]", "\"parents\": [\"rian\"]"),
             "11:34: variable `rian` is not declared | did you mean `rain`?",
         ),
         (mistake("\"child\": \"wet\"", "\"child\": 3"), "11:15: expected the name of a variable, found `3`"),
-        (mistake("[0.2, 0.8]", "[0.2]"), "10:15: the CPT of `rain` needs 2 numbers (2), not 1"),
+        (mistake("[0.2, 0.8]", "[0.2]"), "10:47: the CPT of `rain` needs 2 numbers, not 1"),
         (mistake("[0.05, 0.95]", "[0.05]"), "13:7: this row needs 2 numbers, not 1"),
         (mistake("[0.05, 0.95]", "0.05"), "13:7: expected a row in `[` and `]`, found `0.05`"),
-        (mistake("0.2", "\"a\""), "10:48: expected a number in the table, found `\"a\"`"),
+        (
+            mistake("0.2", "\"a\""),
+            "10:48: expected a number in the table, found `\"a\"` | numbers have no quotes around them",
+        ),
         (mistake("0.2", "1e999"), "10:48: the number `1e999` is too large"),
         (mistake("0.2", "NaN"), "10:48: expected a number in the table, found `NaN`"),
-        (mistake("0.2", "01"), "10:48: expected a number in the table, found `01`"),
-        (mistake("0.2", "-0.2"), "10:48: the CPT of `rain` contains -0.2, which is no probability"),
+        (mistake("0.2", "01"), "10:48: expected a number in the table, found `01` | JSON writes it as `1`"),
+        (
+            mistake("0.2", "-0.2"),
+            "10:48: the CPT of `rain` contains -0.2, which is no probability | probabilities are numbers from 0 to 1",
+        ),
         (
             mistake("0.05", "0.5"),
-            "13:8: row 1 of the CPT of `wet` sums to 1.45, not 1 | correct the row, or pass `--normalize` to rescale such rows",
+            "13:8: row (no) of the CPT of `wet` sums to 1.45, not 1 | correct the row, or pass `--normalize` to rescale rows",
         ),
-        (mistake("\"table\": [0.2, 0.8]", "\"function\": [\"maybe\"]"), "10:51: variable `rain` has no value `maybe`"),
+        (
+            mistake("\"table\": [0.2, 0.8]", "\"function\": [\"maybe\"]"),
+            "10:51: variable `rain` has no value `maybe` | its values are `yes`, `no`",
+        ),
         (
             mistake("\"table\": [0.2, 0.8]", "\"function\": [\"yess\"]"),
             "10:51: variable `rain` has no value `yess` | did you mean `yes`?",
         ),
         (
             mistake("\"table\": [0.2, 0.8]", "\"function\": [2]"),
-            "10:51: row 0 of the CPT of `rain` is value 2, but there are only 2 values | values are counted from 0",
+            "10:51: the CPT of `rain` names value 2, but there are only 2 values | values are counted from 0",
         ),
         (
             mistake("\"table\": [0.2, 0.8]", "\"function\": [0.5]"),
@@ -207,10 +222,13 @@ fn mistakes_in_the_network_have_a_place() {
             mistake("\"table\": [0.2, 0.8]", "\"constraint\": [0, 2]"),
             "10:56: expected 0, 1, `true` or `false` in the constraint, found `2`",
         ),
-        (mistake("\"table\": [0.2, 0.8]", "\"constraint\": [0, 0]"), "10:52: row 0 of the constraint allows no value"),
+        (
+            mistake("\"table\": [0.2, 0.8]", "\"constraint\": [0, 0]"),
+            "10:53: the CPT of `rain` sums to 0, not 1 | give it a positive number",
+        ),
         (
             mistake(", \"table\": [0.2, 0.8]", ""),
-            "10:5: there are no numbers here | give one of `table`, `function`, `constraint`",
+            "10:5: this CPT has no numbers | give one of `table`, `function`, `constraint`",
         ),
         (
             mistake("\"table\": [0.2, 0.8]", "\"function\": [0], \"table\": [1, 0]"),

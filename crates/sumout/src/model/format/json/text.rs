@@ -8,7 +8,8 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use super::super::source::{Source, Span};
-use crate::error::{Error, Result, did_you_mean};
+use super::super::variables::Word;
+use crate::error::{Error, Result, did_you_mean, shown};
 
 /// A value in a text.
 #[derive(Clone)]
@@ -78,8 +79,9 @@ impl<'a> Value<'a> {
         while scanner.another(b'}', fields.is_empty())? {
             let (name, field) = scanner.field()?;
             let key = field.key.clone();
-            if fields.insert(name, field).is_some() {
-                return Err(self.source.error(key, "this field is given twice"));
+            if let Some(first) = fields.insert(name, field) {
+                let error = self.source.error(key, "this field is given twice");
+                return Err(error.hint(self.source.other(&first.key)));
             }
         }
         Ok(Object { value: self.clone(), fields })
@@ -107,11 +109,18 @@ impl<'a> Value<'a> {
         })
     }
 
+    /// A string as a name.
+    pub fn word(&self, what: &str) -> Result<Word<'a>> {
+        Ok(Word { text: self.string(what)?, span: self.span.clone() })
+    }
+
     pub fn number(&self, what: &str) -> Result<f64> {
         serde_json::from_str(self.text()).map_err(|_| match self.text().parse::<f64>() {
             Ok(number) if number.is_infinite() && self.text().ends_with(|c: char| c.is_ascii_digit()) => {
-                self.error(format!("the number `{}` is too large", shortened(self.text())))
+                self.error(format!("the number `{}` is too large", shown(self.text())))
             }
+            Ok(number) if number.is_finite() => self.expected(what).hint(format!("JSON writes it as `{number}`")),
+            _ if self.is_string() => self.expected(what).hint("numbers have no quotes around them"),
             _ => self.expected(what),
         })
     }
@@ -132,6 +141,11 @@ impl<'a> Object<'a> {
         self.fields.get(name).map(|field| &field.value)
     }
 
+    /// The name of a field, if it is there.
+    pub fn key(&self, name: &str) -> Option<Value<'a>> {
+        self.fields.get(name).map(|field| Value { source: self.value.source, span: field.key.clone() })
+    }
+
     /// A field that must be there. `what` says in messages what the object is.
     pub fn need(&self, name: &str, what: &str) -> Result<&Value<'a>> {
         self.get(name).ok_or_else(|| self.error(format!("{what} has no `{name}`")))
@@ -148,7 +162,7 @@ impl<'a> Object<'a> {
         let Some((name, field)) = unknown.min_by_key(|(_, field)| field.key.start) else {
             return Ok(());
         };
-        let error = self.value.source.error(field.key.clone(), format!("unknown field `{}`", shortened(name)));
+        let error = self.value.source.error(field.key.clone(), format!("unknown field `{}`", shown(name)));
         let listed = || format!("the fields here are `{}`", known.join("`, `"));
         Err(error.hint(did_you_mean(name, known.iter().copied()).unwrap_or_else(listed)))
     }
@@ -191,7 +205,7 @@ impl Token {
             None => "the end of the file".to_owned(),
             Some(b'{') => "an object".to_owned(),
             Some(b'[') => "a list".to_owned(),
-            Some(_) => format!("`{}`", shortened(&source.text[self.span.clone()])),
+            Some(_) => format!("`{}`", shown(&source.text[self.span.clone()])),
         };
         let error = source.error(self.span.clone(), format!("expected {what}, found {found}"));
         match self.first {
@@ -259,11 +273,15 @@ impl<'a> Scanner<'a> {
             match (bracket, token.first) {
                 (_, Some(b'{' | b'[')) => open.push(token.span.start),
                 (b'{', Some(b'}')) | (b'[', Some(b']')) => drop(open.pop()),
-                (b'{', Some(b']')) => return Err(token.expected(self.source, "`}`")),
-                (_, Some(b'}')) => return Err(token.expected(self.source, "`]`")),
+                (b'{', Some(b']')) | (b'[', Some(b'}')) => {
+                    let error = token.expected(self.source, if bracket == b'{' { "`}`" } else { "`]`" });
+                    let line = self.source.place(innermost..innermost).line;
+                    return Err(error.hint(format!("the `{}` in line {line} is still open", bracket as char)));
+                }
                 (_, None) => {
                     let message = format!("this `{}` is never closed", bracket as char);
-                    return Err(self.source.error(innermost..innermost + 1, message));
+                    let error = self.source.error(innermost..innermost + 1, message);
+                    return Err(error.hint("the file may be truncated"));
                 }
                 _ => {}
             }
@@ -282,8 +300,15 @@ impl<'a> Scanner<'a> {
                 self.at = before;
                 Ok(true)
             }
-            _ => Err(token.expected(self.source, &format!("`,` or `{}`", close as char))),
+            _ => Err(self.no_comma(&token, close, before)),
         }
+    }
+
+    /// What is missing at the end of a line is missing there, not in the line after.
+    fn no_comma(&self, found: &Token, close: u8, before: usize) -> Error {
+        let error = found.expected(self.source, &format!("`,` or `{}`", close as char));
+        let is_later = self.source.text[before..found.span.start].contains('\n');
+        if is_later { error.at(self.source.place(before..before)) } else { error }
     }
 
     fn after_comma(&self, comma: Span, close: u8) -> Result<bool> {
@@ -316,10 +341,4 @@ fn is_blank(byte: u8) -> bool {
 
 fn is_punctuation(byte: u8) -> bool {
     matches!(byte, b'{' | b'}' | b'[' | b']' | b',' | b':')
-}
-
-/// As much of a text as a message can show.
-pub(super) fn shortened(text: &str) -> String {
-    let is_long = text.chars().nth(40).is_some();
-    text.chars().take(40).chain(is_long.then_some('…')).collect()
 }

@@ -1,0 +1,288 @@
+//! What can be wrong with a network, and how it is said.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
+
+use super::Builder;
+use crate::error::{Error, ErrorKind, Place, shown};
+use crate::model::cpt::{Body, as_function};
+use crate::model::network::Variable;
+
+/// Rows of a CPT sum to one within this; published networks print few digits.
+const ROW_TOLERANCE: f64 = 1e-6;
+
+/// Where in a network a mistake is, by the order of the builder's calls.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Site {
+    /// A variable.
+    Variable(usize),
+    /// A CPT as a whole.
+    Cpt(usize),
+    /// One variable of a CPT's scope, by position: a parent, or the child at the end.
+    Scope(usize, usize),
+    /// All numbers of a CPT.
+    Numbers(usize),
+    /// One row of a CPT.
+    Row(usize, usize),
+    /// One number of a CPT.
+    Entry(usize, usize),
+}
+
+/// A mistake and where it is.
+#[derive(Debug)]
+pub(super) struct Mistake {
+    site: Site,
+    error: Error,
+    /// Where the first is of two things of which there can be only one.
+    other: Option<Site>,
+}
+
+impl Mistake {
+    pub fn new(site: Site, message: impl Into<String>) -> Self {
+        Mistake { site, error: Error::new(ErrorKind::Model, message), other: None }
+    }
+
+    pub fn hint(self, hint: impl Into<String>) -> Self {
+        Mistake { error: self.error.hint(hint), ..self }
+    }
+
+    /// The error with its place in a file.
+    pub fn at(self, place: impl Fn(Site) -> Option<Place>) -> Error {
+        let error = self.error.at(place(self.site));
+        match self.other.and_then(place) {
+            Some(other) => error.hint(format!("the other one is in line {}", other.line)),
+            None => error,
+        }
+    }
+}
+
+impl Builder {
+    pub(super) fn check_variables(&self) -> Result<(), Mistake> {
+        let mut names = BTreeMap::new();
+        for (index, Variable { name, values }) in self.variables.iter().enumerate() {
+            let mistake = |message| Mistake::new(Site::Variable(index), message);
+            let first = names.insert(name, index);
+            let name = shown(name);
+            if let Some(first) = first {
+                let mistake = mistake(format!("variable `{name}` is declared twice"));
+                return Err(Mistake { other: Some(Site::Variable(first)), ..mistake });
+            }
+            if values.is_empty() {
+                return Err(mistake(format!("variable `{name}` has no values")));
+            }
+            let mut seen = BTreeSet::new();
+            if let Some(value) = values.iter().find(|value| !seen.insert(*value)) {
+                return Err(mistake(format!("variable `{name}` has the value `{}` twice", shown(value))));
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn check_draft(&mut self, index: usize) -> Result<(), Mistake> {
+        let draft = &self.drafts[index];
+        if draft.scope.iter().any(|&v| v >= self.variables.len()) {
+            return Err(Mistake::new(Site::Cpt(index), format!("factor {index} uses a variable of another network")));
+        }
+        if draft.scope.is_empty() && !self.is_markov {
+            return Err(Mistake::new(Site::Cpt(index), format!("factor {index} has no variable, and so is no CPT")));
+        }
+        self.check_scope(index)?;
+        let cards: Vec<usize> = draft.scope.iter().map(|&v| self.card(v)).collect();
+        let (axes, found) = match &draft.body {
+            Body::Table(table) => (&cards[..], table.len()),
+            Body::Function(values) => (&cards[..cards.len() - 1], values.len()),
+        };
+        if let Some(message) = miscount(&self.title(index), axes, "numbers", found) {
+            return Err(Mistake::new(Site::Numbers(index), message));
+        }
+        self.check_numbers(index, cards.last().copied().unwrap_or(1))
+    }
+
+    fn check_scope(&self, index: usize) -> Result<(), Mistake> {
+        let scope = &self.drafts[index].scope;
+        let mut seen = BTreeMap::new();
+        let twice = scope.iter().enumerate().find_map(|(at, v)| seen.insert(v, at).map(|first| (first, at)));
+        let Some((first, at)) = twice else { return Ok(()) };
+        let name = |at: usize| self.name(scope[at]);
+        let message = match self.is_markov {
+            true => format!("factor {index} names `{}` twice", name(at)),
+            false if at == scope.len() - 1 => format!("variable `{}` is its own parent", name(at)),
+            false => format!("variable `{}` is a parent of `{}` twice", name(at), name(scope.len() - 1)),
+        };
+        let site = if at == scope.len() - 1 { first } else { at };
+        Err(Mistake::new(Site::Scope(index, site), message))
+    }
+
+    fn check_numbers(&mut self, index: usize, card: usize) -> Result<(), Mistake> {
+        match &self.drafts[index].body {
+            Body::Function(values) => match values.iter().position(|&v| v as usize >= card) {
+                Some(row) => Err(self.no_value(index, row, values[row], card)),
+                None => Ok(()),
+            },
+            Body::Table(table) => match table.iter().position(|p| !p.is_finite() || *p < 0.0) {
+                Some(at) => Err(self.no_number(index, at, table[at])),
+                None => self.check_rows(index, card),
+            },
+        }
+    }
+
+    fn no_value(&self, index: usize, row: usize, value: u32, card: usize) -> Mistake {
+        let message = format!("{} names value {value}, but there are only {card} values", self.row_title(index, row));
+        Mistake::new(Site::Row(index, row), message).hint("values are counted from 0")
+    }
+
+    fn no_number(&self, index: usize, at: usize, number: f64) -> Mistake {
+        let (kind, hint) = match self.is_markov {
+            true => ("factor value", "factor values are finite and not negative"),
+            false => ("probability", "probabilities are numbers from 0 to 1"),
+        };
+        let message = format!("{} contains {number}, which is no {kind}", self.title(index));
+        Mistake::new(Site::Entry(index, at), message).hint(hint)
+    }
+
+    /// Checks or rescales the rows of a table, and makes it a function if it is one.
+    fn check_rows(&mut self, index: usize, card: usize) -> Result<(), Mistake> {
+        let Body::Table(table) = &mut self.drafts[index].body else { return Ok(()) };
+        table.iter_mut().for_each(|p| *p += 0.0); // -0.0 becomes 0.0
+        if self.is_markov {
+            return Ok(());
+        }
+        if let Some(row) = table.chunks_exact_mut(card).position(|row| !settle(row, self.normalize)) {
+            let sum = table[row * card..(row + 1) * card].iter().sum();
+            let message = format!("{} sums to {}, not 1", self.row_title(index, row), rounded(sum));
+            return Err(Mistake::new(Site::Row(index, row), message).hint(row_hint(sum)));
+        }
+        if let Some(values) = as_function(table, card) {
+            self.drafts[index].body = Body::Function(values);
+        }
+        Ok(())
+    }
+
+    /// How messages name a row: by the values of the parents.
+    fn row_title(&self, index: usize, mut row: usize) -> String {
+        let scope = &self.drafts[index].scope;
+        let mut states = vec![];
+        for values in scope[..scope.len() - 1].iter().rev().map(|&v| &self.variables[v].values) {
+            states.push(shown(&values[row % values.len()]));
+            row /= values.len();
+        }
+        states.reverse();
+        match states.len() {
+            0 => self.title(index),
+            1..=8 => format!("row ({}) of {}", states.join(", "), self.title(index)),
+            _ => format!("row ({}, …) of {}", states[..8].join(", "), self.title(index)),
+        }
+    }
+
+    /// How messages name a variable.
+    fn name(&self, variable: usize) -> String {
+        shown(&self.variables[variable].name)
+    }
+
+    /// How messages name a CPT.
+    fn title(&self, index: usize) -> String {
+        let draft = &self.drafts[index];
+        match draft.scope.last() {
+            Some(&child) if !self.is_markov => format!("the CPT of `{}`", self.name(child)),
+            _ => format!("factor {index}"),
+        }
+    }
+
+    /// Variables so that parents come before children, otherwise as declared.
+    pub(super) fn topological_order(&self) -> Result<Vec<usize>, Mistake> {
+        let cpt_of = self.cpt_of()?;
+        let mut children = vec![vec![]; self.variables.len()];
+        let mut missing: Vec<usize> = cpt_of.iter().map(|&c| self.drafts[c].scope.len() - 1).collect();
+        for (child, &cpt) in cpt_of.iter().enumerate() {
+            for &parent in &self.drafts[cpt].scope[..missing[child]] {
+                children[parent].push(child);
+            }
+        }
+        let mut ready: BinaryHeap<Reverse<usize>> =
+            (0..missing.len()).filter(|&v| missing[v] == 0).map(Reverse).collect();
+        let mut order = Vec::with_capacity(missing.len());
+        while let Some(Reverse(v)) = ready.pop() {
+            order.push(v);
+            for &child in &children[v] {
+                missing[child] -= 1;
+                if missing[child] == 0 {
+                    ready.push(Reverse(child));
+                }
+            }
+        }
+        if order.len() == missing.len() { Ok(order) } else { Err(self.cycle(&cpt_of, &missing)) }
+    }
+
+    /// The position of each variable's CPT.
+    fn cpt_of(&self) -> Result<Vec<usize>, Mistake> {
+        let mut cpt_of = vec![None; self.variables.len()];
+        for (index, draft) in self.drafts.iter().enumerate() {
+            let child = draft.scope[draft.scope.len() - 1];
+            if let Some(first) = cpt_of[child].replace(index) {
+                let message = format!("variable `{}` has two CPTs", self.name(child));
+                return Err(Mistake { other: Some(Site::Cpt(first)), ..Mistake::new(Site::Cpt(index), message) });
+            }
+        }
+        let none = |v: usize| {
+            let message = format!("variable `{}` has no CPT", self.name(v));
+            Mistake::new(Site::Variable(v), message).hint("give it a conditional probability table, or remove it")
+        };
+        cpt_of.into_iter().enumerate().map(|(v, cpt)| cpt.ok_or_else(|| none(v))).collect()
+    }
+
+    /// Names one cycle among the variables that still miss parents.
+    fn cycle(&self, cpt_of: &[usize], missing: &[usize]) -> Mistake {
+        let stuck_parent = |v: usize| {
+            let scope = &self.drafts[cpt_of[v]].scope;
+            scope.iter().position(|&p| missing[p] > 0).expect("a stuck variable has a stuck parent")
+        };
+        let before = |v: usize| self.drafts[cpt_of[v]].scope[stuck_parent(v)];
+        let mut v = (0..missing.len()).find(|&v| missing[v] > 0).expect("some variable is stuck");
+        let mut seen = vec![false; missing.len()];
+        while !std::mem::replace(&mut seen[v], true) {
+            v = before(v); // walks back until it is on a cycle
+        }
+        let mut cycle = vec![v];
+        while cycle.len() == 1 || cycle[cycle.len() - 1] != v {
+            cycle.push(before(cycle[cycle.len() - 1]));
+        }
+        let mut names: Vec<String> = cycle.iter().rev().map(|&v| self.name(v)).collect();
+        if names.len() > 12 {
+            names.splice(6..names.len() - 6, ["…".to_owned()]);
+        }
+        let message = format!("the network has a cycle: {}", names.join(" → "));
+        Mistake::new(Site::Scope(cpt_of[v], stuck_parent(v)), message).hint("remove a parent from one of them")
+    }
+}
+
+/// Whether a row sums to one, if need be and allowed after rescaling it.
+fn settle(row: &mut [f64], normalize: bool) -> bool {
+    let sum: f64 = row.iter().sum();
+    if !(normalize && sum > 0.0 && sum.is_finite()) {
+        return (sum - 1.0).abs() <= ROW_TOLERANCE;
+    }
+    row.iter_mut().for_each(|p| *p /= sum);
+    true
+}
+
+fn row_hint(sum: f64) -> String {
+    match sum {
+        0.0 => "give it a positive number".to_owned(),
+        _ if sum < 1.0 => format!("add the missing {}, or pass `--normalize` to rescale rows", rounded(1.0 - sum)),
+        _ => "correct the row, or pass `--normalize` to rescale rows".to_owned(),
+    }
+}
+
+/// A sum without the noise of adding.
+fn rounded(sum: f64) -> f64 {
+    (sum * 1e9).round() / 1e9
+}
+
+/// What is wrong with a list that has not one member for each joint state of its axes.
+pub(crate) fn miscount(title: &str, cards: &[usize], what: &str, found: usize) -> Option<String> {
+    let needed = cards.iter().try_fold(1usize, |size, &card| size.checked_mul(card));
+    let shape: Vec<String> = cards.iter().map(usize::to_string).collect();
+    let shape = if (2..=6).contains(&cards.len()) { format!(" ({})", shape.join(" × ")) } else { String::new() };
+    let shown = needed.map_or("more than 2^64".to_owned(), |size| size.to_string());
+    (needed != Some(found)).then(|| format!("{title} needs {shown} {what}{shape}, not {found}"))
+}
