@@ -16,7 +16,7 @@ use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 
 use super::problem::{Leaf, Problem};
-use super::tree::Tree;
+use super::skeleton::{Node, Skeleton, numbered};
 use crate::vars::{VarId, VarSet};
 
 /// How a run scores its moves.
@@ -33,9 +33,6 @@ pub(super) struct Taste {
     /// Whether to expand to the ancestors that are no functions, not only to the parents.
     pub deep: bool,
 }
-
-/// Leaves, a tree over them, and its separators.
-pub(super) type Skeleton = (Vec<Leaf>, Tree, Vec<VarSet>);
 
 /// No plan with more leaves than this is built.
 const MAX_LEAVES: usize = 20_000;
@@ -63,13 +60,6 @@ struct Tensor {
     defined: VarSet,
     varies: bool,
     node: usize,
-}
-
-/// A node of the tree, before its final number is known.
-#[derive(Clone, Copy, Debug)]
-enum Node {
-    Leaf(Leaf),
-    Join(usize, usize),
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -439,49 +429,6 @@ struct Expansion {
     kept: VarSet,
     /// The variables whose definers are copied.
     copies: BTreeSet<VarId>,
-}
-
-/// The tree below a node, leaves first, children before parents.
-fn numbered(nodes: &[(Node, VarSet)], root: usize) -> Skeleton {
-    let mut order = vec![];
-    let mut stack = vec![root];
-    while let Some(node) = stack.pop() {
-        order.push(node);
-        if let Node::Join(a, b) = nodes[node].0 {
-            stack.extend([a, b]);
-        }
-    }
-    order.reverse();
-    let (mut leaves, mut joins) = (vec![], vec![]);
-    let mut place = vec![usize::MAX; nodes.len()];
-    let mut separators = vec![];
-    for &node in &order {
-        if let Node::Leaf(leaf) = nodes[node].0 {
-            place[node] = leaves.len();
-            leaves.push(leaf);
-            separators.push(nodes[node].1.clone());
-        }
-    }
-    for &node in &order {
-        if let Node::Join(a, b) = nodes[node].0 {
-            place[node] = leaves.len() + joins.len();
-            joins.push((place[a], place[b]));
-            separators.push(nodes[node].1.clone());
-        }
-    }
-    restore_originals(&mut leaves);
-    let tree = Tree { leaves: leaves.len(), joins };
-    (leaves, tree, separators)
-}
-
-/// Where only copies of a factor are left, one of them is the original.
-fn restore_originals(leaves: &mut [Leaf]) {
-    let mut present: BTreeSet<usize> = leaves.iter().filter(|l| !l.is_copy).map(|l| l.factor).collect();
-    for leaf in leaves {
-        if present.insert(leaf.factor) {
-            leaf.is_copy = false;
-        }
-    }
 }
 
 impl Ord for Candidate {

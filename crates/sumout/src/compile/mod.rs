@@ -20,6 +20,7 @@ mod greedy;
 mod implied;
 mod level;
 mod query;
+mod skeleton;
 mod thin;
 mod width;
 

@@ -59,7 +59,7 @@ fn matching(net: &Network, patterns: &[String]) -> Result<VarSet> {
     Ok(found?.into_iter().flatten().collect())
 }
 
-fn inputs(net: &Network, pattern: &str) -> Result<Vec<crate::VarId>> {
+fn inputs(net: &Network, pattern: &str) -> Result<Vec<VarId>> {
     net.matching(pattern).map_err(|error| match pattern.split_once('=') {
         Some((name, _)) if net.matching(name).is_ok() => {
             let error = Error::new(ErrorKind::Name, format!("`{pattern}` names an input and a value"));
