@@ -3,7 +3,7 @@
 use super::Question;
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::Network;
-use crate::vars::VarSet;
+use crate::vars::{VarId, VarSet};
 
 /// A question in the names of a network's variables: `Query::of("lung").given(["xray", "dysp"])` is
 /// P(lung | xray, dysp), whatever the values of the two will be.
