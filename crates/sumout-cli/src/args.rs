@@ -82,8 +82,9 @@ fn from_stdin(options: &ReadOptions) -> sumout::Result<Network> {
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Computing")]
 pub struct Computing {
-    /// What the search for a plan may know: `classical` nothing but the tables, `functional` also which variables
-    /// are functions of others.
+    /// What the search for a plan may know: `classical` nothing but the tables, `paper` what the paper's own
+    /// procedure does, `functional` which variables are functions of others, `support` also which states can be
+    /// reached.
     #[arg(long, default_value_t = Level::default(), value_parser = level_parser())]
     level: Level,
 

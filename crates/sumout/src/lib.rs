@@ -42,7 +42,7 @@
 //! | module | |
 //! |---|---|
 //! | [`model`] | networks, built or read from [files in six formats](model::format); [evidence](Evidence) and [data](Dataset) |
-//! | [`compile`] | [prunes](compile::prune) what cannot matter, [plans](compile::plan) a contraction tree, and [lowers](compile::lower) it to a graph |
+//! | [`compile`] | [prunes](compile::prune) what cannot matter, [plans](mod@compile::plan) a contraction tree, and [lowers](compile::lower) it to a graph |
 //! | [`tensor`] | the [graph](tensor::graph) of tensor operations; where its numbers lie in memory, and their computation |
 //! | [`circuit`] | questions and answers: [`Network::query`] and [`Network::mpe`], with their [`Options`] |
 //! | [`vars`], [`error`], [`files`] | what all of them use |

@@ -7,10 +7,10 @@
 //!
 //! There are two ways to find the states:
 //!
-//! * If the joint states of all variables can be [enumerated](states), evidence on x is a function of them, and
-//!   a product of evidence has one entry for each combination of its factors' values ([`classes`]). Any tree of
-//!   products is right; [`grow`] builds one and [`climb`] improves it. Nothing is summed before the root.
-//! * Otherwise each node of an ordinary plan is a [relation](relations): the join of its children's, projected
+//! * If the joint states of all variables can be enumerated (`states`), evidence on x is a function of them, and
+//!   a product of evidence has one entry for each combination of its factors' values (`classes`). Any tree of
+//!   products is right; `grow` builds one and `climb` improves it. Nothing is summed before the root.
+//! * Otherwise each node of an ordinary plan is a relation (`relations`): the join of its children's, projected
 //!   to the separator, without states that nothing above or beside can go with.
 
 mod classes;
