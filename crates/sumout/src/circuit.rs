@@ -8,7 +8,7 @@ mod plan;
 use crate::compile::{self, Compiled, Level, Question, Search};
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{Evidence, Finding, Network};
-use crate::tensor::exec::{Run, Tensor};
+use crate::tensor::exec::Run;
 use crate::tensor::layout::Program;
 use crate::tensor::schedule::{Schedule, Want};
 use crate::tensor::{Graph, Op};
@@ -87,8 +87,7 @@ impl Network {
         let want = if is_single { Want::Output } else { Want::Gradients(open(&compiled, &question.targets)) };
         let program = admit(&compiled, &want, options)?;
         let run = Run::sum(&compiled.graph, &program, |v| likelihood(evidence, v, &compiled.pruned.domains[v.index()]));
-        let output = run.value(compiled.graph.output());
-        let log_evidence = log_sum(output);
+        let log_evidence = run.log_sum();
         if log_evidence == f64::NEG_INFINITY {
             return Ok(Answer::impossible());
         }
@@ -96,7 +95,7 @@ impl Network {
             let domain = &compiled.pruned.domains[v.index()];
             let joint = match domain.len() {
                 1 => vec![1.0],
-                _ if is_single => output.data.clone(),
+                _ if is_single => run.output(),
                 _ => joint(&compiled.graph, &run, v),
             };
             (v, normalized(&joint, domain, self.card(v)))
@@ -125,7 +124,7 @@ impl Network {
         let program = admit(&compiled, &Want::Everything, options)?;
         let domains = &compiled.pruned.domains;
         let run = Run::max(&compiled.graph, &program, |v| likelihood(evidence, v, &domains[v.index()]));
-        let log_probability = log_sum(run.value(compiled.graph.output()));
+        let log_probability = run.log_sum();
         if log_probability == f64::NEG_INFINITY {
             return Ok(impossible);
         }
@@ -226,12 +225,7 @@ fn likelihood(evidence: &Evidence, var: VarId, domain: &[usize]) -> Vec<f64> {
 /// P(x, e) for each value x that is left, up to a common factor.
 fn joint(graph: &Graph, run: &Run<'_>, var: VarId) -> Vec<f64> {
     let evidence = graph.find(&Op::Evidence(var)).expect("every target is an input");
-    let (lambda, adjoint) = (run.value(evidence), run.adjoint(evidence));
-    lambda.data.iter().zip(&adjoint.data).map(|(l, a)| l * a).collect()
-}
-
-fn log_sum(tensor: &Tensor) -> f64 {
-    tensor.data.iter().sum::<f64>().ln() + tensor.exponent as f64 * std::f64::consts::LN_2
+    run.weighted(evidence)
 }
 
 /// Probabilities of all values from weights of those that are left.

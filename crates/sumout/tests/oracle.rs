@@ -29,7 +29,14 @@ fn case(seed: u64) -> (Network, Evidence, ChaCha8Rng) {
 
 /// Every level, and every way to search: none, usual, long; with different seeds.
 fn all_options(seed: u64) -> impl Iterator<Item = Options> {
-    let ways = [(Level::Functional, 0.0), (Level::Functional, 1.0), (Level::Functional, 1e4), (Level::Support, 1.0)];
+    let ways = [
+        (Level::Classical, 1e4),
+        (Level::Paper, 1.0),
+        (Level::Functional, 0.0),
+        (Level::Functional, 1.0),
+        (Level::Functional, 1e4),
+        (Level::Support, 1.0),
+    ];
     ways.into_iter().map(move |(level, effort)| Options { level, seed, effort, ..Options::default() })
 }
 
@@ -197,5 +204,69 @@ fn a_parity_chain_with_observed_outputs_agrees_with_brute_force() {
         for options in all_options(n as u64) {
             check(&net, &[], &evidence, &options);
         }
+    }
+}
+
+/// Full replication of this chain would need 2^59 copies; the cap and the search keep it small.
+#[test]
+fn a_long_chain_of_functions_with_fan_out_does_not_blow_up() {
+    let mut b = Network::builder("chain");
+    let mut pair = [b.variable("a0", ["0", "1"]), b.variable("b0", ["0", "1"])];
+    b.table(pair[0], [], [0.3, 0.7]);
+    b.table(pair[1], [], [0.6, 0.4]);
+    for i in 1..60 {
+        let next = [b.variable(format!("a{i}"), ["0", "1"]), b.variable(format!("b{i}"), ["0", "1"])];
+        b.function(next[0], pair, |u| u[0] ^ u[1]);
+        b.function(next[1], pair, |u| u[0] & u[1]);
+        pair = next;
+    }
+    let net = b.build().unwrap();
+    let evidence = Evidence::new().observe(&net, "a1", "1").unwrap();
+    for level in [Level::Classical, Level::Paper, Level::Functional, Level::Support] {
+        let options = Options { level, effort: 0.1, ..Options::default() };
+        let answer = net.query(&[net.find("a0").unwrap()], &evidence, &options).unwrap();
+        // a1 = a0 xor b0 = 1: either a0 alone or b0 alone.
+        let (one, other): (f64, f64) = (0.7 * 0.6, 0.3 * 0.4);
+        assert!(close(answer.log_evidence, (one + other).ln(), TOLERANCE), "{level}");
+        assert!(close(answer.posteriors[0].1[1], one / (one + other), TOLERANCE), "{level}");
+        let all = net.query(&[], &evidence, &options).unwrap();
+        assert!(close(all.log_evidence, answer.log_evidence, TOLERANCE), "{level}");
+    }
+}
+
+/// What is 1e-480 times as likely as the rest of a tensor may be all that is possible in the end.
+#[test]
+fn small_numbers_beside_large_ones_are_not_lost() {
+    for n in [50, 54, 80, 200] {
+        let mut b = Network::builder("two causes");
+        let c = b.variable("c", ["a", "b"]);
+        let e = b.variable("e", ["a", "b"]);
+        let or = b.variable("or", ["a", "b"]);
+        b.table(c, [], [0.5, 0.5]);
+        b.table(e, [], [0.5, 0.5]);
+        b.function(or, [c, e], |u| u[0] | u[1]);
+        for i in 0..n {
+            for (name, cause) in [("cf", c), ("ef", e)] {
+                let feature = b.variable(format!("{name}{i}"), ["y", "n"]);
+                b.table(feature, [cause], [1.0 - 1e-6, 1e-6, 1e-6, 1.0 - 1e-6]);
+            }
+        }
+        let net = b.build().unwrap();
+        let mut evidence = Evidence::new().observe(&net, "or", "b").unwrap();
+        for name in ["cf", "ef"] {
+            for i in 0..n {
+                evidence = evidence.observe(&net, &format!("{name}{i}"), "y").unwrap();
+            }
+        }
+        // Either c or e is b: both are as likely, and the case that both are is next to impossible.
+        let expected = f64::from(n) * ((1.0 - 1e-6f64).ln() + 1e-6f64.ln()) + 0.5f64.ln();
+        for targets in [vec![], vec![net.find("c").unwrap()]] {
+            let answer = net.query(&targets, &evidence, &Options::default()).unwrap();
+            assert!(close(answer.log_evidence, expected, 1e-9), "{n}: {} {expected}", answer.log_evidence);
+            let c = answer.posteriors.iter().find(|(v, _)| *v == net.find("c").unwrap()).unwrap();
+            assert!(close(c.1[0], 0.5, 1e-9), "{n}: {c:?}");
+        }
+        let explanation = net.mpe(&evidence, &Options::default()).unwrap();
+        assert!(close(explanation.log_probability, expected + 0.5f64.ln(), 1e-9));
     }
 }

@@ -37,6 +37,9 @@ pub(super) struct Taste {
 /// No plan with more leaves than this is built.
 const MAX_LEAVES: usize = 20_000;
 
+/// An axis is not expanded through more functions than this.
+const MAX_SOURCES: usize = 64;
+
 /// With more tensors than this around a variable, only some of them are paired.
 const CROWD: usize = 24;
 
@@ -213,10 +216,14 @@ impl<'a> Expander<'a> {
     /// The variables that x is expanded to; none if one of them is gone.
     fn sources(&self, x: VarId) -> Option<VarSet> {
         let mut sources = VarSet::default();
+        let mut seen = BTreeSet::new();
         let mut stack: Vec<VarId> = self.problem.parents(x).collect();
         while let Some(u) = stack.pop() {
-            if self.gone[u.index()] {
+            if self.gone[u.index()] || seen.len() > MAX_SOURCES {
                 return None;
+            }
+            if !seen.insert(u) {
+                continue;
             }
             if self.taste.deep && self.problem.definer[u.index()].is_some() {
                 stack.extend(self.problem.parents(u));

@@ -47,6 +47,12 @@ const PRODUCTS_PER_STEP: f64 = 150.0;
 /// Making a plan takes about as long as this many steps for each of its leaves.
 const STEPS_PER_LEAF: f64 = 50.0;
 
+/// A question that is run once is worth plans with copies if it takes more products than this.
+const WORTH_COPYING: f64 = 3e7;
+
+/// A leaf of a plan that is run once takes about as long to plan as this many products to run.
+const PRODUCTS_PER_LEAF: f64 = 1e5;
+
 /// No plan has more leaves than this.
 const MAX_LEAVES: usize = 100_000;
 
@@ -67,7 +73,7 @@ pub fn plan(problem: &Problem, search: &Search) -> Plan {
         expansions_lose: false,
     };
     pool.start();
-    if pool.knows_functions() {
+    if pool.knows_functions() && pool.is_worth_copying() {
         pool.start_functional();
     }
     pool.restart();
@@ -134,7 +140,8 @@ impl Pool<'_> {
 
     /// One run of each method that copies functions.
     fn start_functional(&mut self) {
-        let paper = paper::plan(self.problem, MAX_LEAVES).plan;
+        let max_leaves = self.max_leaves();
+        let paper = paper::plan(self.problem, max_leaves).plan;
         self.constant_limit = paper.cost.entries + paper.cost.constant_entries;
         let thinned = thin::thin(self.problem, paper.leaves.clone(), paper.tree.clone(), paper.separators.clone());
         self.offer(paper);
@@ -145,7 +152,7 @@ impl Pool<'_> {
                 let deep = run % 2 == 0;
                 self.offer_expanded(expand::Taste { saving, cluster: 0.1, width, noise: 0.0, deep });
             }
-            if self.expansions_lose {
+            if self.expansions_lose || !self.search.thorough {
                 break;
             }
         }
@@ -161,7 +168,7 @@ impl Pool<'_> {
     }
 
     fn offer_order(&mut self, heuristic: Heuristic, with_noise: bool, chosen: impl Fn(VarId) -> bool) {
-        let (leaves, clones) = clones::replicate(self.problem, chosen, MAX_LEAVES);
+        let (leaves, clones) = clones::replicate(self.problem, chosen, self.max_leaves());
         if clones.cards.len() <= order::MAX_VARIABLES {
             let order = order::order(&clones, heuristic, with_noise.then_some(&mut self.rng));
             let tree = order::tree(&clones, &order.vars);
@@ -189,7 +196,7 @@ impl Pool<'_> {
 
     /// Runs with noise, for a fifth of the budget.
     fn restart(&mut self) {
-        let is_functional = self.knows_functions();
+        let is_functional = self.knows_functions() && self.is_worth_copying();
         while self.spent < 0.2 * self.budget() {
             match self.rng.random::<f64>() {
                 dice if is_functional && dice < 0.5 => self.restart_functional(),
@@ -223,6 +230,17 @@ impl Pool<'_> {
         let heuristic = Heuristic::ALL[self.rng.random_range(0..Heuristic::ALL.len())];
         let chosen: Vec<bool> = self.problem.cards.iter().map(|_| self.rng.random::<f64>() < share).collect();
         self.offer_order(heuristic, true, |v| chosen[v.index()]);
+    }
+
+    /// Whether plans with copies may be looked for: not if running the best plan takes no longer than that.
+    fn is_worth_copying(&self) -> bool {
+        self.search.thorough || self.search.effort * self.total(&self.plans[0]) > WORTH_COPYING
+    }
+
+    /// How many leaves a plan may have: the more, the more its search may cost.
+    fn max_leaves(&self) -> usize {
+        let worth = self.search.effort * self.total(&self.plans[0]) / PRODUCTS_PER_LEAF;
+        if self.search.thorough { MAX_LEAVES } else { worth.clamp(1000.0, MAX_LEAVES as f64) as usize }
     }
 
     fn knows_functions(&self) -> bool {

@@ -2,9 +2,12 @@
 //!
 //! A tensor is numbers and an exponent that they share: its value is `data` · 2^`exponent`. Rescaling moves
 //! a power of two from one to the other, which is exact, so ln P(e) is exact as well, however small P(e) is.
+//!
+//! Numbers of one tensor may differ so much that the small ones would be lost, and may be the ones that count in
+//! the end. A run in which that could happen is repeated with logarithms.
 
 use super::graph::{Graph, List, NodeId, Op};
-use super::kernel::{MaxProduct, Semiring, SumProduct, join};
+use super::kernel::{LogMaxProduct, LogSumProduct, MaxProduct, Semiring, SumProduct, join};
 use super::layout::{Program, Step};
 use super::schedule::{Listed, Planned, Schedule, Slot};
 use crate::vars::{VarId, VarSet};
@@ -31,6 +34,12 @@ impl Tensor {
         let (half, rest) = (power_of_two(-shift / 2), power_of_two(-shift - -shift / 2));
         self.data.iter_mut().for_each(|x| *x = *x * half * rest);
         self.exponent += shift;
+    }
+
+    /// Whether a product of two such numbers could be too small to be told from zero.
+    fn is_at_risk(&self) -> bool {
+        const SMALL: f64 = 1e-150;
+        self.data.iter().any(|&x| x > 0.0 && x < SMALL)
     }
 
     /// Adds a tensor of the same shape.
@@ -60,24 +69,46 @@ pub(crate) struct Run<'a> {
     graph: &'a Graph,
     program: &'a Program,
     slots: Vec<Tensor>,
+    /// Whether the numbers are logarithms.
+    is_log: bool,
+}
+
+/// Numbers with these logarithms, the largest of them one.
+fn relative(logs: Vec<f64>) -> Vec<f64> {
+    let largest = logs.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    logs.into_iter().map(|x| (x - largest).exp()).collect()
 }
 
 impl<'a> Run<'a> {
     /// Computes sums of products; `evidence` gives the likelihood of each input.
     pub fn sum(graph: &'a Graph, program: &'a Program, evidence: impl Fn(VarId) -> Vec<f64>) -> Self {
-        let mut run = Run::load(graph, program, evidence);
-        run.run::<SumProduct>();
-        run
+        Run::with::<SumProduct, LogSumProduct>(graph, program, evidence)
     }
 
     /// Computes maxima of products.
     pub fn max(graph: &'a Graph, program: &'a Program, evidence: impl Fn(VarId) -> Vec<f64>) -> Self {
-        let mut run = Run::load(graph, program, evidence);
-        run.run::<MaxProduct>();
+        Run::with::<MaxProduct, LogMaxProduct>(graph, program, evidence)
+    }
+
+    fn with<S: Semiring, L: Semiring>(
+        graph: &'a Graph,
+        program: &'a Program,
+        evidence: impl Fn(VarId) -> Vec<f64>,
+    ) -> Self {
+        let mut run = Run::load::<S>(graph, program, &evidence, false);
+        if run.run::<S>().is_none() {
+            run = Run::load::<L>(graph, program, &evidence, true);
+            run.run::<L>();
+        }
         run
     }
 
-    fn load(graph: &'a Graph, program: &'a Program, evidence: impl Fn(VarId) -> Vec<f64>) -> Self {
+    fn load<S: Semiring>(
+        graph: &'a Graph,
+        program: &'a Program,
+        evidence: impl Fn(VarId) -> Vec<f64>,
+        is_log: bool,
+    ) -> Self {
         let mut slots: Vec<Tensor> = vec![Tensor::default(); program.sizes.len()];
         for (node, op) in graph.ops() {
             let data = match op {
@@ -85,36 +116,49 @@ impl<'a> Run<'a> {
                 Op::Table(t) => graph.tables()[t.index()].values.clone(),
                 Op::Contract(..) | Op::Project(..) | Op::Join(..) | Op::Rescale(_) => continue,
             };
-            slots[node.index()] = Tensor { data, exponent: 0 };
-            slots[node.index()].rescale();
+            slots[node.index()] = Tensor { data: data.into_iter().map(S::of).collect(), exponent: 0 };
+            if !is_log {
+                slots[node.index()].rescale();
+            }
         }
-        Run { graph, program, slots }
+        Run { graph, program, slots, is_log }
     }
 
-    fn run<S: Semiring>(&mut self) {
+    /// Runs all steps; none if small numbers could have been lost on the way.
+    fn run<S: Semiring>(&mut self) -> Option<()> {
+        if !self.is_log && self.slots.iter().any(Tensor::is_at_risk) {
+            return None;
+        }
         if self.program.forward < self.program.steps.len() {
             let seed = Schedule::adjoint(self.graph, self.graph.output());
-            self.slots[seed] = Tensor { data: vec![1.0; self.program.sizes[seed]], exponent: 0 };
+            self.slots[seed] = Tensor { data: vec![S::ONE; self.program.sizes[seed]], exponent: 0 };
         }
         for step in &self.program.steps {
             let mut out = self.contract::<S>(step);
-            if step.planned.rescale {
+            if step.planned.rescale && !self.is_log {
                 out.rescale();
             }
-            if step.planned.accumulate {
-                self.slots[step.planned.out].add(out);
-            } else {
-                self.slots[step.planned.out] = out;
+            if !self.is_log && out.is_at_risk() {
+                return None;
+            }
+            match step.planned.accumulate {
+                true if self.is_log => {
+                    let sums = &mut self.slots[step.planned.out].data;
+                    sums.iter_mut().zip(out.data).for_each(|(sum, x)| S::add(sum, x));
+                }
+                true => self.slots[step.planned.out].add(out),
+                false => self.slots[step.planned.out] = out,
             }
             step.planned.free.iter().for_each(|&slot| self.slots[slot] = Tensor::default());
         }
+        Some(())
     }
 
     fn contract<S: Semiring>(&self, step: &Step) -> Tensor {
-        let unit = Tensor { data: vec![1.0], exponent: 0 };
+        let unit = Tensor { data: vec![S::ONE], exponent: 0 };
         let a = &self.slots[step.planned.a];
         let b = step.planned.b.map_or(&unit, |b| &self.slots[b]);
-        let mut data = vec![0.0; self.program.sizes[step.planned.out]];
+        let mut data = vec![S::ZERO; self.program.sizes[step.planned.out]];
         match step.planned.listed {
             None => step.nest.run::<S>(&a.data, &b.data, &mut data),
             Some(Listed { list, to }) => {
@@ -125,13 +169,45 @@ impl<'a> Run<'a> {
     }
 
     /// The value of a node.
+    #[cfg(test)]
     pub fn value(&self, node: NodeId) -> &Tensor {
         &self.slots[Schedule::value(self.graph, node)]
     }
 
-    /// The derivative of the output with respect to a node; empty if the output does not depend on it.
+    /// The derivative of the output with respect to a node.
+    #[cfg(test)]
     pub fn adjoint(&self, node: NodeId) -> &Tensor {
         &self.slots[Schedule::adjoint(self.graph, node)]
+    }
+
+    /// The logarithms of a tensor's numbers.
+    fn logs(&self, slot: Slot) -> Vec<f64> {
+        let Tensor { data, exponent } = &self.slots[slot];
+        let shift = *exponent as f64 * std::f64::consts::LN_2;
+        if self.is_log { data.clone() } else { data.iter().map(|x| x.ln() + shift).collect() }
+    }
+
+    /// The logarithm of the sum of the output's numbers.
+    pub fn log_sum(&self) -> f64 {
+        let output = &self.slots[Schedule::value(self.graph, self.graph.output())];
+        if !self.is_log {
+            return output.data.iter().sum::<f64>().ln() + output.exponent as f64 * std::f64::consts::LN_2;
+        }
+        let mut sum = f64::NEG_INFINITY;
+        output.data.iter().for_each(|&x| LogSumProduct::add(&mut sum, x));
+        sum
+    }
+
+    /// The output's numbers, up to a common factor.
+    pub fn output(&self) -> Vec<f64> {
+        relative(self.logs(Schedule::value(self.graph, self.graph.output())))
+    }
+
+    /// The numbers of an input times the derivative with respect to them, up to a common factor.
+    pub fn weighted(&self, input: NodeId) -> Vec<f64> {
+        let value = self.logs(Schedule::value(self.graph, input));
+        let adjoint = self.logs(Schedule::adjoint(self.graph, input));
+        relative(value.into_iter().zip(adjoint).map(|(v, a)| v + a).collect())
     }
 
     /// Where the maximum came from: a position for every variable that is an axis somewhere.
@@ -147,12 +223,12 @@ impl<'a> Run<'a> {
     }
 
     fn trace_step(&self, step: &Step, states: &mut [Option<usize>]) {
-        let unit = [1.0];
+        let unit = [if self.is_log { 0.0 } else { 1.0 }];
         let (a, b) = (step.planned.a, step.planned.b);
         let (a_data, b_data) = (&self.slots[a].data, b.map_or(&unit[..], |b| &self.slots[b].data));
-        let mut best = (-1.0, (0, 0));
+        let mut best = (f64::NEG_INFINITY, (0, 0));
         self.visit_summed(step, states, &mut |x, y| {
-            let product = a_data[x] * b_data[y];
+            let product = if self.is_log { a_data[x] + b_data[y] } else { a_data[x] * b_data[y] };
             if product > best.0 {
                 best = (product, (x, y));
             }

@@ -10,8 +10,16 @@
 
 /// Numbers that are added or maximised, and multiplied.
 pub(crate) trait Semiring {
+    /// The empty sum.
+    const ZERO: f64;
+    /// The empty product.
+    const ONE: f64;
     /// Adds `x` to `sum`.
     fn add(sum: &mut f64, x: f64);
+    /// Multiplies.
+    fn multiply(x: f64, y: f64) -> f64;
+    /// A number as the semiring has it.
+    fn of(x: f64) -> f64;
 }
 
 /// Sums of products.
@@ -20,14 +28,81 @@ pub(crate) struct SumProduct;
 /// Maxima of products; all numbers are at least zero.
 pub(crate) struct MaxProduct;
 
+/// Sums of products of numbers that are kept as logarithms: slow, but nothing is too small.
+pub(crate) struct LogSumProduct;
+
+/// Maxima of products of numbers that are kept as logarithms.
+pub(crate) struct LogMaxProduct;
+
 impl Semiring for SumProduct {
+    const ZERO: f64 = 0.0;
+    const ONE: f64 = 1.0;
+
+    #[inline(always)]
+    fn multiply(x: f64, y: f64) -> f64 {
+        x * y
+    }
+
+    #[inline(always)]
+    fn of(x: f64) -> f64 {
+        x
+    }
+
     #[inline(always)]
     fn add(sum: &mut f64, x: f64) {
         *sum += x;
     }
 }
 
+impl Semiring for LogSumProduct {
+    const ZERO: f64 = f64::NEG_INFINITY;
+    const ONE: f64 = 0.0;
+
+    fn multiply(x: f64, y: f64) -> f64 {
+        x + y
+    }
+
+    fn of(x: f64) -> f64 {
+        x.ln()
+    }
+
+    fn add(sum: &mut f64, x: f64) {
+        let (high, low) = if *sum > x { (*sum, x) } else { (x, *sum) };
+        *sum = if low == f64::NEG_INFINITY { high } else { high + (low - high).exp().ln_1p() };
+    }
+}
+
+impl Semiring for LogMaxProduct {
+    const ZERO: f64 = f64::NEG_INFINITY;
+    const ONE: f64 = 0.0;
+
+    fn multiply(x: f64, y: f64) -> f64 {
+        x + y
+    }
+
+    fn of(x: f64) -> f64 {
+        x.ln()
+    }
+
+    fn add(sum: &mut f64, x: f64) {
+        *sum = sum.max(x);
+    }
+}
+
 impl Semiring for MaxProduct {
+    const ZERO: f64 = 0.0;
+    const ONE: f64 = 1.0;
+
+    #[inline(always)]
+    fn multiply(x: f64, y: f64) -> f64 {
+        x * y
+    }
+
+    #[inline(always)]
+    fn of(x: f64) -> f64 {
+        x
+    }
+
     #[inline(always)]
     fn add(sum: &mut f64, x: f64) {
         *sum = if x > *sum { x } else { *sum };
@@ -66,7 +141,7 @@ impl Nest {
     /// Adds all products to `out`.
     pub fn run<S: Semiring>(&self, a: &[f64], b: &[f64], out: &mut [f64]) {
         match &self.loops[..] {
-            [] => S::add(&mut out[0], a[0] * b[0]),
+            [] => S::add(&mut out[0], S::multiply(a[0], b[0])),
             [outer @ .., inner] => nest::<S>(outer, inner, a, b, out),
         }
     }
@@ -91,7 +166,7 @@ impl Nest {
 /// Adds the products that a list pairs: out[o] += a[i] · b[j], for each of its columns' (i, j, o).
 pub(crate) fn join<S: Semiring>([i, j, o]: [&[u32]; 3], a: &[f64], b: &[f64], out: &mut [f64]) {
     for ((&i, &j), &o) in i.iter().zip(j).zip(o) {
-        S::add(&mut out[o as usize], a[i as usize] * b[j as usize]);
+        S::add(&mut out[o as usize], S::multiply(a[i as usize], b[j as usize]));
     }
 }
 
@@ -126,33 +201,35 @@ fn nest<S: Semiring>(outer: &[Loop], inner: &Loop, a: &[f64], b: &[f64], out: &m
 fn row<S: Semiring>(l: &Loop, a: &[f64], b: &[f64], out: &mut [f64]) {
     let n = l.extent;
     match (l.a, l.b, l.out) {
-        (1, 1, 1) => out[..n].iter_mut().zip(&a[..n]).zip(&b[..n]).for_each(|((o, x), y)| S::add(o, x * y)),
+        (1, 1, 1) => {
+            out[..n].iter_mut().zip(&a[..n]).zip(&b[..n]).for_each(|((o, x), y)| S::add(o, S::multiply(*x, *y)))
+        }
         (0, 1, 1) => scaled::<S>(a[0], &b[..n], &mut out[..n]),
         (1, 0, 1) => scaled::<S>(b[0], &a[..n], &mut out[..n]),
-        (0, 0, 1) => out[..n].iter_mut().for_each(|o| S::add(o, a[0] * b[0])),
+        (0, 0, 1) => out[..n].iter_mut().for_each(|o| S::add(o, S::multiply(a[0], b[0]))),
         (1, 1, 0) => S::add(&mut out[0], dot::<S>(&a[..n], &b[..n])),
-        (x, y, z) => (0..n).for_each(|i| S::add(&mut out[i * z], a[i * x] * b[i * y])),
+        (x, y, z) => (0..n).for_each(|i| S::add(&mut out[i * z], S::multiply(a[i * x], b[i * y]))),
     }
 }
 
 /// The sum of products in eight partial sums, which vector code can add in parallel.
 #[inline(always)]
 fn dot<S: Semiring>(a: &[f64], b: &[f64]) -> f64 {
-    let mut sums = [0.0; 8];
+    let mut sums = [S::ZERO; 8];
     let (a_blocks, b_blocks) = (a.chunks_exact(8), b.chunks_exact(8));
     let rest = a_blocks.remainder().iter().zip(b_blocks.remainder());
-    rest.zip(&mut sums).for_each(|((x, y), sum)| S::add(sum, x * y));
+    rest.zip(&mut sums).for_each(|((x, y), sum)| S::add(sum, S::multiply(*x, *y)));
     for (x, y) in a_blocks.zip(b_blocks) {
-        (0..8).for_each(|i| S::add(&mut sums[i], x[i] * y[i]));
+        (0..8).for_each(|i| S::add(&mut sums[i], S::multiply(x[i], y[i])));
     }
-    let mut total = 0.0;
+    let mut total = S::ZERO;
     sums.into_iter().for_each(|sum| S::add(&mut total, sum));
     total
 }
 
 #[inline(always)]
 fn scaled<S: Semiring>(factor: f64, row: &[f64], out: &mut [f64]) {
-    out.iter_mut().zip(row).for_each(|(o, x)| S::add(o, factor * x));
+    out.iter_mut().zip(row).for_each(|(o, x)| S::add(o, S::multiply(factor, *x)));
 }
 
 #[cfg(test)]

@@ -18,6 +18,9 @@ pub(super) const MOST: usize = 10_000_000;
 
 /// The graph of a plan over its relations; none if they need more than `most` triples, or nothing can occur.
 pub(super) fn lower(pruned: &Pruned, plan: &Plan, most: usize) -> Option<Supported> {
+    if pruned.domains.iter().any(|domain| domain.len() > usize::from(u16::MAX)) {
+        return None; // states are kept in 16 bits
+    }
     let mut relations = Relations { pruned, plan, cards: pruned.cards(), nodes: vec![], left: most };
     (0..plan.separators.len()).try_for_each(|node| relations.add(node))?;
     relations.reduce();
