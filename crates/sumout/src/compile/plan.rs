@@ -234,12 +234,12 @@ impl Pool<'_> {
 
     /// Whether plans with copies may be looked for: not if running the best plan takes no longer than that.
     fn is_worth_copying(&self) -> bool {
-        self.search.thorough || self.search.effort * self.total(&self.plans[0]) > WORTH_COPYING
+        self.search.thorough || self.total(&self.plans[0]) > WORTH_COPYING
     }
 
     /// How many leaves a plan may have: the more, the more its search may cost.
     fn max_leaves(&self) -> usize {
-        let worth = self.search.effort * self.total(&self.plans[0]) / PRODUCTS_PER_LEAF;
+        let worth = self.total(&self.plans[0]) / PRODUCTS_PER_LEAF;
         if self.search.thorough { MAX_LEAVES } else { worth.clamp(1000.0, MAX_LEAVES as f64) as usize }
     }
 
