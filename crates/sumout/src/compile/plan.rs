@@ -48,7 +48,10 @@ const PRODUCTS_PER_STEP: f64 = 150.0;
 const STEPS_PER_LEAF: f64 = 50.0;
 
 /// A question that is run once is worth plans with copies if it takes more products than this.
-const WORTH_COPYING: f64 = 3e7;
+const WORTH_COPYING: f64 = 1e10;
+
+/// From this effort on, plans with copies are always looked for.
+const MUCH_EFFORT: f64 = 100.0;
 
 /// A leaf of a plan that is run once takes about as long to plan as this many products to run.
 const PRODUCTS_PER_LEAF: f64 = 1e5;
@@ -232,9 +235,10 @@ impl Pool<'_> {
         self.offer_order(heuristic, true, |v| chosen[v.index()]);
     }
 
-    /// Whether plans with copies may be looked for: not if running the best plan takes no longer than that.
+    /// Whether plans with copies may be looked for: not if running the best plan takes no longer than that, unless
+    /// much effort is asked for.
     fn is_worth_copying(&self) -> bool {
-        self.search.thorough || self.total(&self.plans[0]) > WORTH_COPYING
+        self.search.thorough || self.search.effort >= MUCH_EFFORT || self.total(&self.plans[0]) > WORTH_COPYING
     }
 
     /// How many leaves a plan may have: the more, the more its search may cost.
