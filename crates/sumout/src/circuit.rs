@@ -78,6 +78,7 @@ impl Network {
     /// # Ok::<(), sumout::Error>(())
     /// ```
     pub fn query(&self, targets: &[VarId], evidence: &Evidence, options: &Options) -> Result<Answer> {
+        check_ids(self, targets.iter().copied().chain(evidence.iter().map(|(v, _)| v)))?;
         let asked: Vec<VarId> = if targets.is_empty() { self.ids().collect() } else { targets.to_vec() };
         let question = Question { targets: asked.iter().copied().collect(), ..question(evidence) };
         let Some(compiled) = compile::compile(self, &question, &options.search()) else {
@@ -116,6 +117,7 @@ impl Network {
     /// # Ok::<(), sumout::Error>(())
     /// ```
     pub fn mpe(&self, evidence: &Evidence, options: &Options) -> Result<Explanation> {
+        check_ids(self, evidence.iter().map(|(v, _)| v))?;
         let impossible = Explanation { assignment: None, log_probability: f64::NEG_INFINITY };
         let question = Question { explain: true, ..question(evidence) };
         let Some(compiled) = compile::compile(self, &question, &options.search()) else {
@@ -132,6 +134,17 @@ impl Network {
         compiled.decoders.iter().for_each(|decoder| decoder.decode(&mut states));
         let value = |v: VarId| domains[v.index()][states[v.index()].unwrap_or(0)];
         Ok(Explanation { assignment: Some(self.ids().map(value).collect()), log_probability })
+    }
+}
+
+/// Refuses ids that another network gave.
+fn check_ids(net: &Network, mut ids: impl Iterator<Item = VarId>) -> Result<()> {
+    match ids.find(|v| v.index() >= net.variables().len()) {
+        None => Ok(()),
+        Some(stranger) => {
+            let message = format!("{stranger:?} is no variable of network `{}`", net.name());
+            Err(Error::new(ErrorKind::Name, message).hint("an id belongs to the network that gave it"))
+        }
     }
 }
 

@@ -270,3 +270,11 @@ fn small_numbers_beside_large_ones_are_not_lost() {
         assert!(close(explanation.log_probability, expected + 0.5f64.ln(), 1e-9));
     }
 }
+
+/// An id of a larger network is an error, not a panic.
+#[test]
+fn ids_of_another_network_are_refused() {
+    let small = network(&Shape { nodes: 2, max_values: 2, max_parents: 1, functional: 0.0 }, 1).unwrap();
+    let error = small.query(&[VarId::new(7)], &Evidence::new(), &Options::default()).unwrap_err();
+    assert_eq!(error.kind(), sumout::ErrorKind::Name);
+}
