@@ -3,6 +3,9 @@
 //! Posteriors come in two ways. Of one target, the circuit's output is P(target, e). Of several, its output is
 //! P(e), and one backward pass gives all of them: P(x, e) = λ_x · ∂P(e)/∂λ_x.
 
+mod batch;
+mod compiled;
+mod evaluate;
 mod plan;
 
 use crate::compile::{self, Compiled, Level, Question, Search};
@@ -11,10 +14,14 @@ use crate::model::{Evidence, Finding, Network};
 use crate::tensor::exec::Run;
 use crate::tensor::layout::Program;
 use crate::tensor::schedule::{Schedule, Want};
-use crate::tensor::{Graph, Op};
 use crate::vars::{VarId, VarSet};
 
+pub use batch::{Answers, Batch, Column};
+pub use compiled::Circuit;
+pub use evaluate::{Evaluator, Precision, Running};
 pub use plan::Compilation;
+
+use evaluate::joint;
 
 /// How to compile.
 #[derive(Clone, Debug)]
@@ -158,10 +165,6 @@ impl Options {
             thorough: false,
         }
     }
-
-    fn limit(&self) -> f64 {
-        self.memory.unwrap_or_else(|| free_memory() / 4 * 3) as f64
-    }
 }
 
 /// Bytes that are free now, within what a container may use.
@@ -191,17 +194,23 @@ fn question(evidence: &Evidence) -> Question {
 /// The program for a compiled question, if it fits in memory.
 fn admit(compiled: &Compiled, want: &Want, options: &Options) -> Result<Program> {
     let schedule = Schedule::new(&compiled.graph, want);
-    let (needed, limit) = (schedule.peak_bytes(&compiled.graph), options.limit());
+    let (needed, limit) = (schedule.peak_bytes(&compiled.graph), memory_limit(options.memory));
     if needed > limit {
-        let rank = compiled.cost.largest_cluster.log2();
-        let message = format!(
-            "the answer needs {} of memory, and the limit is {} (the largest cluster has 2^{rank:.1} states)",
-            bytes(needed),
-            bytes(limit)
-        );
-        return Err(Error::new(ErrorKind::Memory, message).hint(what_helps(want, options)));
+        let cluster = format!(" (the largest cluster has 2^{:.1} states)", compiled.cost.largest_cluster.log2());
+        return Err(too_large(needed, limit, &cluster, &what_helps(want, options)));
     }
     Ok(Program::new(&compiled.graph, &schedule))
+}
+
+/// The bytes that may be used: three quarters of what is free, if nothing else was said.
+fn memory_limit(given: Option<u64>) -> f64 {
+    given.unwrap_or_else(|| free_memory() / 4 * 3) as f64
+}
+
+/// Says how much too large something is.
+fn too_large(needed: f64, limit: f64, why: &str, advice: &str) -> Error {
+    let message = format!("the answer needs {} of memory, and the limit is {}{why}", bytes(needed), bytes(limit));
+    Error::new(ErrorKind::Memory, message).hint(advice)
 }
 
 /// What to do about an answer that does not fit.
@@ -233,12 +242,6 @@ fn likelihood(evidence: &Evidence, var: VarId, domain: &[usize]) -> Vec<f64> {
         Some(Finding::Soft(likelihood)) => domain.iter().map(|&value| likelihood[value]).collect(),
         _ => vec![1.0; domain.len()],
     }
-}
-
-/// P(x, e) for each value x that is left, up to a common factor.
-fn joint(graph: &Graph, run: &Run<'_>, var: VarId) -> Vec<f64> {
-    let evidence = graph.find(&Op::Evidence(var)).expect("every target is an input");
-    run.weighted(evidence)
 }
 
 /// Probabilities of all values from weights of those that are left.

@@ -63,7 +63,9 @@ pub mod model;
 pub mod tensor;
 pub mod vars;
 
-pub use circuit::{Answer, Compilation, Explanation, Options};
+pub use circuit::{
+    Answer, Answers, Batch, Circuit, Column, Compilation, Evaluator, Explanation, Options, Precision, Running,
+};
 pub use compile::{Level, Query, Report};
 pub use error::{Error, ErrorKind, Place, Result};
 pub use model::{Builder, Cpt, Dataset, Evidence, Finding, Format, Network, Variable};

@@ -76,6 +76,13 @@ impl Evidence {
         self.findings.iter().map(|(&var, finding)| (var, finding))
     }
 
+    /// The same without what is known of one variable.
+    pub fn without(&self, var: VarId) -> Self {
+        let mut rest = self.clone();
+        rest.findings.remove(&var);
+        rest
+    }
+
     /// The number of findings.
     pub fn len(&self) -> usize {
         self.findings.len()

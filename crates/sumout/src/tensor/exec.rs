@@ -73,6 +73,19 @@ pub(crate) struct Run<'a> {
     is_log: bool,
 }
 
+/// The tensors that do not depend on evidence; all others are empty.
+pub(crate) fn shared(graph: &Graph, program: &Program, varies: &[bool]) -> Vec<Tensor> {
+    let mut run = Run::load::<SumProduct>(graph, program, |_| vec![], false);
+    for step in &program.steps[..program.forward] {
+        if !varies[step.planned.out] {
+            let mut out = run.contract::<SumProduct>(step);
+            out.rescale();
+            run.slots[step.planned.out] = out;
+        }
+    }
+    run.slots
+}
+
 /// Numbers with these logarithms, the largest of them one.
 fn relative(logs: Vec<f64>) -> Vec<f64> {
     let largest = logs.iter().copied().fold(f64::NEG_INFINITY, f64::max);

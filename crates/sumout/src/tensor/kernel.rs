@@ -138,6 +138,11 @@ impl Nest {
         Nest { loops }
     }
 
+    /// The loops, outermost first.
+    pub fn loops(&self) -> &[Loop] {
+        &self.loops
+    }
+
     /// Adds all products to `out`.
     pub fn run<S: Semiring>(&self, a: &[f64], b: &[f64], out: &mut [f64]) {
         match &self.loops[..] {

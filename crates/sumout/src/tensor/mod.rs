@@ -3,6 +3,7 @@
 //! A [`Graph`] says what is computed. A program says how: which axis order each tensor
 //! has, which loops run over it, and when its memory is returned. The executor runs a program.
 
+pub(crate) mod engine;
 pub(crate) mod exec;
 pub mod graph;
 pub(crate) mod kernel;

@@ -1,0 +1,131 @@
+//! Batches of evidence, and the answers to them.
+
+use std::collections::BTreeMap;
+
+use super::Circuit;
+use crate::error::{Error, ErrorKind, Result};
+use crate::vars::VarId;
+
+/// What is known of one variable in each example of a batch.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Column {
+    /// The position of its value, negative where nothing is known.
+    Values(Vec<i32>),
+    /// The likelihood of each of its values, example after example.
+    Likelihoods(Vec<f64>),
+}
+
+/// Evidence for many examples: a column for each input of a circuit of which something is known.
+///
+/// ```
+/// use sumout::{Batch, Column, Network, Options, Query};
+///
+/// let asia = Network::read("asia")?;
+/// let circuit = asia.compile(&Query::of("lung").given(["xray", "dysp"]), &Options::default())?;
+/// let batch = Batch::new(3)
+///     .with(&circuit, "xray", Column::Values(vec![0, 1, -1]))?
+///     .with(&circuit, "dysp", Column::Likelihoods(vec![0.0, 1.0, 1.0, 1.0, 0.8, 0.1]))?;
+/// let answers = circuit.evaluate(&batch)?;
+/// assert!((answers.row(0)[0] - 0.2523).abs() < 1e-4);
+/// assert!((answers.log_evidence[0].exp() - 0.03962).abs() < 1e-5);
+/// # Ok::<(), sumout::Error>(())
+/// ```
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Batch {
+    rows: usize,
+    columns: BTreeMap<VarId, Column>,
+}
+
+impl Batch {
+    /// A batch of examples of which nothing is known.
+    pub fn new(rows: usize) -> Self {
+        Batch { rows, columns: BTreeMap::new() }
+    }
+
+    /// The number of examples.
+    pub fn len(&self) -> usize {
+        self.rows
+    }
+
+    /// Whether there are no examples.
+    pub fn is_empty(&self) -> bool {
+        self.rows == 0
+    }
+
+    /// Adds what is known of an input, by its name.
+    pub fn with(mut self, circuit: &Circuit, input: &str, column: Column) -> Result<Self> {
+        self.insert(circuit, circuit.input(input)?, column)?;
+        Ok(self)
+    }
+
+    /// Adds what is known of an input, instead of what was known before.
+    pub fn insert(&mut self, circuit: &Circuit, input: VarId, column: Column) -> Result<()> {
+        let variable = circuit.variable(input);
+        check(&column, &variable.name, variable.values.len(), self.rows)?;
+        self.columns.insert(input, column);
+        Ok(())
+    }
+
+    /// What is known of a variable.
+    pub(super) fn get(&self, var: VarId) -> Option<&Column> {
+        self.columns.get(&var)
+    }
+}
+
+/// Refuses columns of the wrong length, and numbers that mean nothing.
+fn check(column: &Column, name: &str, card: usize, rows: usize) -> Result<()> {
+    let wrong = |message: String| Err(Error::new(ErrorKind::Evidence, message));
+    match column {
+        Column::Values(values) if values.len() != rows => {
+            wrong(format!("`{name}` has {} values, but the batch has {rows} examples", values.len()))
+        }
+        Column::Values(values) => match values.iter().position(|&v| v >= card as i32) {
+            Some(row) => wrong(format!("`{name}` has no value {} (row {row}); it has {card} values", values[row])),
+            None => Ok(()),
+        },
+        Column::Likelihoods(numbers) if numbers.len() != rows * card => {
+            let wanted = rows * card;
+            wrong(format!(
+                "`{name}` has {} likelihoods, but {rows} examples of {card} values need {wanted}",
+                numbers.len()
+            ))
+        }
+        Column::Likelihoods(numbers) => match numbers.iter().position(|x| !x.is_finite() || *x < 0.0) {
+            Some(at) => {
+                let (row, number) = (at / card, numbers[at]);
+                wrong(format!(
+                    "`{name}` has a likelihood of {number} (row {row}); likelihoods are finite and not negative"
+                ))
+            }
+            None => Ok(()),
+        },
+    }
+}
+
+/// Posteriors of each example of a batch.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Answers {
+    /// The variables that were asked for, each with the number of its values.
+    pub targets: Vec<(VarId, usize)>,
+    /// For each example, the probabilities of all values of all targets; zeros where the evidence is impossible.
+    pub posteriors: Vec<f64>,
+    /// For each example, ln P(e); negative infinity where the evidence is impossible.
+    pub log_evidence: Vec<f64>,
+}
+
+impl Answers {
+    /// The number of probabilities of each example.
+    pub fn width(&self) -> usize {
+        self.targets.iter().map(|(_, card)| card).sum()
+    }
+
+    /// The probabilities of one example.
+    pub fn row(&self, row: usize) -> &[f64] {
+        &self.posteriors[row * self.width()..][..self.width()]
+    }
+
+    /// Whether the evidence of an example has probability zero.
+    pub fn is_impossible(&self, row: usize) -> bool {
+        self.log_evidence[row] == f64::NEG_INFINITY
+    }
+}

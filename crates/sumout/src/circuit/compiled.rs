@@ -1,0 +1,96 @@
+//! Circuits: compiled once, evaluated on any number of examples.
+
+use super::Options;
+use super::batch::{Answers, Batch};
+use super::evaluate::{Evaluator, Precision, Running};
+use crate::compile::{self, Compiled, Query, Search};
+use crate::error::{Error, ErrorKind, Result};
+use crate::model::{Network, Variable};
+use crate::tensor::Graph;
+use crate::vars::{VarId, VarSet};
+
+/// A query on a network, compiled: evaluates batches of evidence.
+///
+/// See [`Batch`] for an example.
+#[derive(Debug)]
+pub struct Circuit {
+    pub(super) variables: Vec<Variable>,
+    /// The variable that is asked for; all that are no hard inputs if none.
+    pub(super) target: Option<VarId>,
+    pub(super) inputs: VarSet,
+    pub(super) hard: VarSet,
+    /// For each variable, the positions of the values that it can have.
+    pub(super) domains: Vec<Vec<usize>>,
+    pub(super) graph: Graph,
+}
+
+impl Network {
+    /// Compiles a query into a circuit.
+    pub fn compile(&self, query: &Query, options: &Options) -> Result<Circuit> {
+        let question = query.question(self)?;
+        let search = Search { thorough: true, ..options.search() };
+        let Compiled { graph, pruned, .. } = compile::compile(self, &question, &search).ok_or_else(|| {
+            Error::new(ErrorKind::Model, format!("no state of network `{}` has a positive probability", self.name()))
+        })?;
+        let target = (question.targets.len() == 1).then(|| question.targets.iter().next()).flatten();
+        let inputs = if target.is_some() { question.inputs } else { &question.inputs | &question.targets };
+        Ok(Circuit {
+            variables: self.variables().to_vec(),
+            target,
+            inputs,
+            hard: question.hard,
+            domains: pruned.domains,
+            graph,
+        })
+    }
+}
+
+impl Circuit {
+    /// A variable of the network that the circuit was compiled from.
+    pub fn variable(&self, var: VarId) -> &Variable {
+        &self.variables[var.index()]
+    }
+
+    /// The inputs, in the order of the network.
+    pub fn inputs(&self) -> impl Iterator<Item = VarId> + '_ {
+        self.inputs.iter()
+    }
+
+    /// Whether an input must have a value in every example.
+    pub fn is_hard(&self, var: VarId) -> bool {
+        self.hard.contains(var)
+    }
+
+    /// The variables that are asked for.
+    pub fn targets(&self) -> Vec<VarId> {
+        let all = || (0..self.variables.len()).map(VarId::new).filter(|&v| !self.hard.contains(v)).collect();
+        self.target.map_or_else(all, |target| vec![target])
+    }
+
+    /// The operations of the circuit.
+    pub fn graph(&self) -> &Graph {
+        &self.graph
+    }
+
+    /// An input by its name.
+    pub fn input(&self, name: &str) -> Result<VarId> {
+        let found = self.inputs().find(|&v| self.variable(v).name == name);
+        found.ok_or_else(|| {
+            let known = self.variables.iter().any(|variable| variable.name == name);
+            let what = if known { "is no input of this circuit" } else { "is no variable of this circuit's network" };
+            let names: Vec<&str> = self.inputs().take(5).map(|v| &*self.variable(v).name).collect();
+            let error = Error::new(ErrorKind::Name, format!("`{name}` {what}"));
+            error.hint(format!("inputs are named when a circuit is compiled; this one has {}…", names.join(", ")))
+        })
+    }
+
+    /// Evaluates a batch with all processors, in double precision.
+    pub fn evaluate(&self, batch: &Batch) -> Result<Answers> {
+        self.evaluator(&Running { precision: Precision::F64, ..Running::default() })?.run(batch)
+    }
+
+    /// Prepares to evaluate batches.
+    pub fn evaluator(&self, options: &Running) -> Result<Evaluator<'_>> {
+        Evaluator::new(self, options)
+    }
+}

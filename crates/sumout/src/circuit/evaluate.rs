@@ -1,0 +1,361 @@
+//! Evaluates batches: blocks of examples on all processors.
+
+use std::sync::OnceLock;
+
+use rayon::prelude::*;
+
+use super::batch::{Answers, Batch, Column};
+use super::{Circuit, memory_limit, too_large};
+use crate::error::{Error, ErrorKind, Result};
+use crate::tensor::engine::{Engine, Number, Worker};
+use crate::tensor::exec::Run;
+use crate::tensor::layout::Program;
+use crate::tensor::schedule::{Schedule, Want};
+use crate::tensor::{Graph, Op};
+use crate::vars::{VarId, VarSet};
+
+/// The numbers that are computed with.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Precision {
+    /// 32 bits: about seven digits, twice as fast.
+    #[default]
+    F32,
+    /// 64 bits: about sixteen digits.
+    F64,
+}
+
+/// How to evaluate.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Running {
+    /// The numbers that are computed with.
+    pub precision: Precision,
+    /// The number of threads; one for each processor if zero.
+    pub threads: usize,
+    /// The number of bytes that may be used; three quarters of the free memory if none is given.
+    pub memory: Option<u64>,
+}
+
+/// A circuit that is ready to evaluate batches.
+#[derive(Debug)]
+pub struct Evaluator<'c> {
+    circuit: &'c Circuit,
+    engine: AnyEngine,
+    schedule: Schedule,
+    /// For examples whose numbers are too far apart for the engine.
+    careful: OnceLock<Program>,
+    targets: Vec<VarId>,
+    /// The inputs that the graph does not have.
+    closed: Vec<VarId>,
+    pool: rayon::ThreadPool,
+}
+
+#[derive(Debug)]
+enum AnyEngine {
+    F32(Engines<f32>),
+    F64(Engines<f64>),
+}
+
+/// Two programs of the same circuit, compiled when they are first used.
+#[derive(Debug, Default)]
+struct Engines<T> {
+    /// None if blocks of examples do not fit in memory.
+    blocks: OnceLock<Engine<T>>,
+    one: OnceLock<Engine<T>>,
+    blocks_fit: bool,
+}
+
+/// So few examples are evaluated one by one.
+const FEW: usize = 4;
+
+impl<T: Number> Engines<T> {
+    fn new(needed: f64, threads: usize, limit: f64) -> Self {
+        let blocks_fit = needed * (T::LANES * threads) as f64 <= limit;
+        Engines { blocks: OnceLock::new(), one: OnceLock::new(), blocks_fit }
+    }
+
+    fn engine(&self, rows: usize, graph: &Graph, schedule: &Schedule) -> &Engine<T> {
+        match self.blocks_fit && rows > FEW {
+            true => self.blocks.get_or_init(|| Engine::for_blocks(graph, schedule)),
+            false => self.one.get_or_init(|| Engine::for_one(graph, schedule)),
+        }
+    }
+}
+
+impl<'c> Evaluator<'c> {
+    pub(super) fn new(circuit: &'c Circuit, options: &Running) -> Result<Self> {
+        let targets = circuit.targets();
+        let open: VarSet = targets.iter().copied().filter(|v| circuit.domains[v.index()].len() > 1).collect();
+        let want = if circuit.target.is_some() { Want::Output } else { Want::Gradients(open) };
+        let is_closed = |v: &VarId| circuit.graph.find(&Op::Evidence(*v)).is_none();
+        let closed = circuit.inputs.iter().filter(is_closed).collect();
+        let schedule = Schedule::new(&circuit.graph, &want);
+        let (needed, limit) = (schedule.peak_bytes(&circuit.graph), memory_limit(options.memory));
+        if needed > limit {
+            let advice = "compile again with more `--effort`, or raise the limit with `--memory`";
+            return Err(too_large(needed, limit, "", advice));
+        }
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(options.threads).build();
+        let pool = pool.map_err(|e| Error::new(ErrorKind::Memory, format!("cannot start threads: {e}")))?;
+        let threads = pool.current_num_threads();
+        let engine = match options.precision {
+            Precision::F32 => AnyEngine::F32(Engines::new(needed / 2.0, threads, limit)),
+            Precision::F64 => AnyEngine::F64(Engines::new(needed, threads, limit)),
+        };
+        Ok(Evaluator { circuit, engine, schedule, careful: OnceLock::new(), targets, closed, pool })
+    }
+
+    /// The number of threads.
+    pub fn threads(&self) -> usize {
+        self.pool.current_num_threads()
+    }
+
+    /// How many examples of a batch are computed at once by a thread.
+    pub fn block(&self, rows: usize) -> usize {
+        match &self.engine {
+            AnyEngine::F32(engines) => engines.engine(rows, &self.circuit.graph, &self.schedule).lanes(),
+            AnyEngine::F64(engines) => engines.engine(rows, &self.circuit.graph, &self.schedule).lanes(),
+        }
+    }
+
+    /// The posteriors of a batch.
+    pub fn run(&self, batch: &Batch) -> Result<Answers> {
+        check_hard(self.circuit, batch)?;
+        let cards = self.targets.iter().map(|&v| (v, self.circuit.variable(v).values.len())).collect();
+        let mut answers = Answers { targets: cards, posteriors: vec![], log_evidence: vec![0.0; batch.len()] };
+        answers.posteriors = vec![0.0; batch.len() * answers.width()];
+        let graph = &self.circuit.graph;
+        match &self.engine {
+            AnyEngine::F32(engines) => {
+                self.run_on(engines.engine(batch.len(), graph, &self.schedule), batch, &mut answers)
+            }
+            AnyEngine::F64(engines) => {
+                self.run_on(engines.engine(batch.len(), graph, &self.schedule), batch, &mut answers)
+            }
+        }
+        Ok(answers)
+    }
+
+    fn run_on<T: Number>(&self, engine: &Engine<T>, batch: &Batch, answers: &mut Answers) {
+        let (lanes, width) = (engine.lanes(), answers.width());
+        let Answers { posteriors, log_evidence, .. } = answers;
+        let blocks = posteriors.par_chunks_mut(lanes * width).zip(log_evidence.par_chunks_mut(lanes)).enumerate();
+        let block = Block { circuit: self.circuit, evaluator: self, batch };
+        let run = |worker: &mut Worker<'_, T>, (index, (posteriors, logs)): (usize, (&mut [f64], &mut [f64]))| {
+            block.run(worker, index * lanes, posteriors, logs);
+        };
+        self.pool.install(|| blocks.for_each_init(|| engine.worker(), run));
+    }
+
+    fn careful(&self) -> &Program {
+        self.careful.get_or_init(|| Program::new(&self.circuit.graph, &self.schedule))
+    }
+}
+
+/// A hard input has a value in every row.
+fn check_hard(circuit: &Circuit, batch: &Batch) -> Result<()> {
+    for var in circuit.hard.iter() {
+        let name = &circuit.variable(var).name;
+        let missing = match batch.get(var) {
+            Some(Column::Values(values)) => values.iter().position(|&v| v < 0),
+            Some(Column::Likelihoods(_)) => Some(0),
+            None => (!batch.is_empty()).then_some(0),
+        };
+        if let Some(row) = missing {
+            let message =
+                format!("`{name}` has no value in row {row}, but the circuit was compiled with `--hard {name}`");
+            let error = Error::new(ErrorKind::Evidence, message);
+            return Err(error.hint("give it a value in every row, or compile with `--given` instead of `--hard`"));
+        }
+    }
+    Ok(())
+}
+
+/// What the examples of a block are taken from.
+struct Block<'a> {
+    circuit: &'a Circuit,
+    evaluator: &'a Evaluator<'a>,
+    batch: &'a Batch,
+}
+
+impl Block<'_> {
+    fn run<T: Number>(&self, worker: &mut Worker<'_, T>, first: usize, posteriors: &mut [f64], logs: &mut [f64]) {
+        for var in self.circuit.inputs.iter() {
+            self.load(worker, var, first, logs.len());
+        }
+        worker.forward();
+        if worker.output().is_none() {
+            self.run_constant(first, posteriors, logs);
+            return self.weigh_closed(first, posteriors, logs);
+        }
+        let sums = sums(worker, logs);
+        match self.circuit.target {
+            Some(target) => self.read_output(worker, target, &sums, posteriors),
+            None => self.read_adjoints(worker, &sums, posteriors, logs),
+        }
+        let width = posteriors.len() / logs.len();
+        for (lane, (row, log)) in posteriors.chunks_exact_mut(width).zip(&mut *logs).enumerate() {
+            if worker.is_lost(lane) || log.is_nan() {
+                self.run_carefully(first + lane, row, log);
+            }
+        }
+        self.weigh_closed(first, posteriors, logs);
+    }
+
+    /// Evidence on a variable of which one value is left is no input of the graph, but multiplies into P(e).
+    fn weigh_closed(&self, first: usize, posteriors: &mut [f64], logs: &mut [f64]) {
+        let width = posteriors.len() / logs.len();
+        for &var in self.evaluator.closed.iter().filter(|v| self.batch.get(**v).is_some()) {
+            for (lane, (row, log)) in posteriors.chunks_exact_mut(width).zip(&mut *logs).enumerate() {
+                *log += likelihood(self.circuit, self.batch, var, first + lane)[0].ln();
+                if *log == f64::NEG_INFINITY {
+                    row.fill(0.0);
+                }
+            }
+        }
+    }
+
+    /// All rows are alike if no evidence reaches the output.
+    fn run_constant(&self, first: usize, posteriors: &mut [f64], logs: &mut [f64]) {
+        let width = posteriors.len() / logs.len();
+        self.run_carefully(first, &mut posteriors[..width], &mut logs[0]);
+        (1..logs.len()).for_each(|row| posteriors.copy_within(..width, row * width));
+        logs.fill(logs[0]);
+    }
+
+    /// Fills in the likelihood of an input for the examples of a block; rows that are not there get ones.
+    fn load<T: Number>(&self, worker: &mut Worker<'_, T>, var: VarId, first: usize, rows: usize) {
+        let domain = &self.circuit.domains[var.index()];
+        let card = self.circuit.variables[var.index()].values.len();
+        let Some(to) = worker.evidence(var) else { return };
+        let lanes = to.len() / domain.len();
+        match self.batch.get(var) {
+            None => to.fill(T::ONE),
+            Some(Column::Values(values)) => {
+                for (&value, to) in domain.iter().zip(to.chunks_exact_mut(lanes)) {
+                    let is = |v: i32| if v < 0 || v as usize == value { T::ONE } else { T::ZERO };
+                    to.iter_mut().zip(&values[first..first + rows]).for_each(|(to, &v)| *to = is(v));
+                    to[rows..].fill(T::ONE);
+                }
+            }
+            Some(Column::Likelihoods(numbers)) => {
+                for (&value, to) in domain.iter().zip(to.chunks_exact_mut(lanes)) {
+                    let rows_of = numbers[first * card..(first + rows) * card].chunks_exact(card);
+                    to.iter_mut().zip(rows_of).for_each(|(to, row)| *to = T::of(row[value]));
+                    to[rows..].fill(T::ONE);
+                }
+            }
+        }
+    }
+
+    /// The posterior of the one target is the output, divided by its sum.
+    fn read_output<T: Number>(&self, worker: &Worker<'_, T>, target: VarId, sums: &[f64], posteriors: &mut [f64]) {
+        let card = self.circuit.variables[target.index()].values.len();
+        let domain = &self.circuit.domains[target.index()];
+        if let [only] = domain[..] {
+            posteriors.chunks_exact_mut(card).for_each(|row| row[only] = 1.0);
+            return;
+        }
+        let Some(output) = worker.output() else { return };
+        let lanes = output.len() / domain.len();
+        for (&value, numbers) in domain.iter().zip(output.chunks_exact(lanes)) {
+            let rows = posteriors.chunks_exact_mut(card).zip(numbers).zip(sums);
+            rows.filter(|(_, sum)| **sum > 0.0).for_each(|((row, x), sum)| row[value] = x.to_f64() / sum);
+        }
+    }
+
+    /// The posteriors of all targets are derivatives: P(x | e) = λ_x · ∂ ln P(e) / ∂λ_x.
+    fn read_adjoints<T: Number>(
+        &self,
+        worker: &mut Worker<'_, T>,
+        sums: &[f64],
+        posteriors: &mut [f64],
+        logs: &mut [f64],
+    ) {
+        let seeds: Vec<T> = sums.iter().map(|&sum| if sum > 0.0 { T::of(1.0 / sum) } else { T::ZERO }).collect();
+        worker.backward(|seed| seed[..seeds.len()].copy_from_slice(&seeds));
+        let width = posteriors.len() / sums.len();
+        let mut start = 0;
+        for &var in &self.evaluator.targets {
+            let card = self.circuit.variables[var.index()].values.len();
+            let domain = &self.circuit.domains[var.index()];
+            match (worker.adjoint(var), worker.evidence_of(var)) {
+                (Some(adjoint), Some(evidence)) => {
+                    let lanes = adjoint.len() / domain.len();
+                    for (lane, row) in posteriors.chunks_exact_mut(width).enumerate() {
+                        let product =
+                            |k: usize| adjoint[k * lanes + lane].to_f64() * evidence[k * lanes + lane].to_f64();
+                        let total: f64 = (0..domain.len()).map(product).sum();
+                        if !is_close_to_one(total) && sums[lane] > 0.0 {
+                            logs[lane] = f64::NAN;
+                        }
+                        domain.iter().enumerate().for_each(|(k, &value)| row[start + value] = product(k) / total);
+                    }
+                }
+                _ => posteriors.chunks_exact_mut(width).for_each(|row| row[start + domain[0]] = 1.0),
+            }
+            start += card;
+        }
+    }
+
+    /// Repeats an example with exact exponents, and logarithms if it needs them.
+    fn run_carefully(&self, row: usize, posteriors: &mut [f64], log_evidence: &mut f64) {
+        let likelihood = |v: VarId| likelihood(self.circuit, self.batch, v, row);
+        let graph = &self.circuit.graph;
+        let run = Run::sum(graph, self.evaluator.careful(), likelihood);
+        *log_evidence = run.log_sum();
+        posteriors.fill(0.0);
+        if *log_evidence == f64::NEG_INFINITY {
+            return;
+        }
+        let mut rest = posteriors;
+        for &var in &self.evaluator.targets {
+            let (own, others) = rest.split_at_mut(self.circuit.variables[var.index()].values.len());
+            rest = others;
+            let domain = &self.circuit.domains[var.index()];
+            let weights = match domain.len() {
+                1 => vec![1.0],
+                _ if self.circuit.target.is_some() => run.output(),
+                _ => joint(graph, &run, var),
+            };
+            let total: f64 = weights.iter().sum();
+            domain.iter().zip(&weights).for_each(|(&value, w)| own[value] = w / total);
+        }
+    }
+}
+
+/// P(x, e) for each value x that is left, up to a common factor.
+pub(super) fn joint(graph: &Graph, run: &Run<'_>, var: VarId) -> Vec<f64> {
+    let evidence = graph.find(&Op::Evidence(var)).expect("every target is an input");
+    run.weighted(evidence)
+}
+
+/// What is known of a variable in an example, for the values that are left.
+fn likelihood(circuit: &Circuit, batch: &Batch, var: VarId, row: usize) -> Vec<f64> {
+    let card = circuit.variables[var.index()].values.len();
+    let of = |value: usize| match batch.get(var) {
+        None => 1.0,
+        Some(Column::Values(values)) => f64::from(values[row] < 0 || values[row] as usize == value),
+        Some(Column::Likelihoods(numbers)) => numbers[row * card + value],
+    };
+    circuit.domains[var.index()].iter().map(|&value| of(value)).collect()
+}
+
+/// The sum of the output's data for each example; its logarithm, with the exponent, goes to `logs`.
+fn sums<T: Number>(worker: &Worker<'_, T>, logs: &mut [f64]) -> Vec<f64> {
+    let mut sums = vec![0.0; logs.len()];
+    if let Some(output) = worker.output() {
+        let lanes = worker.lanes();
+        for numbers in output.chunks_exact(lanes) {
+            sums.iter_mut().zip(numbers).for_each(|(sum, x)| *sum += x.to_f64());
+        }
+    }
+    for (lane, (log, sum)) in logs.iter_mut().zip(&sums).enumerate() {
+        *log = sum.ln() + f64::from(worker.exponent(lane)) * std::f64::consts::LN_2;
+    }
+    sums
+}
+
+/// What the probabilities of a variable's values must add up to, but for rounding.
+fn is_close_to_one(total: f64) -> bool {
+    (total - 1.0).abs() < 1e-3
+}

@@ -1,0 +1,98 @@
+//! Runs circuits on batches: blocks of examples, side by side in vector lanes.
+//!
+//! * A *block* is as many examples as keep its tensors within the second cache, in whole cache lines; the examples
+//!   are the innermost axis of every tensor (`lanes`). A row's answer does not depend on the rows beside it.
+//! * What does not depend on the example is computed once and shared by all blocks (`program`).
+//! * Numbers of an example are data times a power of two. When the largest number of a tensor leaves the range in
+//!   which products are safe, its power of two moves to the exponent: exactly, and for each example by itself.
+//! * An example whose numbers may have been lost all the same is marked. The caller repeats it with logarithms.
+
+mod arena;
+mod lanes;
+mod number;
+mod program;
+mod simd;
+mod single;
+mod worker;
+
+pub use number::Number;
+pub use simd::Isa;
+pub(crate) use worker::Worker;
+
+use std::collections::BTreeMap;
+
+use super::exec::{self, Tensor};
+use super::graph::Graph;
+use super::layout;
+use super::schedule::Schedule;
+use crate::vars::VarId;
+use program::{BlockProgram, Ends, Place};
+
+/// A circuit with its tables, ready to run blocks of examples.
+#[derive(Clone, Debug)]
+pub(crate) struct Engine<T> {
+    program: BlockProgram,
+    /// The places of the likelihoods, and of their adjoints.
+    inputs: BTreeMap<VarId, (Place, Option<Place>)>,
+    ends: Ends,
+    /// The numbers of each shared tensor that blocks read; empty for all others.
+    shared: Vec<Vec<T>>,
+    exponents: Vec<i32>,
+}
+
+/// A block's tensors should take no more bytes than this.
+const CACHE: usize = 1 << 18;
+
+/// A block has at most this many cache lines of examples.
+const MOST_LINES: usize = 8;
+
+impl<T: Number> Engine<T> {
+    /// Compiles a graph for blocks of examples, as many as keep a block's tensors in the cache.
+    pub fn for_blocks(graph: &Graph, schedule: &Schedule) -> Self {
+        let layout = layout::Program::new(graph, schedule);
+        let one = BlockProgram::new(graph, schedule, &layout, T::LANES);
+        let bytes = one.arena * T::LANES * size_of::<T>();
+        let lines = (1..=MOST_LINES).rev().find(|n| n.is_power_of_two() && n * bytes <= CACHE).unwrap_or(1);
+        let program = match lines {
+            1 => one,
+            _ => BlockProgram::new(graph, schedule, &layout, lines * T::LANES),
+        };
+        Engine::with(graph, &layout, program)
+    }
+
+    /// Compiles a graph for one example at a time.
+    pub fn for_one(graph: &Graph, schedule: &Schedule) -> Self {
+        let layout = layout::Program::new(graph, schedule);
+        let program = BlockProgram::new(graph, schedule, &layout, 1);
+        Engine::with(graph, &layout, program)
+    }
+
+    fn with(graph: &Graph, layout: &layout::Program, program: BlockProgram) -> Self {
+        let varies = program::varying(graph);
+        let mut shared = exec::shared(graph, layout, &varies);
+        program.keep_read(&mut shared);
+        let (shared, exponents) = shared.into_iter().map(converted).unzip();
+        Engine { inputs: program.inputs(graph), ends: program.ends(graph), program, shared, exponents }
+    }
+
+    /// The number of examples in a block.
+    pub fn lanes(&self) -> usize {
+        self.program.lanes
+    }
+
+    /// A worker that runs blocks, one at a time.
+    pub fn worker(&self) -> Worker<'_, T> {
+        Worker::new(self)
+    }
+}
+
+/// A tensor whose largest number is at least one and less than two.
+fn converted<T: Number>(tensor: Tensor) -> (Vec<T>, i32) {
+    let largest = tensor.data.iter().copied().fold(0.0, f64::max);
+    if largest == 0.0 {
+        return (tensor.data.iter().map(|_| T::ZERO).collect(), 0);
+    }
+    let shift = largest.exponent();
+    let numbers = tensor.data.iter().map(|&x| T::of(x * f64::power_of_two(-shift))).collect();
+    (numbers, shift + tensor.exponent as i32)
+}

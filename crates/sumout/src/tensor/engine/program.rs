@@ -1,0 +1,277 @@
+//! The steps of a schedule that differ between examples, with places for their tensors and tiles for their loops.
+//!
+//! What no evidence reaches is computed once, before any example, and *shared*. Of the backward pass, what leads
+//! from a shared tensor to the tables is computed once, too, after all examples: a step that goes from a varying
+//! tensor to a shared one adds up its examples.
+
+use std::collections::BTreeMap;
+
+use super::arena::Arena;
+use super::lanes::{Form, Move, Store, Terms, Tiles};
+use super::single::Matrices;
+use crate::tensor::exec::Tensor;
+use crate::tensor::graph::{Graph, NodeId, Op};
+use crate::tensor::kernel::Loop;
+use crate::tensor::layout::{self, Step};
+use crate::tensor::schedule::{Listed, Schedule, Slot};
+use crate::vars::VarId;
+
+/// Where a tensor is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Place {
+    /// The same for all examples: by slot.
+    Shared(Slot),
+    /// In the arena of a block: where, in entries, and how many.
+    Block { start: usize, entries: usize, slot: usize },
+}
+
+/// The loops of a step.
+#[derive(Clone, Debug)]
+pub(super) enum Loops {
+    /// For blocks of examples.
+    Tiles(Tiles),
+    /// For a single example.
+    Matrices(Matrices),
+    /// By lists, for either.
+    Terms(Terms),
+}
+
+/// One step over a block.
+#[derive(Clone, Debug)]
+pub(super) struct BlockStep {
+    pub loops: Loops,
+    pub form: Form,
+    pub a: Place,
+    pub b: Option<Place>,
+    pub out: Place,
+    pub is_backward: bool,
+    /// Of a backward step: the place whose forward step was rescaled, if `a`, its adjoint, is read first here.
+    pub unscale: Option<usize>,
+}
+
+/// A program over blocks of examples.
+#[derive(Clone, Debug)]
+pub(super) struct BlockProgram {
+    pub steps: Vec<BlockStep>,
+    pub forward: usize,
+    /// The number of examples of a block.
+    pub lanes: usize,
+    /// The numbers that a block needs for each of its examples.
+    pub arena: usize,
+    /// The number of tensors that a block has.
+    pub tensors: usize,
+    /// The place of each slot that a block has.
+    places: Vec<Option<Place>>,
+}
+
+impl BlockProgram {
+    /// Compiles the varying part of a schedule for blocks of this many examples.
+    pub fn new(graph: &Graph, schedule: &Schedule, program: &layout::Program, lanes: usize) -> Self {
+        let mut builder = Builder::new(graph, schedule, program, lanes);
+        builder.add_inputs();
+        for (index, step) in program.steps.iter().enumerate() {
+            if index == program.forward {
+                builder.add_seed();
+            }
+            builder.add(step, index >= program.forward);
+        }
+        builder.finish()
+    }
+
+    /// The places of the likelihoods that the circuit depends on, and of their adjoints.
+    pub fn inputs(&self, graph: &Graph) -> BTreeMap<VarId, (Place, Option<Place>)> {
+        let input = |(node, op): (NodeId, &Op)| match op {
+            Op::Evidence(var) => {
+                Some((*var, (self.places[node.index()]?, self.places[Schedule::adjoint(graph, node)])))
+            }
+            _ => None,
+        };
+        graph.ops().filter_map(input).collect()
+    }
+
+    /// Where a forward pass ends, and a backward pass begins.
+    pub fn ends(&self, graph: &Graph) -> Ends {
+        let output = Schedule::value(graph, graph.output());
+        let place = |slot: Slot| self.places[slot].unwrap_or(Place::Shared(slot));
+        Ends { output: place(output), seed: self.places[Schedule::adjoint(graph, graph.output())] }
+    }
+
+    /// Empties shared tensors that no block reads.
+    pub fn keep_read(&self, shared: &mut [Tensor]) {
+        let mut is_read = vec![false; shared.len()];
+        let places = self.steps.iter().flat_map(|step| [Some(step.a), step.b].into_iter().flatten());
+        let slots = places.filter_map(|place| if let Place::Shared(slot) = place { Some(slot) } else { None });
+        slots.for_each(|slot| is_read[slot] = true);
+        shared.iter_mut().zip(is_read).filter(|(_, is_read)| !is_read).for_each(|(t, _)| *t = Tensor::default());
+    }
+}
+
+/// Where a forward pass ends, and a backward pass begins.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Ends {
+    pub output: Place,
+    /// None if nothing is differentiated.
+    pub seed: Option<Place>,
+}
+
+/// Which nodes depend on evidence.
+pub(super) fn varying(graph: &Graph) -> Vec<bool> {
+    let mut varies = vec![false; graph.len()];
+    for (node, op) in graph.ops() {
+        varies[node.index()] = matches!(op, Op::Evidence(_)) || op.inputs().any(|input| varies[input.index()]);
+    }
+    varies
+}
+
+struct Builder<'a> {
+    graph: &'a Graph,
+    schedule: &'a Schedule,
+    program: &'a layout::Program,
+    varies: Vec<bool>,
+    arena: Arena,
+    /// Whether the forward step to a slot rescales it, until its adjoint has been corrected.
+    rescaled: Vec<bool>,
+    built: BlockProgram,
+}
+
+impl<'a> Builder<'a> {
+    fn new(graph: &'a Graph, schedule: &'a Schedule, program: &'a layout::Program, lanes: usize) -> Self {
+        let places = vec![None; schedule.slots()];
+        let built = BlockProgram { steps: vec![], forward: 0, lanes, arena: 0, tensors: 0, places };
+        let rescaled = vec![false; graph.len()];
+        Builder { graph, schedule, program, varies: varying(graph), arena: Arena::default(), rescaled, built }
+    }
+
+    fn varies(&self, slot: Slot) -> bool {
+        self.varies[self.schedule.node(slot).index()]
+    }
+
+    fn place(&mut self, slot: Slot) -> Place {
+        if !self.varies(slot) {
+            return Place::Shared(slot);
+        }
+        let (arena, tensors, size) = (&mut self.arena, &mut self.built.tensors, self.program.sizes[slot]);
+        *self.built.places[slot].get_or_insert_with(|| {
+            *tensors += 1;
+            Place::Block { start: arena.take(size), entries: size, slot: *tensors - 1 }
+        })
+    }
+
+    fn add_inputs(&mut self) {
+        for (node, op) in self.graph.ops() {
+            if matches!(op, Op::Evidence(_)) {
+                self.place(node.index());
+            }
+        }
+    }
+
+    fn add_seed(&mut self) {
+        self.built.forward = self.built.steps.len();
+        self.place(Schedule::adjoint(self.graph, self.graph.output()));
+    }
+
+    fn add(&mut self, step: &Step, is_backward: bool) {
+        let planned = &step.planned;
+        let reads_block = self.varies(planned.a) || planned.b.is_some_and(|b| self.varies(b));
+        if !reads_block {
+            return;
+        }
+        let (a, b, out) = (self.place(planned.a), planned.b.map(|b| self.place(b)), self.place(planned.out));
+        let store = match (out, planned.accumulate) {
+            (Place::Shared(_), _) => Store::Reduce,
+            (_, true) => Store::Add,
+            _ => Store::Set,
+        };
+        let varies = |place: Place| matches!(place, Place::Block { .. });
+        let form = Form { a_varies: varies(a), b_varies: b.is_some_and(varies), store, lanes: self.built.lanes };
+        let loops = match planned.listed {
+            Some(listed) => Loops::Terms(self.terms(listed, &form, planned.out)),
+            None if self.built.lanes == 1 => Loops::Matrices(Matrices::new(&moves(step.nest.loops(), &form))),
+            None => Loops::Tiles(tiles(moves(step.nest.loops(), &form))),
+        };
+        let unscale = if is_backward { self.unscale(planned.a) } else { None };
+        if !is_backward {
+            self.rescaled[planned.out] = true;
+        }
+        self.built.steps.push(BlockStep { loops, form, a, b, out, is_backward, unscale });
+        planned.free.iter().for_each(|&slot| self.free(slot));
+    }
+
+    /// The tensor whose shift must be taken back from its adjoint, the first time that it is read.
+    fn unscale(&mut self, adjoint: Slot) -> Option<usize> {
+        let value = self.schedule.node(adjoint).index();
+        let is_first = std::mem::take(&mut self.rescaled[value]);
+        match self.built.places[value] {
+            Some(Place::Block { slot, .. }) if is_first => Some(slot),
+            _ => None,
+        }
+    }
+
+    fn free(&mut self, slot: Slot) {
+        if let Some(Place::Block { start, entries, .. }) = self.built.places[slot] {
+            self.arena.give(start, entries);
+        }
+    }
+
+    /// The terms of each entry of the output, in the order of the list.
+    fn terms(&self, Listed { list, to }: Listed, form: &Form, out: Slot) -> Terms {
+        let [a, b, o] = to.roles(&self.graph.lists()[list.index()]);
+        let mut starts = vec![0u32; self.program.sizes[out] + 1];
+        o.iter().for_each(|&o| starts[o as usize + 1] += 1);
+        (1..starts.len()).for_each(|i| starts[i] += starts[i - 1]);
+        let mut next = starts.clone();
+        let scale = |at: u32, varies: bool| if varies { at * form.lanes as u32 } else { at };
+        let mut terms = vec![(0, 0); o.len()];
+        for ((&a, &b), &o) in a.iter().zip(b).zip(o) {
+            terms[next[o as usize] as usize] = (scale(a, form.a_varies), scale(b, form.b_varies));
+            next[o as usize] += 1;
+        }
+        let is_plain = starts.windows(2).all(|range| range[0] + 1 == range[1]);
+        Terms { starts, terms, is_plain }
+    }
+
+    fn finish(mut self) -> BlockProgram {
+        if self.built.forward == 0 {
+            self.built.forward = self.built.steps.len();
+        }
+        self.built.arena = self.arena.len();
+        self.built
+    }
+}
+
+/// How far the loops of a contraction move each tensor.
+fn moves(loops: &[Loop], form: &Form) -> Vec<Move> {
+    let scale = |stride: usize, varies: bool| if varies { stride * form.lanes } else { stride };
+    let scaled = |l: &Loop| Move {
+        extent: l.extent,
+        a: scale(l.a, form.a_varies),
+        b: scale(l.b, form.b_varies),
+        out: scale(l.out, form.store != Store::Reduce),
+    };
+    loops.iter().map(scaled).collect()
+}
+
+/// Sorts the loops of a contraction by what they move.
+fn tiles(moves: Vec<Move>) -> Tiles {
+    let (summed, mut kept): (Vec<Move>, Vec<Move>) = moves.into_iter().partition(|m| m.out == 0);
+    let across = longest(&mut kept, |m| m.b == 0 && m.a > 0);
+    let down = longest(&mut kept, |m| m.a == 0 && m.b > 0);
+    let along = longest(&mut kept, |_| true);
+    Tiles { outer: kept, along, across, down, sums: terms(&summed) }
+}
+
+/// Takes the longest loop of a kind out; one round of nothing if there is none.
+fn longest(loops: &mut Vec<Move>, kind: impl Fn(&Move) -> bool) -> Move {
+    let found = (0..loops.len()).filter(|&i| kind(&loops[i])).max_by_key(|&i| loops[i].extent);
+    found.map_or(Move { extent: 1, ..Move::default() }, |i| loops.remove(i))
+}
+
+/// The places of all terms of a sum.
+fn terms(summed: &[Move]) -> Vec<(u32, u32)> {
+    let mut terms = vec![(0u32, 0u32)];
+    for m in summed {
+        let step = |i: usize, (a, b): (u32, u32)| (a + (i * m.a) as u32, b + (i * m.b) as u32);
+        terms = terms.iter().flat_map(|&at| (0..m.extent).map(move |i| step(i, at))).collect();
+    }
+    terms
+}

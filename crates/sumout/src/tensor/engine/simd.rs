@@ -1,0 +1,106 @@
+//! The kernels, once for each kind of machine, and the choice among them when the program runs.
+//!
+//! A kernel is written once, over arrays of numbers. Compiled with the instructions of a kind of machine, its
+//! loops become vector code. The choice is made once for a process, so that all of its runs agree to the bit.
+
+use std::sync::OnceLock;
+
+use super::lanes::{self, Form, Fused, Once, Operands, Twice};
+use super::number::Number;
+use super::program::Loops;
+use super::single;
+
+/// A kind of machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Isa {
+    /// Any: what the compiler makes of plain loops.
+    Portable,
+    /// x86-64 with vectors of 256 bits that multiply and add in one.
+    Avx2,
+    /// x86-64 with vectors of 512 bits.
+    Avx512,
+    /// 64-bit ARM, all of which have vectors that multiply and add in one.
+    Neon,
+}
+
+impl Isa {
+    /// The best that this machine has.
+    pub fn detect() -> Isa {
+        static FOUND: OnceLock<Isa> = OnceLock::new();
+        *FOUND.get_or_init(found)
+    }
+
+    /// A name for reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Isa::Portable => "portable",
+            Isa::Avx2 => "AVX2",
+            Isa::Avx512 => "AVX-512",
+            Isa::Neon => "NEON",
+        }
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+fn found() -> Isa {
+    match (is_x86_feature_detected!("avx512f"), is_x86_feature_detected!("avx2"), is_x86_feature_detected!("fma")) {
+        (true, true, true) => Isa::Avx512,
+        (false, true, true) => Isa::Avx2,
+        _ => Isa::Portable,
+    }
+}
+
+#[cfg(target_arch = "aarch64")]
+fn found() -> Isa {
+    Isa::Neon
+}
+
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+fn found() -> Isa {
+    Isa::Portable
+}
+
+/// Runs the loops of a step.
+#[cfg(target_arch = "x86_64")]
+#[allow(unsafe_code)]
+pub(super) fn run<T: Number>(isa: Isa, loops: &Loops, form: &Form, on: &mut Operands<'_, T>) {
+    match isa {
+        // SAFETY: `Isa::detect` has found the features that these functions are compiled for.
+        Isa::Avx512 => unsafe { run_avx512(loops, form, on) },
+        Isa::Avx2 => unsafe { run_avx2(loops, form, on) },
+        Isa::Portable | Isa::Neon => dispatch::<Twice, T>(loops, form, on),
+    }
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+pub(super) fn run<T: Number>(isa: Isa, loops: &Loops, form: &Form, on: &mut Operands<'_, T>) {
+    match isa {
+        Isa::Neon => dispatch::<Once, T>(loops, form, on),
+        _ => dispatch::<Twice, T>(loops, form, on),
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,fma")]
+fn run_avx2<T: Number>(loops: &Loops, form: &Form, on: &mut Operands<'_, T>) {
+    dispatch::<Once, T>(loops, form, on);
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f,avx2,fma")]
+fn run_avx512<T: Number>(loops: &Loops, form: &Form, on: &mut Operands<'_, T>) {
+    dispatch::<Once, T>(loops, form, on);
+}
+
+/// A cache line of examples at a time, or a single one.
+#[inline(always)]
+fn dispatch<F: Fused, T: Number>(loops: &Loops, form: &Form, on: &mut Operands<'_, T>) {
+    match (loops, T::LANES) {
+        (Loops::Tiles(tiles), 16) => lanes::contract::<F, T, 16>(tiles, form, on),
+        (Loops::Tiles(tiles), _) => lanes::contract::<F, T, 8>(tiles, form, on),
+        (Loops::Matrices(matrices), _) => single::contract::<F, T>(matrices, form, on),
+        (Loops::Terms(terms), _) if form.lanes == 1 => single::by_list::<F, T>(terms, form, on),
+        (Loops::Terms(terms), 16) => lanes::by_list::<F, T, 16>(terms, form, on),
+        (Loops::Terms(terms), _) => lanes::by_list::<F, T, 8>(terms, form, on),
+    }
+}

@@ -1,0 +1,181 @@
+//! One block of examples, forward and backward.
+
+use super::Engine;
+use super::lanes::Operands;
+use super::number::Number;
+use super::program::{BlockStep, Place};
+use super::simd::{self, Isa};
+use crate::vars::VarId;
+
+/// The tensors of a block.
+pub(crate) struct Worker<'e, T> {
+    engine: &'e Engine<T>,
+    isa: Isa,
+    arena: Vec<T>,
+    /// Where the arena's first cache line begins.
+    start: usize,
+    /// The exponent of each tensor for each example.
+    exponents: Vec<i32>,
+    /// By how much each tensor's last step was rescaled, for each example.
+    shifts: Vec<i32>,
+    peaks: Vec<T>,
+    lost: Vec<bool>,
+    /// For steps that have one input.
+    unit: [T; 1],
+}
+
+impl<'e, T: Number> Worker<'e, T> {
+    pub(super) fn new(engine: &'e Engine<T>) -> Self {
+        let lanes = engine.lanes();
+        let arena = vec![T::ZERO; engine.program.arena * lanes + T::LANES];
+        let start = arena.as_ptr().align_offset(T::LANES * size_of::<T>()).min(T::LANES);
+        let exponents = vec![0; engine.program.tensors * lanes];
+        let shifts = exponents.clone();
+        let (peaks, lost) = (vec![T::ZERO; lanes], vec![false; lanes]);
+        Worker { engine, isa: Isa::detect(), arena, start, exponents, shifts, peaks, lost, unit: [T::ONE] }
+    }
+
+    /// The number of examples.
+    pub fn lanes(&self) -> usize {
+        self.engine.lanes()
+    }
+
+    /// The likelihood of a variable, to be filled in: value by value, for all examples of the block.
+    pub fn evidence(&mut self, var: VarId) -> Option<&mut [T]> {
+        let (place, _) = *self.engine.inputs.get(&var)?;
+        Some(self.block_mut(place))
+    }
+
+    /// The likelihood of a variable.
+    pub fn evidence_of(&self, var: VarId) -> Option<&[T]> {
+        self.engine.inputs.get(&var).map(|(place, _)| self.block(*place))
+    }
+
+    /// Computes the output.
+    pub fn forward(&mut self) {
+        self.lost.fill(false);
+        let engine = self.engine;
+        engine.program.steps[..engine.program.forward].iter().for_each(|step| self.step(step));
+    }
+
+    /// Computes derivatives, those with respect to the output being given as they are to its data.
+    pub fn backward(&mut self, seed: impl Fn(&mut [T])) {
+        let engine = self.engine;
+        let Some(place) = engine.ends.seed else { return };
+        seed(self.block_mut(place));
+        engine.program.steps[engine.program.forward..].iter().for_each(|step| self.step(step));
+    }
+
+    /// The output's numbers, entry by entry for all examples; none if it is the same for all of them.
+    pub fn output(&self) -> Option<&[T]> {
+        let place = self.engine.ends.output;
+        matches!(place, Place::Block { .. }).then(|| self.block(place))
+    }
+
+    /// The exponent of the output's numbers for an example.
+    pub fn exponent(&self, lane: usize) -> i32 {
+        self.exponent_of(self.engine.ends.output, lane)
+    }
+
+    /// The derivative with respect to the likelihood of a variable.
+    pub fn adjoint(&self, var: VarId) -> Option<&[T]> {
+        self.engine.inputs.get(&var)?.1.map(|place| self.block(place))
+    }
+
+    /// Whether numbers of an example may have been lost.
+    pub fn is_lost(&self, lane: usize) -> bool {
+        self.lost[lane]
+    }
+
+    fn block(&self, place: Place) -> &[T] {
+        match place {
+            Place::Shared(slot) => &self.engine.shared[slot],
+            Place::Block { start, entries, .. } => {
+                &self.arena[self.start + start * self.lanes()..][..entries * self.lanes()]
+            }
+        }
+    }
+
+    fn block_mut(&mut self, place: Place) -> &mut [T] {
+        let lanes = self.lanes();
+        match place {
+            Place::Shared(_) => &mut [],
+            Place::Block { start, entries, .. } => &mut self.arena[self.start + start * lanes..][..entries * lanes],
+        }
+    }
+
+    fn step(&mut self, step: &BlockStep) {
+        if let Some(slot) = step.unscale {
+            self.unscale(slot, step.a);
+        }
+        self.peaks.fill(T::ZERO);
+        self.run(step);
+        if let (Place::Block { slot, .. }, false) = (step.out, step.is_backward) {
+            self.rescale(slot, step);
+        }
+    }
+
+    /// Runs the loops of a step.
+    fn run(&mut self, step: &BlockStep) {
+        let lanes = self.engine.lanes();
+        let Place::Block { start, entries, .. } = step.out else { return };
+        let (before, rest) = self.arena[self.start..].split_at_mut(start * lanes);
+        let (out, after) = rest.split_at_mut(entries * lanes);
+        let end = (start + entries) * lanes;
+        let input = |place: Place| match place {
+            Place::Shared(slot) => &self.engine.shared[slot][..],
+            Place::Block { start: at, entries, .. } if at < start => &before[at * lanes..][..entries * lanes],
+            Place::Block { start: at, entries, .. } => &after[at * lanes - end..][..entries * lanes],
+        };
+        let (a, b) = (input(step.a), step.b.map_or(&self.unit[..], input));
+        let mut on = Operands { a, b, out, peaks: &mut self.peaks };
+        simd::run(self.isa, &step.loops, &step.form, &mut on);
+    }
+
+    /// Brings the largest number of each example near one, if it is far from it.
+    fn rescale(&mut self, slot: usize, step: &BlockStep) {
+        let lanes = self.lanes();
+        let mut is_calm = true;
+        for lane in 0..lanes {
+            let peak = self.peaks[lane];
+            let exponent = peak.exponent();
+            self.lost[lane] |= exponent < T::LOST || !peak.is_finite();
+            let shift = if exponent.abs() <= T::CALM || self.lost[lane] { 0 } else { exponent };
+            is_calm &= shift == 0;
+            self.shifts[slot * lanes + lane] = shift;
+            self.exponents[slot * lanes + lane] =
+                shift + self.exponent_of(step.a, lane) + step.b.map_or(0, |b| self.exponent_of(b, lane));
+        }
+        if !is_calm {
+            self.shift(slot, step.out);
+        }
+    }
+
+    fn exponent_of(&self, place: Place, lane: usize) -> i32 {
+        match place {
+            Place::Shared(slot) => self.engine.exponents[slot],
+            Place::Block { slot, .. } => self.exponents[slot * self.lanes() + lane],
+        }
+    }
+
+    /// The shift of a tensor changes what its data mean, and so the derivative with respect to them.
+    fn unscale(&mut self, slot: usize, adjoint: Place) {
+        let lanes = self.lanes();
+        if self.shifts[slot * lanes..][..lanes].iter().any(|&shift| shift != 0) {
+            self.shift(slot, adjoint);
+        }
+    }
+
+    /// Multiplies each example's numbers by two to the power of minus its shift.
+    fn shift(&mut self, slot: usize, place: Place) {
+        let lanes = self.lanes();
+        for lane in 0..lanes {
+            self.peaks[lane] = T::power_of_two(-self.shifts[slot * lanes + lane]);
+        }
+        let Place::Block { start, entries, .. } = place else { return };
+        let data = &mut self.arena[self.start + start * lanes..][..entries * lanes];
+        for row in data.chunks_exact_mut(lanes) {
+            row.iter_mut().zip(&self.peaks).for_each(|(x, factor)| *x = *x * *factor);
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! Circuits on batches against brute force: every row, level and precision.
+
+mod common;
+
+use common::{close, enumerate, random_evidence, random_markov};
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use sumout::compile::Level;
+use sumout::model::random::{Shape, network};
+use sumout::{Batch, Circuit, Column, Evidence, Finding, Network, Options, Precision, Query, Running, VarId};
+
+const LEVELS: [Level; 4] = [Level::Classical, Level::Paper, Level::Functional, Level::Support];
+
+/// Evidence on the inputs of a circuit, row by row, as columns of values or of likelihoods.
+fn batch(net: &Network, circuit: &Circuit, rows: &[Evidence]) -> Batch {
+    let mut batch = Batch::new(rows.len());
+    for input in circuit.inputs() {
+        let card = net.card(input);
+        let is_soft = rows.iter().any(|row| matches!(row.get(input), Some(Finding::Soft(_))));
+        let value = |row: &Evidence| match row.get(input) {
+            Some(Finding::Hard(value)) => *value as i32,
+            _ => -1,
+        };
+        let likelihood = |row: &Evidence| match row.get(input) {
+            None => vec![1.0; card],
+            Some(Finding::Hard(value)) => (0..card).map(|v| f64::from(v == *value)).collect(),
+            Some(Finding::Soft(likelihood)) => likelihood.clone(),
+        };
+        let column = match is_soft {
+            true => Column::Likelihoods(rows.iter().flat_map(likelihood).collect()),
+            false => Column::Values(rows.iter().map(value).collect()),
+        };
+        batch.insert(circuit, input, column).unwrap();
+    }
+    batch
+}
+
+fn check(net: &Network, circuit: &Circuit, rows: &[Evidence], precision: Precision) {
+    let tolerance = if precision == Precision::F32 { 1e-5 } else { 1e-10 };
+    let evaluator = circuit.evaluator(&Running { precision, threads: 1, memory: None }).unwrap();
+    let answers = evaluator.run(&batch(net, circuit, rows)).unwrap();
+    for (row, evidence) in rows.iter().enumerate() {
+        let truth = enumerate(net, evidence);
+        let context = || format!("row {row}, {evidence:?}, {precision:?}, {:?}\n{net:?}", circuit.graph());
+        assert_eq!(answers.is_impossible(row), truth.evidence == 0.0, "{}", context());
+        let mut at = 0;
+        for &(v, card) in &answers.targets {
+            for (p, joint) in answers.row(row)[at..at + card].iter().zip(&truth.joints[v.index()]) {
+                let expected = if truth.evidence > 0.0 { joint / truth.evidence } else { 0.0 };
+                assert!(close(*p, expected, tolerance), "{v:?} {p} {expected}: {}", context());
+            }
+            at += card;
+        }
+        if truth.evidence > 0.0 {
+            assert!(close(answers.log_evidence[row], truth.evidence.ln(), tolerance), "{}", context());
+        }
+    }
+}
+
+#[test]
+fn every_row_agrees_with_brute_force() {
+    for seed in 0..200 {
+        let mut rng = ChaCha8Rng::seed_from_u64(seed);
+        let nodes = 3 + (seed % 6) as usize;
+        let net = match seed % 4 {
+            3 => random_markov(nodes, &mut rng),
+            share => {
+                let shape = Shape { nodes, max_values: 3, max_parents: 3, functional: 0.4 * share as f64 };
+                network(&shape, seed).unwrap()
+            }
+        };
+        let target = VarId::new(rng.random_range(0..nodes));
+        let name = |v: VarId| net.variable(v).name.clone();
+        let others: Vec<String> = net.ids().filter(|v| *v != target).map(name).collect();
+        let all: Vec<Evidence> = (0..21).map(|_| random_evidence(&net, &mut rng)).collect();
+        for level in LEVELS {
+            let options = Options { level, seed, effort: 0.01, ..Options::default() };
+            let Ok(circuit) = net.compile(&Query::all(), &options) else { continue }; // a Markov network without states
+            let one = net.compile(&Query::of(name(target)).given(others.clone()), &options).unwrap();
+            for precision in [Precision::F32, Precision::F64] {
+                check(&net, &circuit, &all, precision);
+                let without: Vec<Evidence> = all.iter().map(|row| row.without(target)).collect();
+                check(&net, &one, &without, precision);
+            }
+        }
+    }
+}
