@@ -138,11 +138,17 @@ impl<'c> Evaluator<'c> {
     fn run_on<T: Number>(&self, engine: &Engine<T>, batch: &Batch, answers: &mut Answers) {
         let (lanes, width) = (engine.lanes(), answers.width());
         let Answers { posteriors, log_evidence, .. } = answers;
-        let blocks = posteriors.par_chunks_mut(lanes * width).zip(log_evidence.par_chunks_mut(lanes)).enumerate();
         let block = Block { circuit: self.circuit, evaluator: self, batch };
         let run = |worker: &mut Worker<'_, T>, (index, (posteriors, logs)): (usize, (&mut [f64], &mut [f64]))| {
             block.run(worker, index * lanes, posteriors, logs);
         };
+        if batch.is_empty() {
+            return;
+        }
+        if batch.len() <= lanes {
+            return run(&mut engine.worker(), (0, (posteriors, log_evidence)));
+        }
+        let blocks = posteriors.par_chunks_mut(lanes * width).zip(log_evidence.par_chunks_mut(lanes)).enumerate();
         self.pool.install(|| blocks.for_each_init(|| engine.worker(), run));
     }
 

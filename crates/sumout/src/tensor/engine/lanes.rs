@@ -108,25 +108,37 @@ fn load<T: Number, const V: usize, const VARIES: bool>(data: &[T], at: usize, ch
     }
 }
 
+/// A line of examples of a block: where it begins, and the largest numbers of its examples.
+struct Line<T, const V: usize> {
+    chunk: usize,
+    peaks: [T; V],
+}
+
 /// Writes a sum where the step wants it.
 #[inline(always)]
-fn store<T: Number, const V: usize>(sum: [T; V], at: usize, chunk: usize, form: &Form, on: &mut Operands<'_, T>) {
-    match form.store {
-        Store::Set => {
-            let out: &mut [T; V] = on.out[at + chunk..].first_chunk_mut().expect("a block is whole lanes");
-            *out = sum;
-            let peaks: &mut [T; V] = on.peaks[chunk..].first_chunk_mut().expect("a block is whole lanes");
-            for l in 0..V {
-                peaks[l] = peaks[l].larger(sum[l]);
-            }
+fn store<T: Number, const V: usize>(
+    sum: [T; V],
+    at: usize,
+    store: Store,
+    line: &mut Line<T, V>,
+    on: &mut Operands<'_, T>,
+) {
+    if store == Store::Reduce {
+        for x in sum {
+            on.out[at] = on.out[at] + x;
         }
-        Store::Add => {
-            let out: &mut [T; V] = on.out[at + chunk..].first_chunk_mut().expect("a block is whole lanes");
-            for l in 0..V {
-                out[l] = out[l] + sum[l];
-            }
+        return;
+    }
+    let out: &mut [T; V] = on.out[at + line.chunk..].first_chunk_mut().expect("a block is whole lines");
+    let mut sum = sum;
+    if store == Store::Add {
+        for l in 0..V {
+            sum[l] = out[l] + sum[l];
         }
-        Store::Reduce => on.out[at] = sum.iter().fold(on.out[at], |total, &x| total + x),
+    }
+    *out = sum;
+    for l in 0..V {
+        line.peaks[l] = line.peaks[l].larger(sum[l]);
     }
 }
 
@@ -136,28 +148,27 @@ fn tile<F: Fused, T: Number, const V: usize, const A: bool, const B: bool, const
     tiles: &Tiles,
     form: &Form,
     [a, b, out]: [usize; 3],
+    line: &mut Line<T, V>,
     on: &mut Operands<'_, T>,
 ) {
-    for chunk in (0..form.lanes).step_by(V) {
-        let mut sums = [[[T::ZERO; V]; Y]; X];
-        for &(s, t) in &tiles.sums {
-            let mut left = [[T::ZERO; V]; X];
+    let mut sums = [[[T::ZERO; V]; Y]; X];
+    for &(s, t) in &tiles.sums {
+        let mut left = [[T::ZERO; V]; X];
+        for x in 0..X {
+            left[x] = load::<T, V, A>(on.a, a + s as usize + x * tiles.across.a, line.chunk);
+        }
+        for y in 0..Y {
+            let right = load::<T, V, B>(on.b, b + t as usize + y * tiles.down.b, line.chunk);
             for x in 0..X {
-                left[x] = load::<T, V, A>(on.a, a + s as usize + x * tiles.across.a, chunk);
-            }
-            for y in 0..Y {
-                let right = load::<T, V, B>(on.b, b + t as usize + y * tiles.down.b, chunk);
-                for x in 0..X {
-                    for l in 0..V {
-                        sums[x][y][l] = F::add(left[x][l], right[l], sums[x][y][l]);
-                    }
+                for l in 0..V {
+                    sums[x][y][l] = F::add(left[x][l], right[l], sums[x][y][l]);
                 }
             }
         }
-        for x in 0..X {
-            for y in 0..Y {
-                store(sums[x][y], out + x * tiles.across.out + y * tiles.down.out, chunk, form, on);
-            }
+    }
+    for x in 0..X {
+        for y in 0..Y {
+            store(sums[x][y], out + x * tiles.across.out + y * tiles.down.out, form.store, line, on);
         }
     }
 }
@@ -168,61 +179,58 @@ fn tile_all<F: Fused, T: Number, const V: usize, const A: bool, const B: bool>(
     tiles: &Tiles,
     form: &Form,
     [a, b, out]: [usize; 3],
+    line: &mut Line<T, V>,
     on: &mut Operands<'_, T>,
 ) {
     let Tiles { along, across, down, .. } = tiles;
     for i in 0..along.extent {
         let [a, b, out] = [a + i * along.a, b + i * along.b, out + i * along.out];
-        let mut x = 0;
-        while x < across.extent {
-            let wide = x + 2 <= across.extent;
-            let mut y = 0;
-            while y < down.extent {
+        for x in (0..across.extent).step_by(2) {
+            let is_wide = x + 2 <= across.extent;
+            for y in (0..down.extent).step_by(2) {
                 let at = [a + x * across.a, b + y * down.b, out + x * across.out + y * down.out];
-                match (wide, down.extent - y) {
-                    (true, 2..) => tile::<F, T, V, A, B, 2, 2>(tiles, form, at, on),
-                    (true, _) => tile::<F, T, V, A, B, 2, 1>(tiles, form, at, on),
-                    (false, 4..) => tile::<F, T, V, A, B, 1, 4>(tiles, form, at, on),
-                    (false, 2..) => tile::<F, T, V, A, B, 1, 2>(tiles, form, at, on),
-                    (false, _) => tile::<F, T, V, A, B, 1, 1>(tiles, form, at, on),
+                match (is_wide, y + 2 <= down.extent) {
+                    (true, true) => tile::<F, T, V, A, B, 2, 2>(tiles, form, at, line, on),
+                    (true, false) => tile::<F, T, V, A, B, 2, 1>(tiles, form, at, line, on),
+                    (false, true) => tile::<F, T, V, A, B, 1, 2>(tiles, form, at, line, on),
+                    (false, false) => tile::<F, T, V, A, B, 1, 1>(tiles, form, at, line, on),
                 }
-                y += match (wide, down.extent - y) {
-                    (false, 4..) => 4,
-                    (_, 2..) => 2,
-                    _ => 1,
-                };
             }
-            x += if wide { 2 } else { 1 };
         }
     }
 }
 
 #[inline(always)]
-fn outer<F: Fused, T: Number, const V: usize, const A: bool, const B: bool>(
+fn tiled<F: Fused, T: Number, const V: usize, const A: bool, const B: bool>(
     tiles: &Tiles,
     form: &Form,
     on: &mut Operands<'_, T>,
 ) {
     let mut counters = vec![0; tiles.outer.len()];
-    let mut at = [0; 3];
-    loop {
-        tile_all::<F, T, V, A, B>(tiles, form, at, on);
-        if !advance(&tiles.outer, &mut counters, &mut at) {
-            return;
+    for chunk in (0..form.lanes).step_by(V) {
+        let mut line = Line { chunk, peaks: [T::ZERO; V] };
+        let mut at = [0; 3];
+        loop {
+            tile_all::<F, T, V, A, B>(tiles, form, at, &mut line, on);
+            if !advance(&tiles.outer, &mut counters, &mut at) {
+                break;
+            }
         }
+        on.peaks[chunk..chunk + V].copy_from_slice(&line.peaks);
     }
 }
 
 /// Moves on to the next round of a nest of loops; whether there is one.
 #[inline(always)]
 pub(super) fn advance(loops: &[Move], counters: &mut [usize], at: &mut [usize; 3]) -> bool {
-    for (counter, &Move { extent, a, b, out }) in counters.iter_mut().zip(loops).rev() {
-        *counter += 1;
-        if *counter < extent {
+    for i in (0..loops.len()).rev() {
+        let Move { extent, a, b, out } = loops[i];
+        counters[i] += 1;
+        if counters[i] < extent {
             *at = [at[0] + a, at[1] + b, at[2] + out];
             return true;
         }
-        *counter = 0;
+        counters[i] = 0;
         *at = [at[0] - (extent - 1) * a, at[1] - (extent - 1) * b, at[2] - (extent - 1) * out];
     }
     false
@@ -232,10 +240,10 @@ pub(super) fn advance(loops: &[Move], counters: &mut [usize], at: &mut [usize; 3
 #[inline(always)]
 pub(super) fn contract<F: Fused, T: Number, const V: usize>(tiles: &Tiles, form: &Form, on: &mut Operands<'_, T>) {
     match (form.a_varies, form.b_varies) {
-        (true, true) => outer::<F, T, V, true, true>(tiles, form, on),
-        (true, false) => outer::<F, T, V, true, false>(tiles, form, on),
-        (false, true) => outer::<F, T, V, false, true>(tiles, form, on),
-        (false, false) => outer::<F, T, V, false, false>(tiles, form, on),
+        (true, true) => tiled::<F, T, V, true, true>(tiles, form, on),
+        (true, false) => tiled::<F, T, V, true, false>(tiles, form, on),
+        (false, true) => tiled::<F, T, V, false, true>(tiles, form, on),
+        (false, false) => tiled::<F, T, V, false, false>(tiles, form, on),
     }
 }
 
@@ -257,17 +265,19 @@ fn listed<F: Fused, T: Number, const V: usize, const A: bool, const B: bool>(
     on: &mut Operands<'_, T>,
 ) {
     let width = if form.store == Store::Reduce { 1 } else { form.lanes };
-    for (o, range) in starts.windows(2).enumerate() {
-        for chunk in (0..form.lanes).step_by(V) {
+    for chunk in (0..form.lanes).step_by(V) {
+        let mut line = Line { chunk, peaks: [T::ZERO; V] };
+        for o in 0..starts.len() - 1 {
             let mut sum = [T::ZERO; V];
-            for &(i, j) in &terms[range[0] as usize..range[1] as usize] {
+            for &(i, j) in &terms[starts[o] as usize..starts[o + 1] as usize] {
                 let left = load::<T, V, A>(on.a, i as usize, chunk);
                 let right = load::<T, V, B>(on.b, j as usize, chunk);
                 for l in 0..V {
                     sum[l] = F::add(left[l], right[l], sum[l]);
                 }
             }
-            store(sum, o * width, chunk, form, on);
+            store(sum, o * width, form.store, &mut line, on);
         }
+        on.peaks[chunk..chunk + V].copy_from_slice(&line.peaks);
     }
 }

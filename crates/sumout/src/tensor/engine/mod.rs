@@ -17,9 +17,11 @@ mod worker;
 
 pub use number::Number;
 pub use simd::Isa;
+use worker::Memory;
 pub(crate) use worker::Worker;
 
 use std::collections::BTreeMap;
+use std::sync::Mutex;
 
 use super::exec::{self, Tensor};
 use super::graph::Graph;
@@ -29,7 +31,7 @@ use crate::vars::VarId;
 use program::{BlockProgram, Ends, Place};
 
 /// A circuit with its tables, ready to run blocks of examples.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(crate) struct Engine<T> {
     program: BlockProgram,
     /// The places of the likelihoods, and of their adjoints.
@@ -38,6 +40,8 @@ pub(crate) struct Engine<T> {
     /// The numbers of each shared tensor that blocks read; empty for all others.
     shared: Vec<Vec<T>>,
     exponents: Vec<i32>,
+    /// The memory of workers that are done.
+    idle: Mutex<Vec<Memory<T>>>,
 }
 
 /// A block's tensors should take no more bytes than this.
@@ -72,7 +76,14 @@ impl<T: Number> Engine<T> {
         let mut shared = exec::shared(graph, layout, &varies);
         program.keep_read(&mut shared);
         let (shared, exponents) = shared.into_iter().map(converted).unzip();
-        Engine { inputs: program.inputs(graph), ends: program.ends(graph), program, shared, exponents }
+        Engine {
+            inputs: program.inputs(graph),
+            ends: program.ends(graph),
+            program,
+            shared,
+            exponents,
+            idle: Mutex::default(),
+        }
     }
 
     /// The number of examples in a block.
@@ -82,7 +93,15 @@ impl<T: Number> Engine<T> {
 
     /// A worker that runs blocks, one at a time.
     pub fn worker(&self) -> Worker<'_, T> {
-        Worker::new(self)
+        let idle = self.idle.lock().ok().and_then(|mut idle| idle.pop());
+        Worker::new(self, idle)
+    }
+
+    /// Takes the memory of a worker back.
+    fn give(&self, memory: Memory<T>) {
+        if let Ok(mut idle) = self.idle.lock() {
+            idle.push(memory);
+        }
     }
 }
 

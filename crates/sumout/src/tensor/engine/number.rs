@@ -30,12 +30,36 @@ pub trait Number:
     fn exponent(self) -> i32;
     /// 2^e, for an e that the number can have.
     fn power_of_two(e: i32) -> Self;
+    /// Adds the product of an m × k and a k × n matrix to `out`, whose rows and columns are `strides` apart.
+    fn add_product(mkn: [usize; 3], a: Matrix<'_, Self>, b: Matrix<'_, Self>, out: &mut [Self], strides: [usize; 2]);
     /// Whether it is neither infinite nor NaN.
     fn is_finite(self) -> bool;
 }
 
+/// Numbers with the distances of rows, and of columns.
+#[derive(Clone, Copy, Debug)]
+pub struct Matrix<'a, T> {
+    /// The numbers, the first of them at row and column zero.
+    pub data: &'a [T],
+    /// How far apart rows are, and columns.
+    pub strides: [usize; 2],
+}
+
+impl<T> Matrix<'_, T> {
+    /// Whether a matrix of this size is within the numbers.
+    fn holds(&self, rows: usize, columns: usize) -> bool {
+        last([rows, columns], self.strides) < self.data.len()
+    }
+}
+
+/// The position of the last entry of a matrix.
+fn last([rows, columns]: [usize; 2], strides: [usize; 2]) -> usize {
+    (rows - 1) * strides[0] + (columns - 1) * strides[1]
+}
+
 macro_rules! number {
-    ($type:ty, $bits:ty, lanes $lanes:literal, mantissa $mantissa:literal, bias $bias:literal, calm $calm:literal, lost $lost:literal) => {
+    ($type:ty, $bits:ty, product $product:path, lanes $lanes:literal, mantissa $mantissa:literal,
+     bias $bias:literal, calm $calm:literal, lost $lost:literal) => {
         impl Number for $type {
             const LANES: usize = $lanes;
             const ZERO: Self = 0.0;
@@ -73,6 +97,23 @@ macro_rules! number {
                 <$type>::from_bits(((e.clamp(1 - $bias, $bias) + $bias) as $bits) << $mantissa)
             }
 
+            #[allow(unsafe_code)]
+            fn add_product(
+                [m, k, n]: [usize; 3],
+                a: Matrix<'_, Self>,
+                b: Matrix<'_, Self>,
+                out: &mut [Self],
+                strides: [usize; 2],
+            ) {
+                assert!(a.holds(m, k) && b.holds(k, n) && last([m, n], strides) < out.len());
+                let [a_rows, a_columns] = a.strides.map(|stride| stride as isize);
+                let [b_rows, b_columns] = b.strides.map(|stride| stride as isize);
+                let [rows, columns] = strides.map(|stride| stride as isize);
+                let (a, b, out) = (a.data.as_ptr(), b.data.as_ptr(), out.as_mut_ptr());
+                // SAFETY: the last entry of each matrix is within its slice, and no two entries of `out` are one.
+                unsafe { $product(m, k, n, 1.0, a, a_rows, a_columns, b, b_rows, b_columns, 1.0, out, rows, columns) }
+            }
+
             #[inline(always)]
             fn is_finite(self) -> bool {
                 <$type>::is_finite(self)
@@ -81,8 +122,8 @@ macro_rules! number {
     };
 }
 
-number!(f32, u32, lanes 16, mantissa 23, bias 127, calm 30, lost -80);
-number!(f64, u64, lanes 8, mantissa 52, bias 1023, calm 200, lost -700);
+number!(f32, u32, product matrixmultiply::sgemm, lanes 16, mantissa 23, bias 127, calm 30, lost -80);
+number!(f64, u64, product matrixmultiply::dgemm, lanes 8, mantissa 52, bias 1023, calm 200, lost -700);
 
 #[cfg(test)]
 mod tests {

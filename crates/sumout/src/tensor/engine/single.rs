@@ -7,7 +7,7 @@
 //! * dot products, sums and products of rows are plain loops.
 
 use super::lanes::{Form, Fused, Move, Operands, Store, Terms, advance};
-use super::number::Number;
+use super::number::{Matrix, Number};
 
 /// A contraction as loops, outermost first: loops over matrices, then the three of a matrix product.
 #[derive(Clone, Debug, Default)]
@@ -89,35 +89,10 @@ fn outer<F: Fused, T: Number>(loops: &[Move], on: &Matrices, a: &[T], b: &[T], o
 }
 
 /// Adds a product of matrices.
-#[allow(unsafe_code)]
 fn multiply<T: Number>([m, n, k]: &[Move; 3], a: &[T], b: &[T], out: &mut [T]) {
-    let last = |x: &Move, y: &Move, of: fn(&Move) -> usize| (x.extent - 1) * of(x) + (y.extent - 1) * of(y);
-    assert!(last(m, k, |l| l.a) < a.len() && last(n, k, |l| l.b) < b.len());
-    assert!(last(m, n, |l| l.out) < out.len());
-    // SAFETY: the last element of each matrix is within its slice, and strides are not negative.
-    unsafe {
-        gemm::gemm(
-            m.extent,
-            n.extent,
-            k.extent,
-            out.as_mut_ptr(),
-            n.out as isize,
-            m.out as isize,
-            true,
-            a.as_ptr(),
-            k.a as isize,
-            m.a as isize,
-            b.as_ptr(),
-            n.b as isize,
-            k.b as isize,
-            T::ONE,
-            T::ONE,
-            false,
-            false,
-            false,
-            gemm::Parallelism::None,
-        );
-    }
+    let a = Matrix { data: a, strides: [m.a, k.a] };
+    let b = Matrix { data: b, strides: [k.b, n.b] };
+    T::add_product([m.extent, k.extent, n.extent], a, b, out, [m.out, n.out]);
 }
 
 /// The two innermost loops.
@@ -140,25 +115,26 @@ fn rows<F: Fused, T: Number>(on: &Matrices, a: &[T], b: &[T], out: &mut [T]) {
 /// Four terms of each sum of a row.
 #[inline(always)]
 fn four<F: Fused, T: Number>(inner: &Move, middle: &Move, a: &[T], b: &[T], out: &mut [T]) {
-    let n = inner.extent;
     match (inner.a, inner.b) {
-        (0, 1) => {
-            let scale = [a[0], a[middle.a], a[2 * middle.a], a[3 * middle.a]];
-            add_scaled::<F, T>(scale, [0, 1, 2, 3].map(|k| &b[k * middle.b..][..n]), out);
+        (0, 1) => add_scaled::<F, T>(a, middle.a, b, middle.b, out),
+        (1, 0) => add_scaled::<F, T>(b, middle.b, a, middle.a, out),
+        _ => {
+            for k in 0..4 {
+                row::<F, T>(inner, &a[k * middle.a..], &b[k * middle.b..], out);
+            }
         }
-        (1, 0) => {
-            let scale = [b[0], b[middle.b], b[2 * middle.b], b[3 * middle.b]];
-            add_scaled::<F, T>(scale, [0, 1, 2, 3].map(|k| &a[k * middle.a..][..n]), out);
-        }
-        _ => (0..4).for_each(|k| row::<F, T>(inner, &a[k * middle.a..], &b[k * middle.b..], out)),
     }
 }
 
+/// Adds four rows, each times a number.
 #[inline(always)]
-fn add_scaled<F: Fused, T: Number>(scale: [T; 4], rows: [&[T]; 4], out: &mut [T]) {
-    let [p, q, r, s] = rows;
-    for ((((o, &p), &q), &r), &s) in out.iter_mut().zip(p).zip(q).zip(r).zip(s) {
-        *o = F::add(scale[0], p, F::add(scale[1], q, F::add(scale[2], r, F::add(scale[3], s, *o))));
+fn add_scaled<F: Fused, T: Number>(by: &[T], by_step: usize, rows: &[T], step: usize, out: &mut [T]) {
+    let n = out.len();
+    let (p, q) = (&rows[..n], &rows[step..][..n]);
+    let (r, s) = (&rows[2 * step..][..n], &rows[3 * step..][..n]);
+    let by = [by[0], by[by_step], by[2 * by_step], by[3 * by_step]];
+    for i in 0..n {
+        out[i] = F::add(by[0], p[i], F::add(by[1], q[i], F::add(by[2], r[i], F::add(by[3], s[i], out[i]))));
     }
 }
 
@@ -167,13 +143,35 @@ fn add_scaled<F: Fused, T: Number>(scale: [T; 4], rows: [&[T]; 4], out: &mut [T]
 fn row<F: Fused, T: Number>(inner: &Move, a: &[T], b: &[T], out: &mut [T]) {
     let n = inner.extent;
     match (inner.a, inner.b, inner.out) {
-        (1, 1, 1) => out[..n].iter_mut().zip(&a[..n]).zip(&b[..n]).for_each(|((o, &x), &y)| *o = F::add(x, y, *o)),
-        (0, 1, 1) => out[..n].iter_mut().zip(&b[..n]).for_each(|(o, &y)| *o = F::add(a[0], y, *o)),
-        (1, 0, 1) => out[..n].iter_mut().zip(&a[..n]).for_each(|(o, &x)| *o = F::add(x, b[0], *o)),
+        (1, 1, 1) => products::<F, T>(&a[..n], &b[..n], &mut out[..n]),
+        (0, 1, 1) => scaled::<F, T>(a[0], &b[..n], &mut out[..n]),
+        (1, 0, 1) => scaled::<F, T>(b[0], &a[..n], &mut out[..n]),
         (1, 1, 0) => out[0] = out[0] + dot::<F, T>(&a[..n], &b[..n]),
         (1, 0, 0) => out[0] = F::add(sum(&a[..n]), b[0], out[0]),
         (0, 1, 0) => out[0] = F::add(a[0], sum(&b[..n]), out[0]),
-        (x, y, z) => (0..n).for_each(|i| out[i * z] = F::add(a[i * x], b[i * y], out[i * z])),
+        (x, y, z) => {
+            for i in 0..n {
+                out[i * z] = F::add(a[i * x], b[i * y], out[i * z]);
+            }
+        }
+    }
+}
+
+#[inline(always)]
+fn products<F: Fused, T: Number>(a: &[T], b: &[T], out: &mut [T]) {
+    let n = out.len();
+    let (a, b) = (&a[..n], &b[..n]);
+    for i in 0..n {
+        out[i] = F::add(a[i], b[i], out[i]);
+    }
+}
+
+#[inline(always)]
+fn scaled<F: Fused, T: Number>(by: T, row: &[T], out: &mut [T]) {
+    let n = out.len();
+    let row = &row[..n];
+    for i in 0..n {
+        out[i] = F::add(by, row[i], out[i]);
     }
 }
 
@@ -182,56 +180,81 @@ const SIDE: usize = 16;
 
 #[inline(always)]
 fn dot<F: Fused, T: Number>(a: &[T], b: &[T]) -> T {
+    let n = a.len();
+    let b = &b[..n];
     let mut sums = [T::ZERO; SIDE];
-    let (whole_a, whole_b) = (a.chunks_exact(SIDE), b.chunks_exact(SIDE));
-    let rest = whole_a.remainder().iter().zip(whole_b.remainder());
-    let rest = rest.fold(T::ZERO, |total, (&x, &y)| F::add(x, y, total));
-    for (x, y) in whole_a.zip(whole_b) {
+    let whole = n - n % SIDE;
+    for start in (0..whole).step_by(SIDE) {
+        let (x, y) = (&a[start..start + SIDE], &b[start..start + SIDE]);
         for l in 0..SIDE {
             sums[l] = F::add(x[l], y[l], sums[l]);
         }
     }
-    sums.into_iter().fold(rest, |total, x| total + x)
+    let mut total = T::ZERO;
+    for i in whole..n {
+        total = F::add(a[i], b[i], total);
+    }
+    for x in sums {
+        total = total + x;
+    }
+    total
 }
 
 #[inline(always)]
 fn sum<T: Number>(a: &[T]) -> T {
     let mut sums = [T::ZERO; SIDE];
-    let whole = a.chunks_exact(SIDE);
-    let rest = whole.remainder().iter().fold(T::ZERO, |total, &x| total + x);
-    for x in whole {
+    let whole = a.len() - a.len() % SIDE;
+    for start in (0..whole).step_by(SIDE) {
+        let x = &a[start..start + SIDE];
         for l in 0..SIDE {
             sums[l] = sums[l] + x[l];
         }
     }
-    sums.into_iter().fold(rest, |total, x| total + x)
+    let mut total = T::ZERO;
+    for x in &a[whole..] {
+        total = total + *x;
+    }
+    for x in sums {
+        total = total + x;
+    }
+    total
 }
 
 #[inline(always)]
-fn peak<T: Number>(numbers: &[T]) -> T {
+fn peak<T: Number>(a: &[T]) -> T {
     let mut peaks = [T::ZERO; SIDE];
-    let whole = numbers.chunks_exact(SIDE);
-    let rest = whole.remainder().iter().fold(T::ZERO, |peak, &x| peak.larger(x));
-    for x in whole {
+    let whole = a.len() - a.len() % SIDE;
+    for start in (0..whole).step_by(SIDE) {
+        let x = &a[start..start + SIDE];
         for l in 0..SIDE {
             peaks[l] = peaks[l].larger(x[l]);
         }
     }
-    peaks.into_iter().fold(rest, T::larger)
+    let mut peak = T::ZERO;
+    for x in &a[whole..] {
+        peak = peak.larger(*x);
+    }
+    for x in peaks {
+        peak = peak.larger(x);
+    }
+    peak
 }
 
 /// A step by lists.
 #[inline(always)]
 pub(super) fn by_list<F: Fused, T: Number>(terms: &Terms, form: &Form, on: &mut Operands<'_, T>) {
     let Terms { starts, terms, is_plain } = terms;
-    let product = |&(i, j): &(u32, u32)| (on.a[i as usize], on.b[j as usize]);
     if *is_plain && form.store == Store::Set {
-        on.out.iter_mut().zip(terms).for_each(|(o, term)| *o = product(term).0 * product(term).1);
+        for (o, &(i, j)) in terms.iter().enumerate() {
+            on.out[o] = on.a[i as usize] * on.b[j as usize];
+        }
     } else {
-        for (o, range) in on.out.iter_mut().zip(starts.windows(2)) {
-            let start = if form.store == Store::Set { T::ZERO } else { *o };
-            let terms = &terms[range[0] as usize..range[1] as usize];
-            *o = terms.iter().map(product).fold(start, |sum, (x, y)| F::add(x, y, sum));
+        for o in 0..starts.len() - 1 {
+            let mut sum = if form.store == Store::Set { T::ZERO } else { on.out[o] };
+            for &(i, j) in &terms[starts[o] as usize..starts[o + 1] as usize] {
+                sum = F::add(on.a[i as usize], on.b[j as usize], sum);
+            }
+            on.out[o] = sum;
         }
     }
     on.peaks[0] = peak(on.out);

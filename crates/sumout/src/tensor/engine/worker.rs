@@ -7,10 +7,16 @@ use super::program::{BlockStep, Place};
 use super::simd::{self, Isa};
 use crate::vars::VarId;
 
-/// The tensors of a block.
-pub(crate) struct Worker<'e, T> {
+/// Runs blocks, one at a time. Its memory goes back to the engine for the next worker.
+pub(crate) struct Worker<'e, T: Number> {
     engine: &'e Engine<T>,
     isa: Isa,
+    memory: Memory<T>,
+}
+
+/// The tensors of a block.
+#[derive(Debug, Default)]
+pub(super) struct Memory<T> {
     arena: Vec<T>,
     /// Where the arena's first cache line begins.
     start: usize,
@@ -20,19 +26,28 @@ pub(crate) struct Worker<'e, T> {
     shifts: Vec<i32>,
     peaks: Vec<T>,
     lost: Vec<bool>,
-    /// For steps that have one input.
-    unit: [T; 1],
 }
 
-impl<'e, T: Number> Worker<'e, T> {
-    pub(super) fn new(engine: &'e Engine<T>) -> Self {
+impl<T: Number> Memory<T> {
+    fn new(engine: &Engine<T>) -> Self {
         let lanes = engine.lanes();
         let arena = vec![T::ZERO; engine.program.arena * lanes + T::LANES];
         let start = arena.as_ptr().align_offset(T::LANES * size_of::<T>()).min(T::LANES);
         let exponents = vec![0; engine.program.tensors * lanes];
         let shifts = exponents.clone();
-        let (peaks, lost) = (vec![T::ZERO; lanes], vec![false; lanes]);
-        Worker { engine, isa: Isa::detect(), arena, start, exponents, shifts, peaks, lost, unit: [T::ONE] }
+        Memory { arena, start, exponents, shifts, peaks: vec![T::ZERO; lanes], lost: vec![false; lanes] }
+    }
+}
+
+impl<T: Number> Drop for Worker<'_, T> {
+    fn drop(&mut self) {
+        self.engine.give(std::mem::take(&mut self.memory));
+    }
+}
+
+impl<'e, T: Number> Worker<'e, T> {
+    pub(super) fn new(engine: &'e Engine<T>, idle: Option<Memory<T>>) -> Self {
+        Worker { engine, isa: Isa::detect(), memory: idle.unwrap_or_else(|| Memory::new(engine)) }
     }
 
     /// The number of examples.
@@ -53,7 +68,7 @@ impl<'e, T: Number> Worker<'e, T> {
 
     /// Computes the output.
     pub fn forward(&mut self) {
-        self.lost.fill(false);
+        self.memory.lost.fill(false);
         let engine = self.engine;
         engine.program.steps[..engine.program.forward].iter().for_each(|step| self.step(step));
     }
@@ -84,14 +99,14 @@ impl<'e, T: Number> Worker<'e, T> {
 
     /// Whether numbers of an example may have been lost.
     pub fn is_lost(&self, lane: usize) -> bool {
-        self.lost[lane]
+        self.memory.lost[lane]
     }
 
     fn block(&self, place: Place) -> &[T] {
         match place {
             Place::Shared(slot) => &self.engine.shared[slot],
             Place::Block { start, entries, .. } => {
-                &self.arena[self.start + start * self.lanes()..][..entries * self.lanes()]
+                &self.memory.arena[self.memory.start + start * self.lanes()..][..entries * self.lanes()]
             }
         }
     }
@@ -100,7 +115,9 @@ impl<'e, T: Number> Worker<'e, T> {
         let lanes = self.lanes();
         match place {
             Place::Shared(_) => &mut [],
-            Place::Block { start, entries, .. } => &mut self.arena[self.start + start * lanes..][..entries * lanes],
+            Place::Block { start, entries, .. } => {
+                &mut self.memory.arena[self.memory.start + start * lanes..][..entries * lanes]
+            }
         }
     }
 
@@ -108,7 +125,7 @@ impl<'e, T: Number> Worker<'e, T> {
         if let Some(slot) = step.unscale {
             self.unscale(slot, step.a);
         }
-        self.peaks.fill(T::ZERO);
+        self.memory.peaks.fill(T::ZERO);
         self.run(step);
         if let (Place::Block { slot, .. }, false) = (step.out, step.is_backward) {
             self.rescale(slot, step);
@@ -119,7 +136,7 @@ impl<'e, T: Number> Worker<'e, T> {
     fn run(&mut self, step: &BlockStep) {
         let lanes = self.engine.lanes();
         let Place::Block { start, entries, .. } = step.out else { return };
-        let (before, rest) = self.arena[self.start..].split_at_mut(start * lanes);
+        let (before, rest) = self.memory.arena[self.memory.start..].split_at_mut(start * lanes);
         let (out, after) = rest.split_at_mut(entries * lanes);
         let end = (start + entries) * lanes;
         let input = |place: Place| match place {
@@ -127,8 +144,9 @@ impl<'e, T: Number> Worker<'e, T> {
             Place::Block { start: at, entries, .. } if at < start => &before[at * lanes..][..entries * lanes],
             Place::Block { start: at, entries, .. } => &after[at * lanes - end..][..entries * lanes],
         };
-        let (a, b) = (input(step.a), step.b.map_or(&self.unit[..], input));
-        let mut on = Operands { a, b, out, peaks: &mut self.peaks };
+        let one = [T::ONE];
+        let (a, b) = (input(step.a), step.b.map_or(&one[..], input));
+        let mut on = Operands { a, b, out, peaks: &mut self.memory.peaks };
         simd::run(self.isa, &step.loops, &step.form, &mut on);
     }
 
@@ -137,13 +155,13 @@ impl<'e, T: Number> Worker<'e, T> {
         let lanes = self.lanes();
         let mut is_calm = true;
         for lane in 0..lanes {
-            let peak = self.peaks[lane];
+            let peak = self.memory.peaks[lane];
             let exponent = peak.exponent();
-            self.lost[lane] |= exponent < T::LOST || !peak.is_finite();
-            let shift = if exponent.abs() <= T::CALM || self.lost[lane] { 0 } else { exponent };
+            self.memory.lost[lane] |= exponent < T::LOST || !peak.is_finite();
+            let shift = if exponent.abs() <= T::CALM || self.memory.lost[lane] { 0 } else { exponent };
             is_calm &= shift == 0;
-            self.shifts[slot * lanes + lane] = shift;
-            self.exponents[slot * lanes + lane] =
+            self.memory.shifts[slot * lanes + lane] = shift;
+            self.memory.exponents[slot * lanes + lane] =
                 shift + self.exponent_of(step.a, lane) + step.b.map_or(0, |b| self.exponent_of(b, lane));
         }
         if !is_calm {
@@ -154,14 +172,14 @@ impl<'e, T: Number> Worker<'e, T> {
     fn exponent_of(&self, place: Place, lane: usize) -> i32 {
         match place {
             Place::Shared(slot) => self.engine.exponents[slot],
-            Place::Block { slot, .. } => self.exponents[slot * self.lanes() + lane],
+            Place::Block { slot, .. } => self.memory.exponents[slot * self.lanes() + lane],
         }
     }
 
     /// The shift of a tensor changes what its data mean, and so the derivative with respect to them.
     fn unscale(&mut self, slot: usize, adjoint: Place) {
         let lanes = self.lanes();
-        if self.shifts[slot * lanes..][..lanes].iter().any(|&shift| shift != 0) {
+        if self.memory.shifts[slot * lanes..][..lanes].iter().any(|&shift| shift != 0) {
             self.shift(slot, adjoint);
         }
     }
@@ -170,12 +188,12 @@ impl<'e, T: Number> Worker<'e, T> {
     fn shift(&mut self, slot: usize, place: Place) {
         let lanes = self.lanes();
         for lane in 0..lanes {
-            self.peaks[lane] = T::power_of_two(-self.shifts[slot * lanes + lane]);
+            self.memory.peaks[lane] = T::power_of_two(-self.memory.shifts[slot * lanes + lane]);
         }
         let Place::Block { start, entries, .. } = place else { return };
-        let data = &mut self.arena[self.start + start * lanes..][..entries * lanes];
+        let data = &mut self.memory.arena[self.memory.start + start * lanes..][..entries * lanes];
         for row in data.chunks_exact_mut(lanes) {
-            row.iter_mut().zip(&self.peaks).for_each(|(x, factor)| *x = *x * *factor);
+            row.iter_mut().zip(&self.memory.peaks).for_each(|(x, factor)| *x = *x * *factor);
         }
     }
 }
