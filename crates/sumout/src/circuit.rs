@@ -138,7 +138,7 @@ impl Network {
             return Ok(impossible);
         }
         let mut states = run.trace();
-        compiled.decoders.iter().for_each(|decoder| decoder.decode(&mut states));
+        compiled.complete(&mut states);
         let value = |v: VarId| domains[v.index()][states[v.index()].unwrap_or(0)];
         Ok(Explanation { assignment: Some(self.ids().map(value).collect()), log_probability })
     }

@@ -12,6 +12,7 @@ const NAMES: &[(Level, &str)] = &[
     (Level::Classical, "classical"), //
     (Level::Paper, "paper"),
     (Level::Functional, "functional"),
+    (Level::Tables, "tables"),
     (Level::Support, "support"),
 ];
 

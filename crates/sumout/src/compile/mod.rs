@@ -21,6 +21,7 @@ mod implied;
 mod level;
 mod query;
 mod skeleton;
+mod tables;
 mod thin;
 mod width;
 
@@ -64,7 +65,9 @@ pub enum Level {
     /// That some variables are functions of others (Theorems 3 and 4), but not which functions.
     #[default]
     Functional,
-    /// Which functions they are, and where all factors are zero: tensors have entries only for states that can occur.
+    /// Which functions they are: a known function is looked up, and never a table of zeros and ones.
+    Tables,
+    /// Also where all factors are zero: tensors have entries only for states that can occur.
     Support,
 }
 
@@ -125,6 +128,7 @@ pub fn plan(net: &Network, question: &Question, search: &Search) -> Option<Plann
 
 fn planned(pruned: Pruned, search: &Search) -> Planned {
     let problem = Problem::new(&pruned, search.objective);
+    let problem = if search.level >= Level::Tables { problem.with_tables() } else { problem };
     // Where supports are likely to win, the plan that they compete with need not be the best.
     let effort = if search.level == Level::Support { 0.2 * search.effort } else { search.effort };
     let plan = plan::plan(&problem, &Search { effort, ..*search });
@@ -143,13 +147,18 @@ impl Planned {
     }
 }
 
+impl Compiled {
+    /// Decides the states that a run left open: those behind added axes, and those of functions.
+    pub fn complete(&self, states: &mut [Option<usize>]) {
+        self.decoders.iter().for_each(|decoder| decoder.decode(states));
+        tables::complete(&self.pruned, states);
+    }
+}
+
 /// Compiles a question; none if its known values are impossible together.
-///
-/// Variables that have a value in every example can be planned for, but not compiled.
 pub fn compile(net: &Network, question: &Question, search: &Search) -> Option<Compiled> {
-    debug_assert!(question.hard.is_empty(), "no operation selects a value");
-    let Planned { pruned, plan, supported, .. } = plan(net, question, search)?;
-    let lowered = || Supported { graph: lower::lower(&pruned, &plan), cost: plan.cost, decoders: vec![] };
+    let Planned { pruned, problem, plan, supported } = plan(net, question, search)?;
+    let lowered = || Supported { graph: lower::lower(&pruned, &problem, &plan), cost: plan.cost, decoders: vec![] };
     let Supported { graph, cost, decoders } = supported.unwrap_or_else(lowered);
     Some(Compiled { graph, pruned, plan, cost, decoders })
 }

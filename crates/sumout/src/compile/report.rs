@@ -159,10 +159,13 @@ fn classical_best(problem: &Problem, chosen: &Plan, search: &Search) -> Extent {
     if search.level == Level::Classical {
         return Extent::of(chosen);
     }
+    let problem = problem.without_tables();
     let total = |plan: &Plan| problem.prices.total(&plan.cost);
-    let classical = plan::plan(problem, &Search { level: Level::Classical, ..*search });
-    let is_classical = !chosen.leaves.iter().any(|leaf| leaf.is_copy);
-    if is_classical && total(chosen) < total(&classical) { Extent::of(chosen) } else { Extent::of(&classical) }
+    let classical = plan::plan(&problem, &Search { level: Level::Classical, ..*search });
+    let Plan { leaves, tree, separators, .. } = chosen.clone();
+    let is_classical = !leaves.iter().any(|leaf| leaf.is_copy);
+    let chosen = Plan::new(&problem, leaves, tree, separators);
+    if is_classical && total(&chosen) < total(&classical) { Extent::of(&chosen) } else { Extent::of(&classical) }
 }
 
 /// The most numbers that are needed at a time for one example, if each leaf is made where it is joined.
