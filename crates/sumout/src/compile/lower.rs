@@ -99,3 +99,6 @@ fn multiply(graph: &mut Graph, a: NodeId, b: NodeId, keep: VarSet) -> NodeId {
     let product = graph.add(Op::Contract(a, b, keep));
     graph.add(Op::Rescale(product))
 }
+
+#[cfg(test)]
+mod tests;

@@ -13,12 +13,14 @@ pub mod support;
 pub mod tree;
 
 mod anneal;
+mod choose;
 mod classical;
 mod clones;
 mod expand;
 mod greedy;
 mod implied;
 mod level;
+mod objective;
 mod query;
 mod skeleton;
 mod tables;
@@ -35,10 +37,11 @@ use plan::Plan;
 use problem::Problem;
 use prune::Pruned;
 use support::{Decoder, Supported};
-use tree::{Cost, Objective};
+use tree::Cost;
 
 pub use query::Query;
 pub use report::Report;
+pub use tree::Objective;
 
 /// What is asked of a network.
 #[derive(Clone, Debug)]
@@ -63,12 +66,14 @@ pub enum Level {
     /// What the paper's own procedure knows, and no search: reproduces its tables.
     Paper,
     /// That some variables are functions of others (Theorems 3 and 4), but not which functions.
-    #[default]
     Functional,
     /// Which functions they are: a known function is looked up, and never a table of zeros and ones.
     Tables,
     /// Also where all factors are zero: tensors have entries only for states that can occur.
     Support,
+    /// All of this but the paper's procedure, as far as it pays by predicted cost.
+    #[default]
+    Auto,
 }
 
 /// How to search for a plan.
@@ -112,32 +117,20 @@ pub struct Planned {
     pub plan: Plan,
     /// The same on reachable states only, where that is asked for and cheaper.
     pub supported: Option<Supported>,
+    /// What the planner was allowed to know; if that was left to it, what paid.
+    pub level: Level,
 }
 
 /// Prunes and plans; none if the known values are impossible together.
 pub fn plan(net: &Network, question: &Question, search: &Search) -> Option<Planned> {
     let pruned = prune::prune(net, question)?;
-    let plain = planned(pruned.clone(), search);
-    let implied = pruned.with_implied().filter(|_| search.level > Level::Paper).map(|p| planned(p, search));
+    let plain = choose::choose(pruned.clone(), search);
+    let implied = pruned.with_implied().filter(|_| search.level > Level::Paper).map(|p| choose::choose(p, search));
     let total = |planned: &Planned| planned.problem.prices.total(&planned.cost());
     match implied {
         Some(implied) if total(&implied) < total(&plain) => Some(implied),
         _ => Some(plain),
     }
-}
-
-fn planned(pruned: Pruned, search: &Search) -> Planned {
-    let problem = Problem::new(&pruned, search.objective);
-    let problem = if search.level >= Level::Tables { problem.with_tables() } else { problem };
-    // Where supports are likely to win, the plan that they compete with need not be the best.
-    let effort = if search.level == Level::Support { 0.2 * search.effort } else { search.effort };
-    let plan = plan::plan(&problem, &Search { effort, ..*search });
-    let supported = match search.level {
-        Level::Support if pruned.clamped.is_empty() => support::support(&pruned, &problem, &plan, search),
-        _ => None,
-    };
-    let supported = supported.filter(|s| problem.prices.total(&s.cost) < problem.prices.total(&plan.cost));
-    Planned { pruned, problem, plan, supported }
 }
 
 impl Planned {
@@ -157,7 +150,7 @@ impl Compiled {
 
 /// Compiles a question; none if its known values are impossible together.
 pub fn compile(net: &Network, question: &Question, search: &Search) -> Option<Compiled> {
-    let Planned { pruned, problem, plan, supported } = plan(net, question, search)?;
+    let Planned { pruned, problem, plan, supported, .. } = plan(net, question, search)?;
     let lowered = || Supported { graph: lower::lower(&pruned, &problem, &plan), cost: plan.cost, decoders: vec![] };
     let Supported { graph, cost, decoders } = supported.unwrap_or_else(lowered);
     Some(Compiled { graph, pruned, plan, cost, decoders })

@@ -47,7 +47,7 @@ const PRODUCTS_PER_STEP: f64 = 150.0;
 /// Making a plan takes about as long as this many steps for each of its leaves.
 const STEPS_PER_LEAF: f64 = 50.0;
 
-/// A question that is run once is worth plans with copies if it takes more products than this.
+/// A question that is run once is worth plans with copies, and supports, if it takes more products than this.
 const WORTH_COPYING: f64 = 1e10;
 
 /// From this effort on, plans with copies are always looked for.
@@ -82,6 +82,12 @@ pub fn plan(problem: &Problem, search: &Search) -> Plan {
     pool.restart();
     pool.anneal();
     pool.plans.swap_remove(0)
+}
+
+/// Whether it may take time to make use of functions: not if running a plan of this cost takes no longer than that,
+/// unless much effort is asked for.
+pub(super) fn is_worth_knowing(search: &Search, total: f64) -> bool {
+    search.thorough || search.effort >= MUCH_EFFORT || total > WORTH_COPYING
 }
 
 struct Pool<'a> {
@@ -235,10 +241,9 @@ impl Pool<'_> {
         self.offer_order(heuristic, true, |v| chosen[v.index()]);
     }
 
-    /// Whether plans with copies may be looked for: not if running the best plan takes no longer than that, unless
-    /// much effort is asked for.
+    /// Whether plans with copies may be looked for.
     fn is_worth_copying(&self) -> bool {
-        self.search.thorough || self.search.effort >= MUCH_EFFORT || self.total(&self.plans[0]) > WORTH_COPYING
+        is_worth_knowing(self.search, self.total(&self.plans[0]))
     }
 
     /// How many leaves a plan may have: the more, the more its search may cost.
