@@ -13,7 +13,7 @@ use super::tables::{self, Way};
 use super::tree::Cost;
 use super::{Level, Planned, Search};
 
-/// Supports that cost this share of a plan end the search for a better plan.
+/// Supports are chosen where they cost less than this share of a plan: following lists takes longer than loops do.
 const BY_FAR: f64 = 0.5;
 
 /// The share of the search for plans that comes before supports are tried.
@@ -25,8 +25,8 @@ pub(super) fn choose(pruned: Pruned, search: &Search) -> Planned {
     let problem = if search.level >= Level::Tables { problem.with_tables() } else { problem };
     let choice = Choice { pruned: &pruned, problem: &problem, search };
     let (plan, supported) = match search.level {
-        Level::Support => choice.supports_first(),
-        Level::Auto if search.thorough => choice.supports_first_or_both(),
+        Level::Support => choice.supports_first(1.0),
+        Level::Auto if search.thorough => choice.supports_first_or_plan(),
         Level::Auto => choice.supports_last(),
         _ => (plan::plan(&problem, search), None),
     };
@@ -61,26 +61,20 @@ impl Choice<'_> {
         self.problem.prices.total(cost)
     }
 
-    fn supports_first(&self) -> Chosen {
+    fn supports_first(&self, share: f64) -> Chosen {
         let hasty = Search { effort: FIRST * self.search.effort, ..*self.search };
-        self.with_supports(plan::plan(self.problem, &hasty))
+        self.with_supports(plan::plan(self.problem, &hasty), share)
     }
 
-    fn supports_first_or_both(&self) -> Chosen {
-        if !self.may_have_supports() {
-            return (plan::plan(self.problem, self.search), None);
-        }
-        let (hasty, supported) = self.supports_first();
-        if supported.as_ref().is_some_and(|s| self.total(&s.cost) < BY_FAR * self.total(&hasty.cost)) {
-            return (hasty, supported);
-        }
-        self.cheaper(plan::plan(self.problem, self.search), supported)
+    fn supports_first_or_plan(&self) -> Chosen {
+        let chosen = self.may_have_supports().then(|| self.supports_first(BY_FAR));
+        chosen.filter(|(_, s)| s.is_some()).unwrap_or_else(|| (plan::plan(self.problem, self.search), None))
     }
 
     fn supports_last(&self) -> Chosen {
         let plan = plan::plan(self.problem, self.search);
         let is_worth = plan::is_worth_knowing(self.search, self.total(&plan.cost));
-        if is_worth && self.may_have_supports() { self.with_supports(plan) } else { (plan, None) }
+        if is_worth && self.may_have_supports() { self.with_supports(plan, BY_FAR) } else { (plan, None) }
     }
 
     /// Whether some states can never be reached; values that are selected later could be any.
@@ -88,14 +82,11 @@ impl Choice<'_> {
         self.pruned.clamped.is_empty() && self.pruned.factors.iter().any(|f| f.values.contains(&0.0))
     }
 
-    fn with_supports(&self, plan: Plan) -> Chosen {
+    /// A plan, with the supports that cost less than a share of it.
+    fn with_supports(&self, plan: Plan, share: f64) -> Chosen {
         let is_possible = self.pruned.clamped.is_empty();
         let supported = is_possible.then(|| support::support(self.pruned, self.problem, &plan, self.search)).flatten();
-        self.cheaper(plan, supported)
-    }
-
-    fn cheaper(&self, plan: Plan, supported: Option<Supported>) -> Chosen {
-        let supported = supported.filter(|s| self.total(&s.cost) < self.total(&plan.cost));
+        let supported = supported.filter(|s| self.total(&s.cost) < share * self.total(&plan.cost));
         (plan, supported)
     }
 }

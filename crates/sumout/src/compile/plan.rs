@@ -81,7 +81,12 @@ pub fn plan(problem: &Problem, search: &Search) -> Plan {
     }
     pool.restart();
     pool.anneal();
-    pool.plans.swap_remove(0)
+    let best = pool.plans.swap_remove(0);
+    if !pool.is_close_to_classical(&best) {
+        return best;
+    }
+    let classical = plan(problem, &Search { level: Level::Classical, ..*search });
+    if pool.total(&classical) < pool.total(&best) { classical } else { best }
 }
 
 /// Whether it may take time to make use of functions: not if running a plan of this cost takes no longer than that,
@@ -107,6 +112,9 @@ struct Pool<'a> {
 
 /// A plan that costs this many times as much as the best is given up while it is being built.
 const HOPELESS: f64 = 30.0;
+
+/// Where copies bring the cost down to less than this share, plans without them are given up.
+const MUCH_GAIN: f64 = 0.1;
 
 /// How many plans are kept to be improved.
 const KEEP: usize = 3;
@@ -250,6 +258,13 @@ impl Pool<'_> {
     fn max_leaves(&self) -> usize {
         let worth = self.total(&self.plans[0]) / PRODUCTS_PER_LEAF;
         if self.search.thorough { MAX_LEAVES } else { worth.clamp(1000.0, MAX_LEAVES as f64) as usize }
+    }
+
+    /// Whether copies gained so little that a search without them could have found a better plan.
+    fn is_close_to_classical(&self, best: &Plan) -> bool {
+        let is_close = |classical: &Plan| self.total(best) > MUCH_GAIN * self.total(classical);
+        let has_tried = self.knows_functions() && is_worth_knowing(self.search, self.total(best));
+        has_tried && self.classical.as_ref().is_none_or(is_close)
     }
 
     fn knows_functions(&self) -> bool {
