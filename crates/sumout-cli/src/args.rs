@@ -82,9 +82,9 @@ fn from_stdin(options: &ReadOptions) -> sumout::Result<Network> {
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Computing")]
 pub struct Computing {
-    /// What the search for a plan may know: `classical` nothing but the tables, `paper` what the paper's own
-    /// procedure does, `functional` which variables are functions of others, `support` also which states can be
-    /// reached.
+    /// What the search for a plan may know: `classical` nothing but the factors, `paper` what the paper's own
+    /// procedure does, `functional` which variables are functions of others, `tables` also which functions,
+    /// `support` also which states can be reached; `auto` is what costs least.
     #[arg(long, default_value_t = Level::default(), value_parser = level_parser())]
     level: Level,
 
@@ -104,7 +104,7 @@ pub struct Computing {
 impl Computing {
     /// The same for the library.
     pub fn options(&self) -> Options {
-        Options { level: self.level, seed: self.seed, effort: self.effort, memory: self.memory }
+        Options { level: self.level, seed: self.seed, effort: self.effort, memory: self.memory, ..Options::default() }
     }
 }
 

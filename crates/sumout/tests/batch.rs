@@ -9,7 +9,8 @@ use sumout::compile::Level;
 use sumout::model::random::{Shape, network};
 use sumout::{Batch, Circuit, Column, Evidence, Finding, Network, Options, Precision, Query, Running, VarId};
 
-const LEVELS: [Level; 4] = [Level::Classical, Level::Paper, Level::Functional, Level::Support];
+const LEVELS: [Level; 6] =
+    [Level::Classical, Level::Paper, Level::Functional, Level::Tables, Level::Support, Level::Auto];
 
 /// Evidence on the inputs of a circuit, row by row, as columns of values or of likelihoods.
 fn batch(net: &Network, circuit: &Circuit, rows: &[Evidence]) -> Batch {

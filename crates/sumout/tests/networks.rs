@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use common::close;
 use serde_json::Value;
 use sumout::model::format::read_evidence;
-use sumout::{Evidence, Network, Options};
+use sumout::{Evidence, Level, Network, Options, Query};
 
 /// What one answer may use.
 const MEMORY: u64 = 8 << 30;
@@ -92,6 +92,30 @@ fn models_in_the_project_have_the_agreed_answers() {
         let all = files(&root().join("models"), "");
         check_answers(&Network::read(all.iter().find(is_model).unwrap()).unwrap(), &answers);
     }
+}
+
+/// All marginals, with the evidence of the answer files promised in every example.
+fn check_entries(model: &Path, answers: &Path, most: f64) {
+    let answers: Value = serde_json::from_str(&unzip(answers)).unwrap();
+    let evidence = answers["evidence"].as_object().unwrap().keys().cloned();
+    let (net, query) = (Network::read(model).unwrap(), Query::all().hard(evidence));
+    for level in [Level::Classical, Level::Functional] {
+        let plan = net.plan(&query, &Options { level, ..Options::default() }).unwrap();
+        println!("{} {level}: {} entries", net.name(), plan.report().entries);
+        assert!(plan.report().entries.0 <= most, "{} {level}: {} entries", net.name(), plan.report().entries);
+    }
+}
+
+#[test]
+fn circuits_for_all_marginals_of_large_networks_are_small() {
+    let models = root().join("models");
+    for (name, file, most) in
+        [("90-20-5", "90-20-5.uai.gz", 64e6), ("munin1", "munin1.bif.gz", 32e6), ("link", "link.bif.gz", 16e6)]
+    {
+        check_entries(&models.join(file), &models.join(format!("{name}.e10.answers.json.gz")), most);
+    }
+    let Some(folder) = shared() else { return skip("Promedus_11") };
+    check_entries(&folder.join("uai/Promedus_11.uai.gz"), &folder.join("answers/Promedus_11.comp.json.gz"), 64e6);
 }
 
 #[test]

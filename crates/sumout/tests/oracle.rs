@@ -35,7 +35,11 @@ fn all_options(seed: u64) -> impl Iterator<Item = Options> {
         (Level::Functional, 0.0),
         (Level::Functional, 1.0),
         (Level::Functional, 1e4),
+        (Level::Tables, 0.0),
+        (Level::Tables, 1e4),
         (Level::Support, 1.0),
+        (Level::Auto, 1.0),
+        (Level::Auto, 1e4),
     ];
     ways.into_iter().map(move |(level, effort)| Options { level, seed, effort, ..Options::default() })
 }
@@ -222,7 +226,7 @@ fn a_long_chain_of_functions_with_fan_out_does_not_blow_up() {
     }
     let net = b.build().unwrap();
     let evidence = Evidence::new().observe(&net, "a1", "1").unwrap();
-    for level in [Level::Classical, Level::Paper, Level::Functional, Level::Support] {
+    for level in [Level::Classical, Level::Paper, Level::Functional, Level::Tables, Level::Support, Level::Auto] {
         let options = Options { level, effort: 0.1, ..Options::default() };
         let answer = net.query(&[net.find("a0").unwrap()], &evidence, &options).unwrap();
         // a1 = a0 xor b0 = 1: either a0 alone or b0 alone.

@@ -3,9 +3,10 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use serde_json::json;
 use sumout::files::save;
-use sumout::{Compilation, Query};
+use sumout::{Compilation, Objective, Options, Query};
 
 use crate::args::{Computing, Reading};
 use crate::output::{Outcome, Result, talk};
@@ -39,6 +40,10 @@ pub struct Args {
     #[arg(long, value_name = "NAME", num_args = 1.., help_heading = "Inputs")]
     hard: Vec<String>,
 
+    /// What the plan should have little of.
+    #[arg(long, default_value_t = Objective::default(), value_parser = objective_parser(), help_heading = "Computing")]
+    objective: Objective,
+
     #[command(flatten)]
     drawing: Drawing,
 
@@ -69,7 +74,7 @@ struct Drawing {
 pub fn run(args: &Args, json: bool, out: &mut dyn Write) -> Result<Outcome> {
     let net = args.reading.network(&args.model)?;
     let query = args.target.as_ref().map_or_else(Query::all, Query::of).given(&args.given).hard(&args.hard);
-    let plan = net.plan(&query, &args.computing.options())?;
+    let plan = net.plan(&query, &args.options())?;
     args.drawing.draw(&plan)?;
     if json {
         writeln!(out, "{}", json!({"report": plan.report()}))?;
@@ -77,6 +82,17 @@ pub fn run(args: &Args, json: bool, out: &mut dyn Write) -> Result<Outcome> {
         write!(out, "{}", plan.report())?;
     }
     Ok(Outcome::Done)
+}
+
+impl Args {
+    fn options(&self) -> Options {
+        Options { objective: self.objective, ..self.computing.options() }
+    }
+}
+
+/// Takes the objectives by their names.
+fn objective_parser() -> impl TypedValueParser<Value = Objective> {
+    PossibleValuesParser::new(Objective::names()).try_map(|name| name.parse::<Objective>())
 }
 
 impl Drawing {

@@ -185,6 +185,7 @@ mod tests {
             output: set(output),
             cards: vec![2; 4],
             definer: vec![None, Some(1), None, None],
+            known: vec![],
             prices: Default::default(),
         }
     }

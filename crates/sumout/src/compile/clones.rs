@@ -85,12 +85,17 @@ fn number(problem: &Problem, leaves: &[Leaf], clones: &[Vec<Clone>], output: &[C
     all.sort_unstable();
     all.dedup();
     let id = |clone: &Clone| VarId::new(all.binary_search(clone).expect("every clone is numbered"));
+    let known = |(leaf, axes): (&Leaf, &Vec<Clone>)| {
+        let x = problem.known(leaf)?;
+        axes.iter().find(|(v, _)| *v == x).map(id)
+    };
     Leaves {
         axes: clones.iter().map(|axes| axes.iter().map(id).collect()).collect(),
-        varies: leaves.iter().map(|leaf| problem.varies[leaf.factor] && !leaf.is_copy).collect(),
+        varies: leaves.iter().map(|leaf| problem.varies(leaf)).collect(),
         output: output.iter().map(id).collect(),
         cards: all.iter().map(|(v, _)| problem.cards[v.index()]).collect(),
         original: all.iter().map(|(v, _)| *v).collect(),
+        known: leaves.iter().zip(clones).map(known).collect(),
         prices: problem.prices,
     }
 }

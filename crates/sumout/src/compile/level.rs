@@ -9,14 +9,16 @@ use super::Level;
 use crate::error::{Error, ErrorKind, did_you_mean};
 
 const NAMES: &[(Level, &str)] = &[
-    (Level::Classical, "classical"), //
+    (Level::Auto, "auto"), //
+    (Level::Classical, "classical"),
     (Level::Paper, "paper"),
     (Level::Functional, "functional"),
+    (Level::Tables, "tables"),
     (Level::Support, "support"),
 ];
 
 impl Level {
-    /// The names of all levels; each may know more than the one before.
+    /// The names of all levels; after `auto`, each may know more than the one before.
     pub fn names() -> impl Iterator<Item = &'static str> {
         NAMES.iter().map(|(_, name)| *name)
     }

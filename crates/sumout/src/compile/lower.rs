@@ -1,39 +1,97 @@
 //! Turns a plan into a graph, literally.
 //!
 //! A leaf is a factor times the evidence that it hosts, summed to its separator (Equation 2 of the paper); an
-//! inner node is the product of its children, summed to its own. Every product is followed by a rescaling.
+//! inner node is the product of its children, summed to its own. Every product is followed by a rescaling. Where
+//! one of the children is a known function, the other is read where it leads (see `tables`).
+//!
+//! The value of a clamped variable enters at every leaf and every copy that mentions it, and selects a part of it.
 
 use super::plan::Plan;
+use super::problem::{Leaf, Problem};
 use super::prune::Pruned;
+use super::tables::{self, Gather, Mapper, Way};
 use crate::tensor::{Graph, NodeId, Op};
 use crate::vars::{VarId, VarSet};
 
 /// The graph of a plan for what is left of a network.
-pub fn lower(pruned: &Pruned, plan: &Plan) -> Graph {
-    let mut graph = Graph::new(pruned.cards());
-    let mut nodes: Vec<NodeId> = vec![];
-    let mut hosted: Vec<Vec<VarId>> = vec![vec![]; pruned.factors.len()];
-    pruned.hosts.iter().for_each(|&(v, factor)| hosted[factor].push(v));
-    let tables: Vec<NodeId> = pruned.factors.iter().map(|f| graph.table(f.clone())).collect();
-    for (leaf, keep) in plan.leaves.iter().zip(&plan.separators) {
-        let evidence = if leaf.is_copy { &[][..] } else { &hosted[leaf.factor][..] };
-        nodes.push(lower_leaf(&mut graph, tables[leaf.factor], evidence, keep));
+pub fn lower(pruned: &Pruned, problem: &Problem, plan: &Plan) -> Graph {
+    let mut lowering = Lowering::new(pruned, problem, plan);
+    for (node, way) in tables::ways(&plan.tree, &problem.leaves(&plan.leaves), &plan.separators).iter().enumerate() {
+        let lowered = match (way, node.checked_sub(plan.tree.leaves).map(|k| plan.tree.joins[k])) {
+            (Way::Mapped, _) => None,
+            (Way::Gather(gather), _) => Some(lowering.gather(gather, &plan.separators[node])),
+            (Way::Dense, None) => Some(lowering.leaf(&plan.leaves[node], &plan.separators[node])),
+            (Way::Dense, Some((l, r))) => Some(lowering.join(l, r, &plan.separators[node])),
+        };
+        lowering.nodes.push(lowered);
     }
-    for (k, &(l, r)) in plan.tree.joins.iter().enumerate() {
-        let keep = plan.separators[plan.tree.leaves + k].clone();
-        nodes.push(multiply(&mut graph, nodes[l], nodes[r], keep));
-    }
-    graph.set_output(*nodes.last().expect("a plan has at least one leaf"));
-    graph
+    let root = lowering.node(plan.separators.len() - 1);
+    lowering.graph.set_output(root);
+    lowering.graph
 }
 
-fn lower_leaf(graph: &mut Graph, mut node: NodeId, hosted: &[VarId], keep: &VarSet) -> NodeId {
-    let all = graph.axes(node).clone();
-    for (i, &v) in hosted.iter().enumerate() {
-        let evidence = graph.add(Op::Evidence(v));
-        let keep = if i + 1 == hosted.len() { keep.clone() } else { all.clone() };
-        node = multiply(graph, node, evidence, keep);
+struct Lowering<'a> {
+    pruned: &'a Pruned,
+    graph: Graph,
+    mapper: Mapper<'a>,
+    /// The tensor of each node of the plan so far; none if it is part of a function.
+    nodes: Vec<Option<NodeId>>,
+    /// The table of each factor that has been used so far.
+    tables: Vec<Option<NodeId>>,
+    /// The evidence that each factor hosts.
+    hosted: Vec<Vec<VarId>>,
+}
+
+impl<'a> Lowering<'a> {
+    fn new(pruned: &'a Pruned, problem: &'a Problem, plan: &'a Plan) -> Self {
+        let mut hosted = vec![vec![]; pruned.factors.len()];
+        pruned.hosts.iter().for_each(|&(v, factor)| hosted[factor].push(v));
+        Lowering {
+            pruned,
+            graph: Graph::new(pruned.cards()),
+            mapper: Mapper::new(pruned, problem, plan),
+            nodes: vec![],
+            tables: vec![None; pruned.factors.len()],
+            hosted,
+        }
     }
+
+    fn node(&self, node: usize) -> NodeId {
+        self.nodes[node].expect("a tensor is computed before it is read")
+    }
+
+    fn leaf(&mut self, leaf: &Leaf, keep: &VarSet) -> NodeId {
+        let (factor, clamped) = (&self.pruned.factors[leaf.factor], &self.pruned.clamped);
+        let graph = &mut self.graph;
+        let mut node = *self.tables[leaf.factor].get_or_insert_with(|| graph.table(factor.clone()));
+        let mut evidence: Vec<VarId> = factor.axes.iter().copied().filter(|&v| clamped.contains(v)).collect();
+        let free = &graph.axes(node).clone() - clamped;
+        if !leaf.is_copy {
+            evidence.extend(&self.hosted[leaf.factor]);
+        }
+        for (i, &v) in evidence.iter().enumerate() {
+            let likelihood = graph.add(Op::Evidence(v));
+            let later: VarSet = evidence[i + 1..].iter().copied().collect();
+            let keep = if later.is_empty() { keep.clone() } else { &free | &later };
+            node = multiply(graph, node, likelihood, keep);
+        }
+        project(graph, node, keep)
+    }
+
+    fn join(&mut self, l: usize, r: usize, keep: &VarSet) -> NodeId {
+        let (l, r) = (self.node(l), self.node(r));
+        multiply(&mut self.graph, l, r, keep.clone())
+    }
+
+    fn gather(&mut self, gather: &Gather, keep: &VarSet) -> NodeId {
+        let map = self.mapper.map(gather);
+        let tensor = self.node(gather.tensor);
+        let read = self.graph.gather(tensor, map);
+        project(&mut self.graph, read, keep)
+    }
+}
+
+fn project(graph: &mut Graph, node: NodeId, keep: &VarSet) -> NodeId {
     if graph.axes(node) == keep { node } else { graph.add(Op::Project(node, keep.clone())) }
 }
 
@@ -41,3 +99,6 @@ fn multiply(graph: &mut Graph, a: NodeId, b: NodeId, keep: VarSet) -> NodeId {
     let product = graph.add(Op::Contract(a, b, keep));
     graph.add(Op::Rescale(product))
 }
+
+#[cfg(test)]
+mod tests;

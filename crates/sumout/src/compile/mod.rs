@@ -13,14 +13,17 @@ pub mod support;
 pub mod tree;
 
 mod anneal;
+mod choose;
 mod classical;
 mod clones;
 mod expand;
 mod greedy;
 mod implied;
 mod level;
+mod objective;
 mod query;
 mod skeleton;
+mod tables;
 mod thin;
 mod width;
 
@@ -34,10 +37,11 @@ use plan::Plan;
 use problem::Problem;
 use prune::Pruned;
 use support::{Decoder, Supported};
-use tree::{Cost, Objective};
+use tree::Cost;
 
 pub use query::Query;
 pub use report::Report;
+pub use tree::Objective;
 
 /// What is asked of a network.
 #[derive(Clone, Debug)]
@@ -62,10 +66,14 @@ pub enum Level {
     /// What the paper's own procedure knows, and no search: reproduces its tables.
     Paper,
     /// That some variables are functions of others (Theorems 3 and 4), but not which functions.
-    #[default]
     Functional,
-    /// Which functions they are, and where all factors are zero: tensors have entries only for states that can occur.
+    /// Which functions they are: a known function is looked up, and never a table of zeros and ones.
+    Tables,
+    /// Also where all factors are zero: tensors have entries only for states that can occur.
     Support,
+    /// All of this but the paper's procedure, as far as it pays by predicted cost.
+    #[default]
+    Auto,
 }
 
 /// How to search for a plan.
@@ -109,31 +117,20 @@ pub struct Planned {
     pub plan: Plan,
     /// The same on reachable states only, where that is asked for and cheaper.
     pub supported: Option<Supported>,
+    /// What the planner was allowed to know; if that was left to it, what paid.
+    pub level: Level,
 }
 
 /// Prunes and plans; none if the known values are impossible together.
 pub fn plan(net: &Network, question: &Question, search: &Search) -> Option<Planned> {
     let pruned = prune::prune(net, question)?;
-    let plain = planned(pruned.clone(), search);
-    let implied = pruned.with_implied().filter(|_| search.level > Level::Paper).map(|p| planned(p, search));
+    let plain = choose::choose(pruned.clone(), search);
+    let implied = pruned.with_implied().filter(|_| search.level > Level::Paper).map(|p| choose::choose(p, search));
     let total = |planned: &Planned| planned.problem.prices.total(&planned.cost());
     match implied {
         Some(implied) if total(&implied) < total(&plain) => Some(implied),
         _ => Some(plain),
     }
-}
-
-fn planned(pruned: Pruned, search: &Search) -> Planned {
-    let problem = Problem::new(&pruned, search.objective);
-    // Where supports are likely to win, the plan that they compete with need not be the best.
-    let effort = if search.level == Level::Support { 0.2 * search.effort } else { search.effort };
-    let plan = plan::plan(&problem, &Search { effort, ..*search });
-    let supported = match search.level {
-        Level::Support if pruned.clamped.is_empty() => support::support(&pruned, &problem, &plan, search),
-        _ => None,
-    };
-    let supported = supported.filter(|s| problem.prices.total(&s.cost) < problem.prices.total(&plan.cost));
-    Planned { pruned, problem, plan, supported }
 }
 
 impl Planned {
@@ -143,13 +140,18 @@ impl Planned {
     }
 }
 
+impl Compiled {
+    /// Decides the states that a run left open: those behind added axes, and those of functions.
+    pub fn complete(&self, states: &mut [Option<usize>]) {
+        self.decoders.iter().for_each(|decoder| decoder.decode(states));
+        tables::complete(&self.pruned, states);
+    }
+}
+
 /// Compiles a question; none if its known values are impossible together.
-///
-/// Variables that have a value in every example can be planned for, but not compiled.
 pub fn compile(net: &Network, question: &Question, search: &Search) -> Option<Compiled> {
-    debug_assert!(question.hard.is_empty(), "no operation selects a value");
-    let Planned { pruned, plan, supported, .. } = plan(net, question, search)?;
-    let lowered = || Supported { graph: lower::lower(&pruned, &plan), cost: plan.cost, decoders: vec![] };
+    let Planned { pruned, problem, plan, supported, .. } = plan(net, question, search)?;
+    let lowered = || Supported { graph: lower::lower(&pruned, &problem, &plan), cost: plan.cost, decoders: vec![] };
     let Supported { graph, cost, decoders } = supported.unwrap_or_else(lowered);
     Some(Compiled { graph, pruned, plan, cost, decoders })
 }

@@ -47,7 +47,7 @@ const PRODUCTS_PER_STEP: f64 = 150.0;
 /// Making a plan takes about as long as this many steps for each of its leaves.
 const STEPS_PER_LEAF: f64 = 50.0;
 
-/// A question that is run once is worth plans with copies if it takes more products than this.
+/// A question that is run once is worth plans with copies, and supports, if it takes more products than this.
 const WORTH_COPYING: f64 = 1e10;
 
 /// From this effort on, plans with copies are always looked for.
@@ -81,7 +81,18 @@ pub fn plan(problem: &Problem, search: &Search) -> Plan {
     }
     pool.restart();
     pool.anneal();
-    pool.plans.swap_remove(0)
+    let best = pool.plans.swap_remove(0);
+    if !pool.is_close_to_classical(&best) {
+        return best;
+    }
+    let classical = plan(problem, &Search { level: Level::Classical, ..*search });
+    if pool.total(&classical) < pool.total(&best) { classical } else { best }
+}
+
+/// Whether it may take time to make use of functions: not if running a plan of this cost takes no longer than that,
+/// unless much effort is asked for.
+pub(super) fn is_worth_knowing(search: &Search, total: f64) -> bool {
+    search.thorough || search.effort >= MUCH_EFFORT || total > WORTH_COPYING
 }
 
 struct Pool<'a> {
@@ -101,6 +112,9 @@ struct Pool<'a> {
 
 /// A plan that costs this many times as much as the best is given up while it is being built.
 const HOPELESS: f64 = 30.0;
+
+/// Where copies bring the cost down to less than this share, plans without them are given up.
+const MUCH_GAIN: f64 = 0.1;
 
 /// How many plans are kept to be improved.
 const KEEP: usize = 3;
@@ -235,16 +249,22 @@ impl Pool<'_> {
         self.offer_order(heuristic, true, |v| chosen[v.index()]);
     }
 
-    /// Whether plans with copies may be looked for: not if running the best plan takes no longer than that, unless
-    /// much effort is asked for.
+    /// Whether plans with copies may be looked for.
     fn is_worth_copying(&self) -> bool {
-        self.search.thorough || self.search.effort >= MUCH_EFFORT || self.total(&self.plans[0]) > WORTH_COPYING
+        is_worth_knowing(self.search, self.total(&self.plans[0]))
     }
 
     /// How many leaves a plan may have: the more, the more its search may cost.
     fn max_leaves(&self) -> usize {
         let worth = self.total(&self.plans[0]) / PRODUCTS_PER_LEAF;
         if self.search.thorough { MAX_LEAVES } else { worth.clamp(1000.0, MAX_LEAVES as f64) as usize }
+    }
+
+    /// Whether copies gained so little that a search without them could have found a better plan.
+    fn is_close_to_classical(&self, best: &Plan) -> bool {
+        let is_close = |classical: &Plan| self.total(best) > MUCH_GAIN * self.total(classical);
+        let has_tried = self.knows_functions() && is_worth_knowing(self.search, self.total(best));
+        has_tried && self.classical.as_ref().is_none_or(is_close)
     }
 
     fn knows_functions(&self) -> bool {

@@ -22,6 +22,8 @@ pub struct Problem {
     pub cards: Vec<usize>,
     /// The factor that defines each variable as a function, if one does.
     pub definer: Vec<Option<usize>>,
+    /// The variable that each factor defines by a table that plans may know; empty if they may know none.
+    pub known: Vec<Option<VarId>>,
     /// What plans are compared by.
     pub prices: Prices,
 }
@@ -61,8 +63,25 @@ impl Problem {
                 .enumerate()
                 .map(|(v, f)| f.filter(|_| !is_clamped(&VarId::new(v))))
                 .collect(),
+            known: vec![],
             prices,
         }
+    }
+
+    /// The same for plans that may know which functions the definers are.
+    pub fn with_tables(mut self) -> Self {
+        self.known = (0..self.factors.len()).map(|f| self.defines(f).filter(|_| !self.clamped[f])).collect();
+        self
+    }
+
+    /// The same for plans that may not.
+    pub fn without_tables(&self) -> Self {
+        Problem { known: vec![], ..self.clone() }
+    }
+
+    /// The variable that a leaf is known to define, if it is the same function in all examples.
+    pub fn known(&self, leaf: &Leaf) -> Option<VarId> {
+        self.known.get(leaf.factor).copied().flatten().filter(|_| !self.varies(leaf))
     }
 
     /// One leaf for each factor.
@@ -115,6 +134,7 @@ impl Problem {
             output: self.output.clone(),
             cards: self.cards.clone(),
             original: (0..self.cards.len()).map(VarId::new).collect(),
+            known: leaves.iter().map(|leaf| self.known(leaf)).collect(),
             prices: self.prices,
         }
     }

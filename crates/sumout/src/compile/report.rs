@@ -22,8 +22,10 @@ pub use count::Count;
 /// What a plan costs. As text it is a table, as JSON one object.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Report {
-    /// What the planner knew.
+    /// What the planner knew, or what of it paid.
     pub level: Level,
+    /// Whether that was left to the planner.
+    pub level_is_automatic: bool,
     /// The numbers stored for each example.
     pub entries: Count,
     /// The numbers stored once for all examples.
@@ -104,7 +106,8 @@ impl Report {
             .as_ref()
             .map_or_else(|| peak(problem, plan, question.targets.len() != 1), |s| s.cost.entries);
         Report {
-            level: search.level,
+            level: planned.level,
+            level_is_automatic: search.level == Level::Auto,
             entries: extent.entries,
             constant_entries: Count(cost.constant_entries),
             multiply_adds: extent.multiply_adds,
@@ -159,10 +162,13 @@ fn classical_best(problem: &Problem, chosen: &Plan, search: &Search) -> Extent {
     if search.level == Level::Classical {
         return Extent::of(chosen);
     }
+    let problem = problem.without_tables();
     let total = |plan: &Plan| problem.prices.total(&plan.cost);
-    let classical = plan::plan(problem, &Search { level: Level::Classical, ..*search });
-    let is_classical = !chosen.leaves.iter().any(|leaf| leaf.is_copy);
-    if is_classical && total(chosen) < total(&classical) { Extent::of(chosen) } else { Extent::of(&classical) }
+    let classical = plan::plan(&problem, &Search { level: Level::Classical, ..*search });
+    let Plan { leaves, tree, separators, .. } = chosen.clone();
+    let is_classical = !leaves.iter().any(|leaf| leaf.is_copy);
+    let chosen = Plan::new(&problem, leaves, tree, separators);
+    if is_classical && total(&chosen) < total(&classical) { Extent::of(&chosen) } else { Extent::of(&classical) }
 }
 
 /// The most numbers that are needed at a time for one example, if each leaf is made where it is joined.

@@ -5,6 +5,7 @@
 //! The *cluster* of an inner node is the union of its children's separators. Separators are stored, clusters
 //! never are: a contraction sums while it multiplies.
 
+use super::tables::{self, Gather, Way};
 use crate::vars::{VarId, VarSet};
 
 /// What a tree is made over: the axes of the leaves, and of the output.
@@ -23,6 +24,8 @@ pub struct Leaves {
     pub cards: Vec<usize>,
     /// What each variable is a clone of; of most, itself.
     pub original: Vec<VarId>,
+    /// The axis that each leaf is known to define as a function of its others, if any.
+    pub known: Vec<Option<VarId>>,
     /// What trees are compared by.
     pub prices: Prices,
 }
@@ -172,7 +175,16 @@ impl Tree {
     pub fn cost(&self, leaves: &Leaves, separators: &[VarSet]) -> Cost {
         let mut cost = Cost::default();
         let varies = self.varies(leaves);
+        let ways = tables::ways(self, leaves, separators);
         for (node, separator) in separators.iter().enumerate() {
+            match &ways[node] {
+                Way::Dense => {}
+                Way::Mapped => continue,
+                Way::Gather(gather) => {
+                    cost.add_gather(leaves, gather, varies[node], separator);
+                    continue;
+                }
+            }
             let cluster = match node.checked_sub(self.leaves).map(|k| self.joins[k]) {
                 Some((l, r)) => &separators[l] | &separators[r],
                 None => leaves.axes[node].clone(),
@@ -198,6 +210,17 @@ impl Cost {
     fn see_cluster(&mut self, leaves: &Leaves, cluster: &VarSet) {
         self.largest_cluster = self.largest_cluster.max(leaves.size(cluster));
         self.rank = self.rank.max(leaves.originals(cluster).len());
+    }
+
+    /// A look-up stores what it reads; what is summed out besides is one more step.
+    fn add_gather(&mut self, leaves: &Leaves, gather: &Gather, varies: bool, separator: &VarSet) {
+        let all = leaves.size(&gather.all);
+        self.see_cluster(leaves, &gather.all);
+        self.add(varies, all, all);
+        if gather.all != *separator {
+            self.add(varies, leaves.size(separator), all);
+        }
+        self.constant_entries += leaves.size(&gather.over);
     }
 
     fn add(&mut self, varies: bool, entries: f64, products: f64) {

@@ -46,6 +46,7 @@ pub(super) fn leaves(net: &Network) -> Leaves {
         output: VarSet::default(),
         cards: net.cards(),
         original: net.ids().collect(),
+        known: vec![],
         prices: Prices::default(),
     }
 }

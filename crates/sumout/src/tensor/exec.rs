@@ -6,10 +6,10 @@
 //! Numbers of one tensor may differ so much that the small ones would be lost, and may be the ones that count in
 //! the end. A run in which that could happen is repeated with logarithms.
 
-use super::graph::{Graph, List, NodeId, Op};
+use super::graph::{Graph, List, Map, NodeId, Op};
 use super::kernel::{LogMaxProduct, LogSumProduct, MaxProduct, Semiring, SumProduct, join};
 use super::layout::{Program, Step};
-use super::schedule::{Listed, Planned, Schedule, Slot};
+use super::schedule::{Guide, Planned, Schedule, Slot};
 use crate::vars::{VarId, VarSet};
 
 /// Numbers, in the order of a slot's axes, times a power of two.
@@ -127,7 +127,7 @@ impl<'a> Run<'a> {
             let data = match op {
                 Op::Evidence(x) => evidence(*x),
                 Op::Table(t) => graph.tables()[t.index()].values.clone(),
-                Op::Contract(..) | Op::Project(..) | Op::Join(..) | Op::Rescale(_) => continue,
+                Op::Contract(..) | Op::Project(..) | Op::Join(..) | Op::Gather(..) | Op::Rescale(_) => continue,
             };
             slots[node.index()] = Tensor { data: data.into_iter().map(S::of).collect(), exponent: 0 };
             if !is_log {
@@ -172,10 +172,14 @@ impl<'a> Run<'a> {
         let a = &self.slots[step.planned.a];
         let b = step.planned.b.map_or(&unit, |b| &self.slots[b]);
         let mut data = vec![S::ZERO; self.program.sizes[step.planned.out]];
-        match step.planned.listed {
-            None => step.nest.run::<S>(&a.data, &b.data, &mut data),
-            Some(Listed { list, to }) => {
+        match step.planned.guide {
+            Guide::Axes => step.nest.run::<S>(&a.data, &b.data, &mut data),
+            Guide::List(list, to) => {
                 join::<S>(to.roles(&self.graph.lists()[list.index()]), &a.data, &b.data, &mut data);
+            }
+            Guide::Gather(map) | Guide::Scatter(map) => {
+                let index = &self.graph.maps()[map.index()].index;
+                step.walk.each(index, |from, to| step.nest.run::<S>(&a.data[from..], &b.data, &mut data[to..]));
             }
         }
         Tensor { data, exponent: a.exponent + b.exponent }
@@ -252,18 +256,24 @@ impl<'a> Run<'a> {
 
     /// Visits the positions in a step's inputs whose product is part of the decided entry of its output.
     fn visit_summed(&self, step: &Step, states: &[Option<usize>], visit: &mut impl FnMut(usize, usize)) {
-        let Planned { a, b, out, listed, .. } = step.planned;
+        let Planned { a, b, out, guide, .. } = step.planned;
         let axes = self.graph.axes(NodeId::new(out));
-        match listed {
-            None => {
+        match guide {
+            Guide::Axes => {
                 let start = (self.offset(a, axes, states), b.map_or(0, |b| self.offset(b, axes, states)));
                 step.nest.visit_summed(start, visit);
             }
-            Some(Listed { list, .. }) => {
+            Guide::List(list, _) => {
                 let List { outs, a, b, .. } = &self.graph.lists()[list.index()];
                 let at = self.offset(out, axes, states) as u32;
                 let (from, to) = (outs.partition_point(|&o| o < at), outs.partition_point(|&o| o <= at));
                 (from..to).for_each(|k| visit(a[k] as usize, b[k] as usize));
+            }
+            Guide::Gather(map) | Guide::Scatter(map) => {
+                let Map { over, index, .. } = &self.graph.maps()[map.index()];
+                let state = |at: usize, v: &VarId| at * self.graph.cards()[v.index()] + states[v.index()].unwrap_or(0);
+                let from = step.walk.from(index[over.iter().fold(0, state)]);
+                from.into_iter().for_each(|from| visit(self.offset(a, axes, states) + from, 0));
             }
         }
     }

@@ -54,6 +54,17 @@ impl ListId {
     }
 }
 
+/// A map of a [`Graph`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct MapId(u32);
+
+impl MapId {
+    /// The position, to index a slice with.
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
 /// An operation.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Op {
@@ -67,6 +78,8 @@ pub enum Op {
     Project(NodeId, VarSet),
     /// The products of the entries of two tensors that a list pairs, summed to where the list says.
     Join(NodeId, NodeId, ListId),
+    /// The entries of a tensor that a map points to.
+    Gather(NodeId, MapId),
     /// The same tensor, with a power of two moved into its exponent, so that products do not underflow.
     Rescale(NodeId),
 }
@@ -96,12 +109,33 @@ pub struct List {
     pub b: Vec<u32>,
 }
 
+/// A function between joint states: which entries of a tensor are read.
+///
+/// The tensor loses the axes `from` and gets the axes `over`. For each joint state p of `over` and each state of the
+/// tensor's other axes, out[p, rest] = a[from = index[p], rest]. The tensor may have axes of `over` already: they are
+/// among its other axes, and stay what they are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Map {
+    /// The values of the function, axes of the tensor that is read. None of them is in `over`.
+    pub from: Vec<VarId>,
+    /// The arguments of the function.
+    pub over: Vec<VarId>,
+    /// For each joint state of `over`, a joint state of `from`, the last axis fastest in both; or [`Map::NOWHERE`].
+    pub index: Vec<u32>,
+}
+
+impl Map {
+    /// Where the function has no value; zeros are read there.
+    pub const NOWHERE: u32 = u32::MAX;
+}
+
 /// What a circuit computes: a list of operations, inputs before uses.
 #[derive(Clone, Debug)]
 pub struct Graph {
     cards: Vec<usize>,
     tables: Vec<Table>,
     lists: Vec<List>,
+    maps: Vec<Map>,
     ops: Vec<Op>,
     axes: Vec<VarSet>,
     known: HashMap<Op, NodeId>,
@@ -111,7 +145,16 @@ pub struct Graph {
 impl Graph {
     /// An empty graph over variables with these numbers of values.
     pub fn new(cards: Vec<usize>) -> Self {
-        Graph { cards, tables: vec![], lists: vec![], ops: vec![], axes: vec![], known: HashMap::new(), output: None }
+        Graph {
+            cards,
+            tables: vec![],
+            lists: vec![],
+            maps: vec![],
+            ops: vec![],
+            axes: vec![],
+            known: HashMap::new(),
+            output: None,
+        }
     }
 
     /// Adds a table.
@@ -138,6 +181,19 @@ impl Graph {
         self.add(Op::Join(a, b, id))
     }
 
+    /// Adds what a map reads of a tensor. Equal maps are shared.
+    pub fn gather(&mut self, a: NodeId, map: Map) -> NodeId {
+        let size = |vars: &[VarId]| vars.iter().map(|v| self.cards[v.index()]).product::<usize>();
+        debug_assert_eq!(map.index.len(), size(&map.over));
+        debug_assert!(map.from.iter().all(|v| self.axes(a).contains(*v) && !map.over.contains(v)));
+        debug_assert!(map.index.iter().all(|&i| i == Map::NOWHERE || (i as usize) < size(&map.from)));
+        let at = self.maps.iter().position(|m| *m == map).unwrap_or(self.maps.len());
+        if at == self.maps.len() {
+            self.maps.push(map);
+        }
+        self.add(Op::Gather(a, MapId(u32::try_from(at).expect("a graph has fewer than 2^32 maps"))))
+    }
+
     /// Adds an operation, unless an equal one is there.
     pub fn add(&mut self, op: Op) -> NodeId {
         if let Some(&id) = self.known.get(&op) {
@@ -149,6 +205,10 @@ impl Graph {
             Op::Contract(a, b, keep) => &(self.axes(*a) | self.axes(*b)) & keep,
             Op::Project(a, keep) => self.axes(*a) & keep,
             Op::Join(_, _, list) => self.lists[list.index()].axis.into_iter().collect(),
+            Op::Gather(a, map) => {
+                let Map { from, over, .. } = &self.maps[map.index()];
+                self.axes(*a).iter().filter(|v| !from.contains(v)).chain(over.iter().copied()).collect()
+            }
             Op::Rescale(a) => self.axes(*a).clone(),
         };
         let id = NodeId::new(self.ops.len());
@@ -208,6 +268,11 @@ impl Graph {
         &self.lists
     }
 
+    /// The maps.
+    pub fn maps(&self) -> &[Map] {
+        &self.maps
+    }
+
     /// The numbers of values of the variables, and of the axes that were added.
     pub fn cards(&self) -> &[usize] {
         &self.cards
@@ -225,7 +290,7 @@ impl Op {
         let (a, b) = match *self {
             Op::Evidence(_) | Op::Table(_) => (None, None),
             Op::Contract(a, b, _) | Op::Join(a, b, _) => (Some(a), Some(b)),
-            Op::Project(a, _) | Op::Rescale(a) => (Some(a), None),
+            Op::Project(a, _) | Op::Gather(a, _) | Op::Rescale(a) => (Some(a), None),
         };
         a.into_iter().chain(b)
     }
@@ -246,5 +311,16 @@ mod tests {
         assert_eq!(first, g.add(Op::Contract(t, e, keep)));
         assert_eq!(g.axes(first), &VarSet::from_iter([b]));
         assert_eq!(g.size(t), 6.0);
+    }
+
+    #[test]
+    fn a_gather_has_the_arguments_in_place_of_the_values() {
+        let [a, b, c] = [0, 1, 2].map(VarId::new);
+        let mut g = Graph::new(vec![2, 3, 2]);
+        let t = g.table(Table { axes: vec![b, a], values: vec![0.5; 6] });
+        let map = Map { from: vec![b], over: vec![a, c], index: vec![0, 1, 2, Map::NOWHERE] };
+        let gathered = g.gather(t, map.clone());
+        assert_eq!(g.axes(gathered), &VarSet::from_iter([a, c]));
+        assert_eq!((gathered, g.maps().len()), (g.gather(t, map), 1));
     }
 }

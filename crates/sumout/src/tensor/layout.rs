@@ -4,9 +4,10 @@
 //! through its output's last axes in the innermost loop. An input that has them keeps them last, and its
 //! summed axes first; the other input is read one number at a time, with its summed axes last.
 
-use super::graph::{Graph, NodeId, Op};
+use super::gather::Walk;
+use super::graph::{Graph, Map, NodeId, Op};
 use super::kernel::{Loop, Nest};
-use super::schedule::{Planned, Schedule, Slot};
+use super::schedule::{Guide, Planned, Schedule, Slot};
 use crate::vars::VarId;
 
 /// Steps over slots, ready to run.
@@ -24,8 +25,10 @@ pub(crate) struct Program {
 #[derive(Clone, Debug)]
 pub(crate) struct Step {
     pub planned: Planned,
-    /// The loops of a contraction; a join goes by its list.
+    /// The loops of a contraction, and of each entry that a gather reads; a join goes by its list.
     pub nest: Nest,
+    /// How a gather moves through the entries of its map.
+    pub walk: Walk,
 }
 
 impl Program {
@@ -37,8 +40,13 @@ impl Program {
         let sizes = (0..schedule.slots()).map(size).collect();
         let mut program = Program { steps: vec![], forward: schedule.forward, sizes, orders, cards };
         for planned in &schedule.steps {
-            let nest = if planned.listed.is_some() { Nest::default() } else { program.nest(planned, schedule) };
-            program.steps.push(Step { planned: planned.clone(), nest });
+            let step = match planned.guide {
+                Guide::List(..) => (Nest::default(), Walk::default()),
+                Guide::Axes => (program.nest(planned, schedule, &[]), Walk::default()),
+                Guide::Gather(map) => program.walk(planned, schedule, &graph.maps()[map.index()], false),
+                Guide::Scatter(map) => program.walk(planned, schedule, &graph.maps()[map.index()], true),
+            };
+            program.steps.push(Step { planned: planned.clone(), nest: step.0, walk: step.1 });
         }
         program
     }
@@ -54,22 +62,34 @@ impl Program {
         strides.collect::<Vec<_>>().into_iter().rev()
     }
 
-    fn nest(&self, step: &Planned, schedule: &Schedule) -> Nest {
-        let strides = |slot: Slot| -> Vec<(VarId, usize)> { self.strides(schedule.node(slot)).collect() };
-        let (a, b, out) = (strides(step.a), step.b.map(strides).unwrap_or_default(), strides(step.out));
-        let stride = |of: &[(VarId, usize)], v: VarId| of.iter().find(|(x, _)| *x == v).map_or(0, |(_, s)| *s);
+    /// The loops over all axes but those in `without`.
+    fn nest(&self, step: &Planned, schedule: &Schedule, without: &[VarId]) -> Nest {
+        let slots = [Some(step.out), step.b, Some(step.a)].into_iter().flatten();
         let mut axes: Vec<VarId> = vec![];
-        for (v, _) in out.iter().chain(&b).chain(&a) {
-            if !axes.contains(v) {
-                axes.push(*v);
+        for (v, _) in slots.flat_map(|slot| self.strides(schedule.node(slot))) {
+            if !axes.contains(&v) && !without.contains(&v) {
+                axes.push(v);
             }
         }
-        Nest::new(axes.into_iter().map(|v| Loop {
-            extent: self.cards[v.index()],
-            a: stride(&a, v),
-            b: stride(&b, v),
-            out: stride(&out, v),
-        }))
+        Nest::new(axes.into_iter().map(|v| self.axis(step, schedule, v)))
+    }
+
+    /// The loop over one axis.
+    fn axis(&self, step: &Planned, schedule: &Schedule, v: VarId) -> Loop {
+        let stride = |slot: Slot| {
+            let mut strides = self.strides(schedule.node(slot));
+            strides.find(|(x, _)| *x == v).map_or(0, |(_, stride)| stride)
+        };
+        let (a, b, out) = (stride(step.a), step.b.map_or(0, stride), stride(step.out));
+        Loop { extent: self.cards[v.index()], a, b, out }
+    }
+
+    /// The loops of each entry of a map, and how to go through the entries; backward the tensors change places.
+    fn walk(&self, step: &Planned, schedule: &Schedule, map: &Map, backward: bool) -> (Nest, Walk) {
+        let mapped: Vec<VarId> = map.over.iter().chain(&map.from).copied().collect();
+        let nest = self.nest(step, schedule, &mapped);
+        let loops = |vars: &[VarId]| vars.iter().map(|&v| self.axis(step, schedule, v)).collect();
+        (nest, Walk { over: loops(&map.over), from: loops(&map.from), backward })
     }
 }
 

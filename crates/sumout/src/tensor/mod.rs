@@ -5,9 +5,10 @@
 
 pub(crate) mod engine;
 pub(crate) mod exec;
+pub(crate) mod gather;
 pub mod graph;
 pub(crate) mod kernel;
 pub(crate) mod layout;
 pub(crate) mod schedule;
 
-pub use graph::{Graph, List, ListId, NodeId, Op, Table, TableId};
+pub use graph::{Graph, List, ListId, Map, MapId, NodeId, Op, Table, TableId};

@@ -5,10 +5,10 @@
 //!
 //! The backward pass is more steps over the same slots. For out = Σ a·b it adds, to the adjoint of a, the
 //! adjoint of `out` times b, summed to the axes of a. The same holds for joins, with the list's columns in
-//! other roles. Rescaling only changes how a tensor is represented, not
-//! its value; a rescaled node shares the slot of its input, in both passes.
+//! other roles, and for gathers, where entries are added to where they were read. Rescaling only changes how a
+//! tensor is represented, not its value; a rescaled node shares the slot of its input, in both passes.
 
-use super::graph::{Graph, List, ListId, NodeId, Op};
+use super::graph::{Graph, List, ListId, MapId, NodeId, Op};
 use crate::vars::VarSet;
 
 /// What a run must leave behind.
@@ -25,11 +25,17 @@ pub(crate) enum Want {
 /// Where a tensor is kept: the value of node i at i, the adjoint of node i at n + i.
 pub(crate) type Slot = usize;
 
-/// A list, and the column of it that says where the products go.
+/// What a step goes by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Listed {
-    pub list: ListId,
-    pub to: Column,
+pub(crate) enum Guide {
+    /// The axes of its tensors.
+    Axes,
+    /// A list, and the column of it that says where the products go.
+    List(ListId, Column),
+    /// A map, from where it points to.
+    Gather(MapId),
+    /// A map, to where it points to.
+    Scatter(MapId),
 }
 
 /// A column of a list: forward the products go to the output, backward to one of the inputs.
@@ -51,14 +57,13 @@ impl Column {
     }
 }
 
-/// One contraction or join. Without `b` it is a projection of `a`.
+/// One contraction, join or gather. Without `b` it is a projection of `a`, or a gather.
 #[derive(Clone, Debug)]
 pub(crate) struct Planned {
     pub a: Slot,
     pub b: Option<Slot>,
     pub out: Slot,
-    /// Of a join, what it goes by.
-    pub listed: Option<Listed>,
+    pub guide: Guide,
     /// Whether `out` holds something already, to which this adds.
     pub accumulate: bool,
     pub rescale: bool,
@@ -115,7 +120,7 @@ impl Schedule {
         let needed = needed(graph);
         for (node, op) in graph.ops().filter(|(node, _)| needed[node.index()]) {
             let slot = |node: NodeId| Schedule::value(graph, node);
-            let (a, b, listed) = match op {
+            let (a, b, guide) = match op {
                 Op::Evidence(_) | Op::Table(_) => continue,
                 Op::Rescale(a) => {
                     // An input has no step: tables are scaled when they are loaded, evidence by its product.
@@ -124,16 +129,17 @@ impl Schedule {
                     }
                     continue;
                 }
-                Op::Contract(a, b, _) => (slot(*a), Some(slot(*b)), None),
-                Op::Project(a, _) => (slot(*a), None, None),
-                Op::Join(a, b, list) => (slot(*a), Some(slot(*b)), Some(Listed { list: *list, to: Column::Out })),
+                Op::Contract(a, b, _) => (slot(*a), Some(slot(*b)), Guide::Axes),
+                Op::Project(a, _) => (slot(*a), None, Guide::Axes),
+                Op::Join(a, b, list) => (slot(*a), Some(slot(*b)), Guide::List(*list, Column::Out)),
+                Op::Gather(a, map) => (slot(*a), None, Guide::Gather(*map)),
             };
-            self.push(a, b, slot(node), listed);
+            self.push(a, b, slot(node), guide);
         }
     }
 
-    fn push(&mut self, a: Slot, b: Option<Slot>, out: Slot, listed: Option<Listed>) {
-        self.steps.push(Planned { a, b, out, listed, accumulate: false, rescale: false, free: vec![] });
+    fn push(&mut self, a: Slot, b: Option<Slot>, out: Slot, guide: Guide) {
+        self.steps.push(Planned { a, b, out, guide, accumulate: false, rescale: false, free: vec![] });
     }
 
     fn add_backward(&mut self, graph: &Graph, vars: &VarSet) {
@@ -142,18 +148,18 @@ impl Schedule {
         let value = |node: NodeId| Schedule::value(graph, node);
         let needed = needed(graph);
         for node in (0..graph.len()).rev().map(NodeId::new).filter(|n| needed[n.index()]) {
-            let (a, b, list) = match graph.op(node) {
-                Op::Contract(a, b, _) => (*a, Some(*b), None),
-                Op::Project(a, _) => (*a, None, None),
-                Op::Join(a, b, list) => (*a, Some(*b), Some(*list)),
+            let (a, b, guides) = match graph.op(node) {
+                Op::Contract(a, b, _) => (*a, Some(*b), [Guide::Axes; 2]),
+                Op::Project(a, _) => (*a, None, [Guide::Axes; 2]),
+                Op::Join(a, b, list) => (*a, Some(*b), [Column::A, Column::B].map(|to| Guide::List(*list, to))),
+                Op::Gather(a, map) => (*a, None, [Guide::Scatter(*map); 2]),
                 Op::Evidence(_) | Op::Table(_) | Op::Rescale(_) => continue,
             };
-            let pairs = [(Some(a), b, Column::A), (b, Some(a), Column::B)];
-            for (to, other, column) in pairs.into_iter().filter_map(|(to, other, column)| Some((to?, other, column))) {
+            let pairs = [(Some(a), b, guides[0]), (b, Some(a), guides[1])];
+            for (to, other, guide) in pairs.into_iter().filter_map(|(to, other, guide)| Some((to?, other, guide))) {
                 if leads_to[value(to)] {
                     let out = Schedule::adjoint(graph, to);
-                    let listed = list.map(|list| Listed { list, to: column });
-                    self.push(Schedule::adjoint(graph, node), other.map(value), out, listed);
+                    self.push(Schedule::adjoint(graph, node), other.map(value), out, guide);
                     let step = self.steps.last_mut().expect("just pushed");
                     step.rescale = true;
                     step.accumulate = std::mem::replace(&mut has_adjoint[out], true);
@@ -178,10 +184,11 @@ impl Schedule {
         }
     }
 
-    /// The most bytes that are in use at any time, with the lists; a float, as it can exceed all integers.
+    /// The most bytes that are in use at any time, with the lists and maps; a float, as it can exceed all integers.
     pub fn peak_bytes(&self, graph: &Graph) -> f64 {
-        let lists: f64 = graph.lists().iter().map(|list| (3 * size_of::<u32>() * list.outs.len()) as f64).sum();
-        lists + self.peak_tensors(graph)
+        let lists: usize = graph.lists().iter().map(|list| 3 * list.outs.len()).sum();
+        let maps: usize = graph.maps().iter().map(|map| map.index.len()).sum();
+        (size_of::<u32>() * (lists + maps)) as f64 + self.peak_tensors(graph)
     }
 
     fn peak_tensors(&self, graph: &Graph) -> f64 {

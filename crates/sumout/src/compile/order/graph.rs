@@ -264,6 +264,7 @@ mod tests {
             output: VarSet::default(),
             cards: (0..n).map(|_| rng.random_range(1..7)).collect(),
             original: (0..n).map(VarId::new).collect(),
+            known: vec![],
             prices: Default::default(),
         }
     }

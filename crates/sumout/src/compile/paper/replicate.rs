@@ -120,6 +120,7 @@ mod tests {
             output: VarSet::default(),
             cards: vec![2; 7],
             definer: vec![None, Some(1), Some(2), None, None, None, None],
+            known: vec![],
             prices: Default::default(),
         }
     }

@@ -163,6 +163,7 @@ mod tests {
             output: set(&[B]),
             cards: vec![2; 5],
             definer: vec![None, Some(B), Some(C), None, None],
+            known: vec![],
             prices: Default::default(),
         };
         // f_B ← 5 = ( 6 = ((f_C f_E) f_A)   8 = (f_C (f_B f_D)) )
@@ -191,6 +192,7 @@ mod tests {
             output: set(&[B]),
             cards: vec![2; 2],
             definer: vec![None, Some(1)],
+            known: vec![],
             prices: Default::default(),
         };
         let mut leaves: Vec<Leaf> =

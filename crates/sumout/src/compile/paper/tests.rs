@@ -79,7 +79,7 @@ impl Case {
         let planned = plan(&problem, max_leaves);
         assert_eq!(certificate::check(&problem, &planned.plan), Ok(()));
         assert!(planned.replicated <= max_leaves.max(problem.factors.len()));
-        let graph = lower(&pruned, &planned.plan);
+        let graph = lower(&pruned, &problem, &planned.plan);
         (pruned, graph)
     }
 

@@ -35,6 +35,7 @@ pub fn pruned(net: &Network) -> Problem {
         output: Default::default(),
         cards: domains.iter().map(Vec::len).collect(),
         definer,
+        known: vec![],
         prices: Default::default(),
     }
 }

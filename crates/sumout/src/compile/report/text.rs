@@ -47,7 +47,7 @@ impl Report {
     }
 
     /// What each step bought, and what the plan needs.
-    fn remarks(&self) -> [(&'static str, String); 5] {
+    fn remarks(&self) -> Vec<(&'static str, String)> {
         let capped = if self.replicas_capped { "at least " } else { "" };
         let (nodes, left) = (Count(self.network_nodes as f64), Count(self.steps.nodes_left as f64));
         let (functions, copies) = (Count(self.steps.functional_variables as f64), Count(self.steps.copies as f64));
@@ -55,7 +55,7 @@ impl Report {
         let replicated = Count(self.replicated_nodes as f64);
         let folded = self.constant_entries;
         let (memory, time) = (bytes(self.bytes.0), seconds(self.predicted_seconds));
-        [
+        let mut remarks = vec![
             ("pruning", format!("{nodes} variables, {left} of them matter; {values} values are impossible")),
             (
                 "functions",
@@ -64,7 +64,11 @@ impl Report {
             ("constants", format!("{folded} entries are computed once for all examples")),
             ("running", format!("{memory} of memory and about {time} for each example (an estimate)")),
             ("compiling", format!("took {}", seconds(self.compile_seconds))),
-        ]
+        ];
+        if self.level_is_automatic {
+            remarks.push(("level", format!("{}, chosen automatically", self.level)));
+        }
+        remarks
     }
 }
 

@@ -182,7 +182,7 @@ fn images_have_the_posteriors_of_the_plan_with_functions() {
         let pruned = image_question(name);
         let problem = Problem::new(&pruned, Default::default());
         let plan = plan::plan(&problem, &Search { effort: 0.0, ..SEARCH });
-        let dense = lower::lower(&pruned, &plan);
+        let dense = lower::lower(&pruned, &problem, &plan);
         let dense = Supported { graph: dense, cost: plan.cost, decoders: vec![] };
         let enumerated = enumerated(&pruned, &SEARCH, 100_000).unwrap();
         for seed in 0..20 {

@@ -10,10 +10,10 @@ use super::arena::Arena;
 use super::lanes::{Form, Move, Store, Terms, Tiles};
 use super::single::Matrices;
 use crate::tensor::exec::Tensor;
-use crate::tensor::graph::{Graph, NodeId, Op};
+use crate::tensor::graph::{Graph, MapId, NodeId, Op};
 use crate::tensor::kernel::Loop;
 use crate::tensor::layout::{self, Step};
-use crate::tensor::schedule::{Listed, Schedule, Slot};
+use crate::tensor::schedule::{Guide, Schedule, Slot};
 use crate::vars::VarId;
 
 /// Where a tensor is.
@@ -184,10 +184,18 @@ impl<'a> Builder<'a> {
         };
         let varies = |place: Place| matches!(place, Place::Block { .. });
         let form = Form { a_varies: varies(a), b_varies: b.is_some_and(varies), store, lanes: self.built.lanes };
-        let loops = match planned.listed {
-            Some(listed) => Loops::Terms(self.terms(listed, &form, planned.out)),
-            None if self.built.lanes == 1 => Loops::Matrices(Matrices::new(&moves(step.nest.loops(), &form))),
-            None => Loops::Tiles(tiles(moves(step.nest.loops(), &form))),
+        let loops = match planned.guide {
+            Guide::List(list, to) => {
+                let [a, b, o] = to.roles(&self.graph.lists()[list.index()]);
+                let places = a.iter().zip(b).zip(o).map(|((&a, &b), &o)| (a, b, o));
+                Loops::Terms(self.terms(places, &form, planned.out))
+            }
+            Guide::Gather(map) | Guide::Scatter(map) => {
+                let places = self.mapped(step, map);
+                Loops::Terms(self.terms(places.iter().map(|&(a, o)| (a, 0, o)), &form, planned.out))
+            }
+            Guide::Axes if self.built.lanes == 1 => Loops::Matrices(Matrices::new(&moves(step.nest.loops(), &form))),
+            Guide::Axes => Loops::Tiles(tiles(moves(step.nest.loops(), &form))),
         };
         let unscale = if is_backward { self.unscale(planned.a) } else { None };
         if !is_backward {
@@ -213,16 +221,27 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// The terms of each entry of the output, in the order of the list.
-    fn terms(&self, Listed { list, to }: Listed, form: &Form, out: Slot) -> Terms {
-        let [a, b, o] = to.roles(&self.graph.lists()[list.index()]);
+    /// Every entry that a map copies: where it is read, and where it is written.
+    fn mapped(&self, step: &Step, map: MapId) -> Vec<(u32, u32)> {
+        let around: Vec<Move> =
+            step.nest.loops().iter().map(|l| Move { extent: l.extent, a: l.a, b: l.out, out: 0 }).collect();
+        let around = terms(&around);
+        let mut places = vec![];
+        step.walk.each(&self.graph.maps()[map.index()].index, |from, to| {
+            places.extend(around.iter().map(|&(a, o)| (from as u32 + a, to as u32 + o)));
+        });
+        places
+    }
+
+    /// The terms of each entry of the output, in the order in which their places are given.
+    fn terms(&self, places: impl ExactSizeIterator<Item = (u32, u32, u32)> + Clone, form: &Form, out: Slot) -> Terms {
         let mut starts = vec![0u32; self.program.sizes[out] + 1];
-        o.iter().for_each(|&o| starts[o as usize + 1] += 1);
+        places.clone().for_each(|(_, _, o)| starts[o as usize + 1] += 1);
         (1..starts.len()).for_each(|i| starts[i] += starts[i - 1]);
         let mut next = starts.clone();
         let scale = |at: u32, varies: bool| if varies { at * form.lanes as u32 } else { at };
-        let mut terms = vec![(0, 0); o.len()];
-        for ((&a, &b), &o) in a.iter().zip(b).zip(o) {
+        let mut terms = vec![(0, 0); places.len()];
+        for (a, b, o) in places {
             terms[next[o as usize] as usize] = (scale(a, form.a_varies), scale(b, form.b_varies));
             next[o as usize] += 1;
         }
