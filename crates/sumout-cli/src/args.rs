@@ -6,9 +6,9 @@ use std::path::Path;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand};
 use sumout::model::format::{self, ReadOptions};
-use sumout::{Error, ErrorKind, Format, Level, Network, Options};
+use sumout::{Error, ErrorKind, Format, Level, Network, Options, Precision, Running};
 
-use crate::commands::{compile, completions, convert, demo, mpe, query, sample, show};
+use crate::commands::{bench, compile, completions, convert, demo, mpe, query, sample, show};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -45,6 +45,7 @@ pub enum Command {
     Query(query::Args),
     Mpe(mpe::Args),
     Compile(compile::Args),
+    Bench(bench::Args),
     Sample(sample::Args),
     Convert(convert::Args),
     Completions(completions::Args),
@@ -106,6 +107,32 @@ impl Computing {
     pub fn options(&self) -> Options {
         Options { level: self.level, seed: self.seed, effort: self.effort, memory: self.memory, ..Options::default() }
     }
+}
+
+/// What to compute with.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Computing")]
+pub struct Using {
+    /// The number of threads; one for each processor if zero.
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub threads: usize,
+
+    /// The numbers: `f32` is twice as fast, `f64` has sixteen digits.
+    #[arg(long, default_value_t = Precision::F32, value_parser = precision_parser())]
+    pub precision: Precision,
+}
+
+impl Using {
+    /// The same for the library.
+    pub fn running(&self, computing: &Computing) -> Running {
+        let (precision, threads) = (self.precision, self.threads);
+        Running { precision, threads, memory: computing.memory, ..Running::default() }
+    }
+}
+
+/// Takes the precisions by their names.
+fn precision_parser() -> impl TypedValueParser<Value = Precision> {
+    PossibleValuesParser::new(Precision::ALL.map(Precision::name)).try_map(|name| name.parse::<Precision>())
 }
 
 /// Takes the levels by their names.

@@ -6,6 +6,8 @@
 mod batch;
 mod compiled;
 mod evaluate;
+mod file;
+mod machine;
 mod plan;
 
 use crate::compile::{self, Compiled, Level, Objective, Question, Search};
@@ -19,6 +21,7 @@ use crate::vars::{VarId, VarSet};
 pub use batch::{Answers, Batch, Column};
 pub use compiled::Circuit;
 pub use evaluate::{Evaluator, Precision, Running};
+pub use machine::Machine;
 pub use plan::Compilation;
 
 use evaluate::joint;

@@ -38,7 +38,7 @@ fn batch(net: &Network, circuit: &Circuit, rows: &[Evidence]) -> Batch {
 
 fn check(net: &Network, circuit: &Circuit, rows: &[Evidence], precision: Precision) {
     let tolerance = if precision == Precision::F32 { 1e-5 } else { 1e-10 };
-    let evaluator = circuit.evaluator(&Running { precision, threads: 1, memory: None }).unwrap();
+    let evaluator = circuit.evaluator(&Running { precision, threads: 1, ..Running::default() }).unwrap();
     let answers = evaluator.run(&batch(net, circuit, rows)).unwrap();
     for (row, evidence) in rows.iter().enumerate() {
         let truth = enumerate(net, evidence);

@@ -16,6 +16,7 @@ Examples:
   sumout compile asia lung --given xray dysp       P(lung | xray, dysp)
   sumout compile rect:8 label --given 'pixel_*'    inputs by a pattern
   sumout compile rect:8 label --hard 'pixel_*'     no pixel is ever missing
+  sumout compile asia lung --given xray -o lung.sumout
   sumout compile asia --level classical            all posteriors, without functions
   sumout compile asia lung --given xray --svg tree.svg --network-dot asia.dot
 
@@ -39,6 +40,10 @@ pub struct Args {
     /// Inputs that have a value in every example, which makes tables smaller.
     #[arg(long, value_name = "NAME", num_args = 1.., help_heading = "Inputs")]
     hard: Vec<String>,
+
+    /// Write the circuit to a file, for `sumout eval`.
+    #[arg(long, short, value_name = "FILE")]
+    output: Option<PathBuf>,
 
     /// What the plan should have little of.
     #[arg(long, default_value_t = Objective::default(), value_parser = objective_parser(), help_heading = "Computing")]
@@ -76,6 +81,10 @@ pub fn run(args: &Args, json: bool, out: &mut dyn Write) -> Result<Outcome> {
     let query = args.target.as_ref().map_or_else(Query::all, Query::of).given(&args.given).hard(&args.hard);
     let plan = net.plan(&query, &args.options())?;
     args.drawing.draw(&plan)?;
+    if let Some(path) = &args.output {
+        plan.circuit().save(path)?;
+        talk(&format!("wrote {}", path.display()));
+    }
     if json {
         writeln!(out, "{}", json!({"report": plan.report()}))?;
     } else {

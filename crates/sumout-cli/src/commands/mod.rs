@@ -1,5 +1,6 @@
 //! The commands, one file each: what it takes, and what it does.
 
+pub mod bench;
 pub mod compile;
 pub mod completions;
 pub mod convert;
@@ -22,6 +23,7 @@ pub fn run(cli: &Cli, out: &mut dyn Write) -> Result<Outcome> {
         Command::Query(args) => query::run(args, cli.json, out),
         Command::Mpe(args) => mpe::run(args, cli.json, out),
         Command::Compile(args) => compile::run(args, cli.json, out),
+        Command::Bench(args) => bench::run(args, cli.json, out),
         Command::Sample(args) => sample::run(args, cli.json, out),
         Command::Convert(args) => convert::run(args, cli.json, out),
         Command::Completions(args) => completions::run(args, cli.json, out),

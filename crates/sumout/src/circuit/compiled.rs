@@ -3,7 +3,7 @@
 use super::Options;
 use super::batch::{Answers, Batch};
 use super::evaluate::{Evaluator, Precision, Running};
-use crate::compile::{self, Compiled, Query, Search};
+use crate::compile::{self, Compiled, Query, Question, Search};
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{Network, Variable};
 use crate::tensor::Graph;
@@ -29,23 +29,24 @@ impl Network {
     pub fn compile(&self, query: &Query, options: &Options) -> Result<Circuit> {
         let question = query.question(self)?;
         let search = Search { thorough: true, ..options.search() };
-        let Compiled { graph, pruned, .. } = compile::compile(self, &question, &search).ok_or_else(|| {
-            Error::new(ErrorKind::Model, format!("no state of network `{}` has a positive probability", self.name()))
-        })?;
-        let target = (question.targets.len() == 1).then(|| question.targets.iter().next()).flatten();
-        let inputs = if target.is_some() { question.inputs } else { &question.inputs | &question.targets };
-        Ok(Circuit {
-            variables: self.variables().to_vec(),
-            target,
-            inputs,
-            hard: question.hard,
-            domains: pruned.domains,
-            graph,
-        })
+        let compiled = compile::compile(self, &question, &search).ok_or_else(|| nothing_possible(self))?;
+        Ok(Circuit::new(self, question, compiled))
     }
 }
 
+/// A network all of whose states have probability zero.
+pub(super) fn nothing_possible(net: &Network) -> Error {
+    Error::new(ErrorKind::Model, format!("no state of network `{}` has a positive probability", net.name()))
+}
+
 impl Circuit {
+    pub(super) fn new(net: &Network, question: Question, Compiled { graph, pruned, .. }: Compiled) -> Self {
+        let target = (question.targets.len() == 1).then(|| question.targets.iter().next()).flatten();
+        let inputs = if target.is_some() { question.inputs } else { &question.inputs | &question.targets };
+        let variables = net.variables().to_vec();
+        Circuit { variables, target, inputs, hard: question.hard, domains: pruned.domains, graph }
+    }
+
     /// A variable of the network that the circuit was compiled from.
     pub fn variable(&self, var: VarId) -> &Variable {
         &self.variables[var.index()]

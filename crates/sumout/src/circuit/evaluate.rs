@@ -1,5 +1,7 @@
 //! Evaluates batches: blocks of examples on all processors.
 
+use std::fmt;
+use std::str::FromStr;
 use std::sync::OnceLock;
 
 use rayon::prelude::*;
@@ -24,6 +26,44 @@ pub enum Precision {
     F64,
 }
 
+impl Precision {
+    /// Both.
+    pub const ALL: [Precision; 2] = [Precision::F32, Precision::F64];
+
+    /// A name for reports and options.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Precision::F32 => "f32",
+            Precision::F64 => "f64",
+        }
+    }
+
+    /// The number of bytes of a number.
+    pub fn bytes(self) -> usize {
+        match self {
+            Precision::F32 => 4,
+            Precision::F64 => 8,
+        }
+    }
+}
+
+impl fmt::Display for Precision {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl FromStr for Precision {
+    type Err = Error;
+
+    fn from_str(name: &str) -> Result<Self> {
+        let found = Precision::ALL.into_iter().find(|p| p.name() == name);
+        found.ok_or_else(|| {
+            Error::new(ErrorKind::Name, format!("no numbers are called `{name}`")).hint("use f32 or f64")
+        })
+    }
+}
+
 /// How to evaluate.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Running {
@@ -33,6 +73,8 @@ pub struct Running {
     pub threads: usize,
     /// The number of bytes that may be used; three quarters of the free memory if none is given.
     pub memory: Option<u64>,
+    /// Whether to answer with the posteriors of the inputs, which takes a backward pass, instead of the target's.
+    pub of_inputs: bool,
 }
 
 /// A circuit that is ready to evaluate batches.
@@ -44,6 +86,8 @@ pub struct Evaluator<'c> {
     /// For examples whose numbers are too far apart for the engine.
     careful: OnceLock<Program>,
     targets: Vec<VarId>,
+    /// Whether the posterior is read from the output, and not from derivatives.
+    by_output: bool,
     /// The inputs that the graph does not have.
     closed: Vec<VarId>,
     pool: rayon::ThreadPool,
@@ -83,9 +127,11 @@ impl<T: Number> Engines<T> {
 
 impl<'c> Evaluator<'c> {
     pub(super) fn new(circuit: &'c Circuit, options: &Running) -> Result<Self> {
-        let targets = circuit.targets();
+        let by_output = circuit.target.is_some() && !options.of_inputs;
+        let targets =
+            if options.of_inputs { (&circuit.inputs - &circuit.hard).iter().collect() } else { circuit.targets() };
         let open: VarSet = targets.iter().copied().filter(|v| circuit.domains[v.index()].len() > 1).collect();
-        let want = if circuit.target.is_some() { Want::Output } else { Want::Gradients(open) };
+        let want = if by_output { Want::Output } else { Want::Gradients(open) };
         let is_closed = |v: &VarId| circuit.graph.find(&Op::Evidence(*v)).is_none();
         let closed = circuit.inputs.iter().filter(is_closed).collect();
         let schedule = Schedule::new(&circuit.graph, &want);
@@ -101,7 +147,7 @@ impl<'c> Evaluator<'c> {
             Precision::F32 => AnyEngine::F32(Engines::new(needed / 2.0, threads, limit)),
             Precision::F64 => AnyEngine::F64(Engines::new(needed, threads, limit)),
         };
-        Ok(Evaluator { circuit, engine, schedule, careful: OnceLock::new(), targets, closed, pool })
+        Ok(Evaluator { circuit, engine, schedule, careful: OnceLock::new(), targets, by_output, closed, pool })
     }
 
     /// The number of threads.
@@ -194,9 +240,9 @@ impl Block<'_> {
             return self.weigh_closed(first, posteriors, logs);
         }
         let sums = sums(worker, logs);
-        match self.circuit.target {
-            Some(target) => self.read_output(worker, target, &sums, posteriors),
-            None => self.read_adjoints(worker, &sums, posteriors, logs),
+        match self.evaluator.by_output {
+            true => self.read_output(worker, self.evaluator.targets[0], &sums, posteriors),
+            false => self.read_adjoints(worker, &sums, posteriors, logs),
         }
         let width = posteriors.len() / logs.len();
         for (lane, (row, log)) in posteriors.chunks_exact_mut(width).zip(&mut *logs).enumerate() {
@@ -278,7 +324,8 @@ impl Block<'_> {
         logs: &mut [f64],
     ) {
         let seeds: Vec<T> = sums.iter().map(|&sum| if sum > 0.0 { T::of(1.0 / sum) } else { T::ZERO }).collect();
-        worker.backward(|seed| seed[..seeds.len()].copy_from_slice(&seeds));
+        let lanes = worker.lanes();
+        worker.backward(|seed| seed.chunks_exact_mut(lanes).for_each(|s| s[..seeds.len()].copy_from_slice(&seeds)));
         let width = posteriors.len() / sums.len();
         let mut start = 0;
         for &var in &self.evaluator.targets {
@@ -320,7 +367,7 @@ impl Block<'_> {
             let domain = &self.circuit.domains[var.index()];
             let weights = match domain.len() {
                 1 => vec![1.0],
-                _ if self.circuit.target.is_some() => run.output(),
+                _ if self.evaluator.by_output => run.output(),
                 _ => joint(graph, &run, var),
             };
             let total: f64 = weights.iter().sum();

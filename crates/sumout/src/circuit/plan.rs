@@ -3,9 +3,10 @@
 use std::time::Instant;
 
 use super::Options;
+use super::compiled::{Circuit, nothing_possible};
 use crate::compile::draw::{self, Jointree};
 use crate::compile::{self, Planned, Query, Question, Report, Search};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::Result;
 use crate::model::Network;
 
 /// A query with a plan for it: what it costs, and how it looks.
@@ -34,9 +35,7 @@ impl Network {
         let question = query.question(self)?;
         let search = Search { thorough: true, ..options.search() };
         let start = Instant::now();
-        let planned = compile::plan(self, &question, &search).ok_or_else(|| {
-            Error::new(ErrorKind::Model, format!("no state of network `{}` has a positive probability", self.name()))
-        })?;
+        let planned = compile::plan(self, &question, &search).ok_or_else(|| nothing_possible(self))?;
         let report = Report::new(self, &question, &planned, &search, start.elapsed());
         Ok(Compilation { net: self, question, planned, report })
     }
@@ -46,6 +45,11 @@ impl Compilation<'_> {
     /// What the plan costs.
     pub fn report(&self) -> &Report {
         &self.report
+    }
+
+    /// The circuit of the plan.
+    pub fn circuit(&self) -> Circuit {
+        Circuit::new(self.net, self.question.clone(), self.planned.clone().lower())
     }
 
     /// The plan's tree, to be drawn.

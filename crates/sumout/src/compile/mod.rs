@@ -138,6 +138,14 @@ impl Planned {
     pub fn cost(&self) -> Cost {
         self.supported.as_ref().map_or(self.plan.cost, |s| s.cost)
     }
+
+    /// The graph of the plan, or of the supports that are cheaper.
+    pub fn lower(self) -> Compiled {
+        let Planned { pruned, problem, plan, supported, .. } = self;
+        let lowered = || Supported { graph: lower::lower(&pruned, &problem, &plan), cost: plan.cost, decoders: vec![] };
+        let Supported { graph, cost, decoders } = supported.unwrap_or_else(lowered);
+        Compiled { graph, pruned, plan, cost, decoders }
+    }
 }
 
 impl Compiled {
@@ -150,8 +158,5 @@ impl Compiled {
 
 /// Compiles a question; none if its known values are impossible together.
 pub fn compile(net: &Network, question: &Question, search: &Search) -> Option<Compiled> {
-    let Planned { pruned, problem, plan, supported, .. } = plan(net, question, search)?;
-    let lowered = || Supported { graph: lower::lower(&pruned, &problem, &plan), cost: plan.cost, decoders: vec![] };
-    let Supported { graph, cost, decoders } = supported.unwrap_or_else(lowered);
-    Some(Compiled { graph, pruned, plan, cost, decoders })
+    plan(net, question, search).map(Planned::lower)
 }

@@ -40,6 +40,11 @@ impl Query {
         self
     }
 
+    /// The inputs that are named, in a network.
+    pub fn inputs(&self, net: &Network) -> Result<Vec<VarId>> {
+        Ok((&matching(net, &self.given)? | &matching(net, &self.hard)?).iter().collect())
+    }
+
     /// The same for one network. A name that it does not have is an error, and so is a target that is given.
     pub fn question(&self, net: &Network) -> Result<Question> {
         let target = self.target.as_deref().map(|name| net.find(name)).transpose()?;

@@ -15,8 +15,8 @@ mod simd;
 mod single;
 mod worker;
 
-pub use number::Number;
-pub use simd::Isa;
+pub(crate) use number::{Matrix, Number};
+pub(crate) use simd::Isa;
 use worker::Memory;
 pub(crate) use worker::Worker;
 

@@ -20,6 +20,7 @@ pub enum Isa {
     /// x86-64 with vectors of 512 bits.
     Avx512,
     /// 64-bit ARM, all of which have vectors that multiply and add in one.
+    #[cfg(target_arch = "aarch64")]
     Neon,
 }
 
@@ -36,6 +37,7 @@ impl Isa {
             Isa::Portable => "portable",
             Isa::Avx2 => "AVX2",
             Isa::Avx512 => "AVX-512",
+            #[cfg(target_arch = "aarch64")]
             Isa::Neon => "NEON",
         }
     }
@@ -68,13 +70,14 @@ pub(super) fn run<T: Number>(isa: Isa, loops: &Loops, form: &Form, on: &mut Oper
         // SAFETY: `Isa::detect` has found the features that these functions are compiled for.
         Isa::Avx512 => unsafe { run_avx512(loops, form, on) },
         Isa::Avx2 => unsafe { run_avx2(loops, form, on) },
-        Isa::Portable | Isa::Neon => dispatch::<Twice, T>(loops, form, on),
+        Isa::Portable => dispatch::<Twice, T>(loops, form, on),
     }
 }
 
 #[cfg(not(target_arch = "x86_64"))]
 pub(super) fn run<T: Number>(isa: Isa, loops: &Loops, form: &Form, on: &mut Operands<'_, T>) {
     match isa {
+        #[cfg(target_arch = "aarch64")]
         Isa::Neon => dispatch::<Once, T>(loops, form, on),
         _ => dispatch::<Twice, T>(loops, form, on),
     }

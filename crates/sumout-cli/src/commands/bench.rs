@@ -1,0 +1,182 @@
+//! `sumout bench`: how fast a circuit runs here.
+
+use std::io::Write;
+use std::path::PathBuf;
+use std::time::Instant;
+
+use serde_json::json;
+use sumout::{Batch, Circuit, Column, Evaluator, Machine, Network, Query, Running};
+
+use crate::args::{Computing, Reading, Using};
+use crate::output::{Outcome, Result};
+use crate::text::grouped;
+
+const EXAMPLES: &str = "\
+Examples:
+  sumout bench rect:10 label --given 'pixel_*'
+  sumout bench rect:10 label --given 'pixel_*' --level functional --batch 1
+  sumout bench alarm.bif --given HRBP HREKG --precision f64";
+
+/// How fast a circuit runs on this machine, forward and backward, against the machine's peaks.
+#[derive(clap::Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub struct Args {
+    /// The network: a file, `-` for standard input, `asia`, or a model such as `rect:8`.
+    model: PathBuf,
+
+    /// The variable to ask for; all of them if none is named.
+    target: Option<String>,
+
+    /// The inputs, by name or by pattern such as `pixel_*`.
+    #[arg(long, value_name = "NAME", num_args = 1.., help_heading = "Inputs")]
+    given: Vec<String>,
+
+    /// Inputs that have a value in every example.
+    #[arg(long, value_name = "NAME", num_args = 1.., help_heading = "Inputs")]
+    hard: Vec<String>,
+
+    /// The number of examples in a batch.
+    #[arg(long, value_name = "N", default_value_t = 1024, value_parser = clap::value_parser!(u32).range(1..))]
+    batch: u32,
+
+    #[command(flatten)]
+    using: Using,
+
+    #[command(flatten)]
+    computing: Computing,
+
+    #[command(flatten)]
+    reading: Reading,
+}
+
+/// Each measurement takes about this many seconds.
+const SECONDS: f64 = 0.5;
+
+/// The median of this many measurements counts.
+const REPEATS: usize = 5;
+
+pub fn run(args: &Args, json: bool, out: &mut dyn Write) -> Result<Outcome> {
+    let net = args.reading.network(&args.model)?;
+    let query = args.target.as_ref().map_or_else(Query::all, Query::of).given(&args.given).hard(&args.hard);
+    let plan = net.plan(&query, &args.computing.options())?;
+    let circuit = plan.circuit();
+    let batch = sampled(&net, &circuit, &query, args)?;
+    let running = args.using.running(&args.computing);
+    let forward = circuit.evaluator(&running)?;
+    let backward = circuit.evaluator(&Running { of_inputs: true, ..running })?;
+    let rows = batch.len() as f64;
+    let seconds = median(&forward, &batch)? / rows;
+    let both = median(&backward, &batch)? / rows;
+    let report = plan.report();
+    let found = Found {
+        seconds,
+        backward: (both - seconds).max(0.0),
+        evaluator: (forward.threads(), forward.block(batch.len())),
+        multiply_adds: report.multiply_adds.0,
+        entries: report.entries.0,
+        number: args.using.precision.bytes() as f64,
+        machine: Machine::measure(args.using.precision, args.using.threads)?,
+    };
+    match json {
+        true => writeln!(out, "{}", found.json(args, report.level.name()))?,
+        false => found.print(args, report.level.name(), out)?,
+    }
+    Ok(Outcome::Done)
+}
+
+/// Evidence that the network itself generates, on all inputs.
+fn sampled(net: &Network, circuit: &Circuit, query: &Query, args: &Args) -> Result<Batch> {
+    let rows = args.batch as usize;
+    let data = net.sample(rows, args.computing.options().seed)?;
+    let mut batch = Batch::new(rows);
+    for input in query.inputs(net)? {
+        let column = data.columns().iter().position(|&v| v == input).unwrap_or_default();
+        let values = data.rows().map(|row| row[column].map_or(-1, |value| value as i32)).collect();
+        batch.insert(circuit, input, Column::Values(values))?;
+    }
+    Ok(batch)
+}
+
+/// Seconds for a batch: the median of several measurements.
+fn median(evaluator: &Evaluator<'_>, batch: &Batch) -> Result<f64> {
+    evaluator.run(batch)?;
+    let mut times = vec![];
+    for _ in 0..REPEATS {
+        let (start, mut runs) = (Instant::now(), 0.0);
+        while runs == 0.0 || start.elapsed().as_secs_f64() < SECONDS / REPEATS as f64 {
+            evaluator.run(batch)?;
+            runs += 1.0;
+        }
+        times.push(start.elapsed().as_secs_f64() / runs);
+    }
+    times.sort_by(f64::total_cmp);
+    Ok(times[REPEATS / 2])
+}
+
+/// What was measured.
+struct Found {
+    seconds: f64,
+    backward: f64,
+    evaluator: (usize, usize),
+    multiply_adds: f64,
+    entries: f64,
+    number: f64,
+    machine: Machine,
+}
+
+impl Found {
+    fn flops(&self) -> f64 {
+        2.0 * self.multiply_adds / self.seconds
+    }
+
+    /// Every entry is written once and read once.
+    fn bytes(&self) -> f64 {
+        2.0 * self.entries * self.number / self.seconds
+    }
+
+    fn json(&self, args: &Args, level: &str) -> serde_json::Value {
+        json!({
+            "seconds_per_example": self.seconds,
+            "backward_seconds_per_example": self.backward,
+            "threads": self.evaluator.0,
+            "batch": args.batch,
+            "block": self.evaluator.1,
+            "entries": self.entries as u64,
+            "multiply_adds": self.multiply_adds as u64,
+            "level": level,
+            "precision": args.using.precision.name(),
+            "instructions": self.machine.instructions,
+            "flops": self.flops(),
+            "peak_flops": self.machine.flops,
+            "bytes_per_second": self.bytes(),
+            "peak_bytes_per_second": self.machine.bytes,
+        })
+    }
+
+    fn print(&self, args: &Args, level: &str, out: &mut dyn Write) -> Result<()> {
+        let share = |x: f64, peak: f64| format!("{:.1} of {:.1} ({:.0} %)", x / 1e9, peak / 1e9, 100.0 * x / peak);
+        let (threads, block) = self.evaluator;
+        let precision = args.using.precision.name();
+        writeln!(out, "level             {level}")?;
+        writeln!(out, "entries           {}", grouped(self.entries as usize))?;
+        writeln!(out, "multiply-adds     {}", grouped(self.multiply_adds as usize))?;
+        writeln!(out, "batch             {} examples, {block} at a time on {threads} threads", args.batch)?;
+        writeln!(out, "numbers           {precision}, {} instructions", self.machine.instructions)?;
+        writeln!(out, "forward           {} an example", duration(self.seconds))?;
+        writeln!(out, "backward          {} an example", duration(self.backward))?;
+        writeln!(out, "throughput        {} examples a second", grouped((1.0 / self.seconds).round() as usize))?;
+        writeln!(out, "GFLOP/s           {}", share(self.flops(), self.machine.flops))?;
+        writeln!(out, "GB/s              {}", share(self.bytes(), self.machine.bytes))?;
+        Ok(())
+    }
+}
+
+/// A duration in the unit that fits.
+fn duration(seconds: f64) -> String {
+    match seconds {
+        s if s < 1e-6 => format!("{:.0} ns", 1e9 * s),
+        s if s < 1e-3 => format!("{:.2} µs", 1e6 * s),
+        s if s < 1.0 => format!("{:.2} ms", 1e3 * s),
+        s => format!("{s:.2} s"),
+    }
+}
