@@ -1,12 +1,13 @@
 //! The numbers that the paper prints.
 
-use sumout::Network;
-use sumout::compile::Question;
-use sumout::compile::paper::printed::{Image, TABLE_1, TABLE_3};
+use sumout::compile::paper::printed::{Image, Mean, Random, TABLE_1, TABLE_3, TABLE_5};
 use sumout::compile::paper::{MAX_LEAVES, Planned, Size, plan, structure};
 use sumout::compile::problem::Problem;
 use sumout::compile::prune::prune;
 use sumout::compile::tree::Objective;
+use sumout::compile::{self, Question, Search};
+use sumout::model::random::{Shape, network};
+use sumout::{Level, Network, VarSet};
 
 /// A size as the tables print it.
 fn rounded(size: Size) -> Size {
@@ -62,5 +63,57 @@ fn sizes_stay_as_they_are() {
         [("rect:8", 529_218.0), ("digits:8", 99_346.0), ("digits:12", 7_486_472.0), ("digits:16", 68_680_140.0)];
     for (name, entries) in sizes {
         assert_eq!(planned(name).plan.cost.entries, entries, "{name}");
+    }
+}
+
+/// What a plan for a question about nothing has, of what it should have little of.
+fn amount(net: &Network, objective: Objective, level: Level, seed: u64) -> f64 {
+    let nothing = VarSet::default;
+    let question = Question { targets: nothing(), inputs: nothing(), hard: nothing(), known: vec![], explain: true };
+    let search = Search { level, objective, seed, effort: 0.02, thorough: true };
+    let cost = compile::plan(net, &question, &search).unwrap().cost();
+    let (entries, products) = (cost.entries + cost.constant_entries, cost.multiply_adds + cost.constant_multiply_adds);
+    match objective {
+        Objective::Entries => entries,
+        Objective::MultiplyAdds => products,
+        Objective::LargestCluster => cost.largest_cluster,
+        Objective::Time => 10.0 * entries + products,
+    }
+}
+
+/// Random networks as in Table 5, smaller ones and fewer; `sumout paper 5` compares all.
+#[test]
+fn plans_for_random_networks_are_no_worse_than_the_papers_and_much_smaller() {
+    for row in &TABLE_5[..4] {
+        let Random { nodes, max_parents, functional, .. } = *row;
+        let mut ratio = 1.0;
+        for seed in 0..3 {
+            let net = network(&Shape { nodes, max_values: 3, max_parents, functional }, seed).unwrap();
+            for objective in Objective::ALL {
+                let [paper, ours] = [Level::Paper, Level::Functional].map(|level| amount(&net, objective, level, seed));
+                assert!(ours <= paper, "{}, {objective:?}: {ours} > {paper}", net.name());
+                ratio *= if objective == Objective::Entries { paper / ours } else { 1.0 };
+            }
+        }
+        assert!(ratio.cbrt() > 1.5, "{nodes} nodes, {functional}: {}", ratio.cbrt());
+    }
+}
+
+/// The printed column of Table 5 is that of min-fill orders of the replicated network: within three standard errors.
+#[test]
+fn table_5_fits_the_replicated_networks() {
+    let error = |mean: &Mean| mean.stdev.powi(2) / 10.0;
+    for (row, printed) in TABLE_5[..8].iter().enumerate() {
+        let Random { nodes, max_parents, functional, .. } = *printed;
+        let rank = |seed: u64| {
+            let net =
+                network(&Shape { nodes, max_values: 3, max_parents, functional }, 10 * row as u64 + seed).unwrap();
+            structure(&net, MAX_LEAVES).functional.binary_rank
+        };
+        let ranks: Vec<f64> = (0..10).map(rank).collect();
+        let mean = ranks.iter().sum::<f64>() / 10.0;
+        let stdev = (ranks.iter().map(|r| (r - mean).powi(2)).sum::<f64>() / 9.0).sqrt();
+        let errors = (error(&printed.shrunk) + error(&Mean { mean, stdev })).sqrt();
+        assert!((mean - printed.shrunk.mean).abs() <= 3.0 * errors, "{printed:?}: {mean} ± {stdev}");
     }
 }
