@@ -105,7 +105,7 @@ pub struct Computing {
 impl Computing {
     /// The same for the library.
     pub fn options(&self) -> Options {
-        Options { level: self.level, seed: self.seed, effort: self.effort, memory: self.memory }
+        Options { level: self.level, seed: self.seed, effort: self.effort, memory: self.memory, ..Options::default() }
     }
 }
 

@@ -8,7 +8,7 @@ mod compiled;
 mod evaluate;
 mod plan;
 
-use crate::compile::{self, Compiled, Level, Question, Search};
+use crate::compile::{self, Compiled, Level, Objective, Question, Search};
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{Evidence, Finding, Network};
 use crate::tensor::exec::Run;
@@ -28,6 +28,8 @@ use evaluate::joint;
 pub struct Options {
     /// What the planner may know.
     pub level: Level,
+    /// What the plan should have little of.
+    pub objective: Objective,
     /// Seeds the search for a good plan; the same seed gives the same plan.
     pub seed: u64,
     /// Scales the steps that the search may take; 1 is about a second on a hard network.
@@ -38,7 +40,7 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Options { level: Level::default(), seed: 0, effort: 1.0, memory: None }
+        Options { level: Level::default(), objective: Objective::default(), seed: 0, effort: 1.0, memory: None }
     }
 }
 
@@ -157,13 +159,7 @@ fn check_ids(net: &Network, mut ids: impl Iterator<Item = VarId>) -> Result<()> 
 
 impl Options {
     fn search(&self) -> Search {
-        Search {
-            level: self.level,
-            objective: Default::default(),
-            seed: self.seed,
-            effort: self.effort,
-            thorough: false,
-        }
+        Search { level: self.level, objective: self.objective, seed: self.seed, effort: self.effort, thorough: false }
     }
 }
 

@@ -66,7 +66,7 @@ pub mod vars;
 pub use circuit::{
     Answer, Answers, Batch, Circuit, Column, Compilation, Evaluator, Explanation, Options, Precision, Running,
 };
-pub use compile::{Level, Query, Report};
+pub use compile::{Level, Objective, Query, Report};
 pub use error::{Error, ErrorKind, Place, Result};
 pub use model::{Builder, Cpt, Dataset, Evidence, Finding, Format, Network, Variable};
 pub use vars::{VarId, VarSet};

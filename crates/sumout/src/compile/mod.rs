@@ -19,6 +19,7 @@ mod expand;
 mod greedy;
 mod implied;
 mod level;
+mod objective;
 mod query;
 mod skeleton;
 mod thin;
@@ -34,10 +35,11 @@ use plan::Plan;
 use problem::Problem;
 use prune::Pruned;
 use support::{Decoder, Supported};
-use tree::{Cost, Objective};
+use tree::Cost;
 
 pub use query::Query;
 pub use report::Report;
+pub use tree::Objective;
 
 /// What is asked of a network.
 #[derive(Clone, Debug)]

@@ -114,20 +114,6 @@ impl Default for Prices {
 const TIE_BREAK: f64 = 1e-15;
 
 impl Objective {
-    /// All objectives.
-    pub const ALL: [Objective; 4] =
-        [Objective::Time, Objective::Entries, Objective::MultiplyAdds, Objective::LargestCluster];
-
-    /// Its name.
-    pub fn name(self) -> &'static str {
-        match self {
-            Objective::Time => "time",
-            Objective::Entries => "entries",
-            Objective::MultiplyAdds => "multiply-adds",
-            Objective::LargestCluster => "largest-cluster",
-        }
-    }
-
     /// The prices of a circuit that runs on many examples.
     pub fn prices(self) -> Prices {
         let (store, multiply) = match self {

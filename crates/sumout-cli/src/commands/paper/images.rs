@@ -7,9 +7,8 @@ use serde_json::{Value, json};
 use sumout::compile::paper::printed::{Image, TABLE_1, TABLE_3};
 use sumout::compile::paper::{MAX_LEAVES, Size, Structure, structure};
 use sumout::compile::report::Count;
-use sumout::compile::tree::Objective;
 use sumout::compile::{Question, Search, compile};
-use sumout::{Error, ErrorKind, Level, Network, Query};
+use sumout::{Error, ErrorKind, Level, Network, Objective, Query};
 
 use super::{Args, Table};
 use crate::text::{Align, table_text};

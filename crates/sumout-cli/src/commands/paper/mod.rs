@@ -8,8 +8,7 @@ use std::io::Write;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
-use sumout::compile::tree::Objective;
-use sumout::{Error, ErrorKind};
+use sumout::{Error, ErrorKind, Objective};
 
 use crate::args::effort;
 use crate::output::{Outcome, Result};
@@ -42,7 +41,7 @@ pub struct Args {
     effort: Option<f64>,
 
     /// What plans for the random networks of Table 5 should have little of.
-    #[arg(long, default_value = Objective::Entries.name(), value_parser = objective_parser())]
+    #[arg(long, default_value_t = Objective::Entries, value_parser = objective_parser())]
     objective: Objective,
 }
 
@@ -85,10 +84,7 @@ fn find(number: u32) -> sumout::Result<(u32, Compute)> {
 }
 
 fn objective_parser() -> impl TypedValueParser<Value = Objective> {
-    PossibleValuesParser::new(Objective::ALL.map(Objective::name)).try_map(|name| {
-        let known = Objective::ALL.into_iter().find(|objective| objective.name() == name);
-        known.ok_or("no such objective")
-    })
+    PossibleValuesParser::new(Objective::names()).try_map(|name| name.parse::<Objective>())
 }
 
 pub fn run(args: &Args, json: bool, out: &mut dyn Write) -> Result<Outcome> {
