@@ -7,6 +7,8 @@ mod batch;
 mod compiled;
 mod evaluate;
 mod plan;
+#[cfg(test)]
+mod scenes;
 
 use crate::compile::{self, Compiled, Level, Objective, Question, Search};
 use crate::error::{Error, ErrorKind, Result};
