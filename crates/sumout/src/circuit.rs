@@ -7,8 +7,6 @@ mod batch;
 mod compiled;
 mod evaluate;
 mod plan;
-#[cfg(test)]
-mod scenes;
 
 use crate::compile::{self, Compiled, Level, Objective, Question, Search};
 use crate::error::{Error, ErrorKind, Result};

@@ -3,11 +3,7 @@
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use crate::compile::{Level, Objective, Query, Search, compile};
-use crate::model::Network;
-use crate::tensor::exec::Run;
-use crate::tensor::layout::Program;
-use crate::tensor::schedule::{Schedule, Want};
+use sumout::{Batch, Circuit, Column, Level, Network, Objective, Options, Precision, Query, Running};
 
 const NOISE: f64 = 0.1;
 
@@ -87,25 +83,32 @@ fn images(scenes: &[Scene], rng: &mut ChaCha8Rng) -> Vec<Vec<bool>> {
     images
 }
 
+/// Images as a batch for a circuit whose inputs are the pixels, in this order.
+fn batch(circuit: &Circuit, images: &[Vec<bool>]) -> Batch {
+    let mut batch = Batch::new(images.len());
+    for (at, pixel) in circuit.inputs().enumerate() {
+        let column = images.iter().map(|image| i32::from(!image[at])).collect();
+        batch.insert(circuit, pixel, Column::Values(column)).unwrap();
+    }
+    batch
+}
+
 /// Compares posteriors and ln P(image) at one level, with whatever objective and seed.
 fn check(model: &str, query: &Query, scenes: &[Scene], level: Level) {
     let rng = &mut ChaCha8Rng::seed_from_u64(scenes.len() as u64);
-    let net = Network::read(model).unwrap();
     let names: Vec<&str> = Objective::names().collect();
     let objective = names[rng.random_range(0..names.len())].parse().unwrap();
-    let search = Search { level, objective, seed: rng.random(), effort: 0.02, thorough: true };
-    let question = query.question(&net).unwrap();
-    let compiled = compile(&net, &question, &search).unwrap();
-    let program = Program::new(&compiled.graph, &Schedule::new(&compiled.graph, &Want::Output));
-    let pixels = question.inputs.as_slice();
-    for image in images(scenes, rng) {
-        let pixel = |v| image[pixels.binary_search(&v).unwrap()];
-        let run = Run::sum(&compiled.graph, &program, |v| if pixel(v) { vec![1.0, 0.0] } else { vec![0.0, 1.0] });
-        let (p, joint) = score(scenes, &image);
-        let (ours, total) = (run.output(), run.output().iter().sum::<f64>());
-        let context = || format!("{model}, {level}, {objective}: {ours:?}, not {joint:?}");
-        assert!((run.log_sum() - p.ln()).abs() < 1e-9 * p.ln().abs(), "{}", context());
-        assert!(ours.iter().zip(&joint).all(|(a, b)| (a / total - b / p).abs() < 1e-9), "{}", context());
+    let options = Options { level, objective, seed: rng.random(), effort: 0.02, ..Options::default() };
+    let circuit = Network::read(model).unwrap().compile(query, &options).unwrap();
+    let evaluator = circuit.evaluator(&Running { precision: Precision::F64, threads: 1, memory: None }).unwrap();
+    let images = images(scenes, rng);
+    let answers = evaluator.run(&batch(&circuit, &images)).unwrap();
+    for (row, image) in images.iter().enumerate() {
+        let (p, joint) = score(scenes, image);
+        let (log, posterior) = (answers.log_evidence[row], answers.row(row));
+        let context = || format!("{model}, {level}, {objective}: {posterior:?}, not {joint:?}");
+        assert!((log - p.ln()).abs() < 1e-9 * p.ln().abs(), "{}", context());
+        assert!(posterior.iter().zip(&joint).all(|(a, b)| (a - b / p).abs() < 1e-9), "{}", context());
     }
 }
 
