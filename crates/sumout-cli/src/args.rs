@@ -8,7 +8,7 @@ use clap::{Args, Parser, Subcommand};
 use sumout::model::format::{self, ReadOptions};
 use sumout::{Error, ErrorKind, Format, Level, Network, Options, Precision, Running};
 
-use crate::commands::{bench, compile, completions, convert, demo, mpe, query, sample, show};
+use crate::commands::{bench, compile, completions, convert, demo, mpe, paper, query, sample, show};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -48,6 +48,7 @@ pub enum Command {
     Bench(bench::Args),
     Sample(sample::Args),
     Convert(convert::Args),
+    Paper(paper::Args),
     Completions(completions::Args),
 }
 
@@ -152,7 +153,7 @@ pub fn format_parser() -> impl TypedValueParser<Value = Format> {
     })
 }
 
-fn effort(text: &str) -> Result<f64, String> {
+pub fn effort(text: &str) -> Result<f64, String> {
     match text.parse() {
         Ok(x) if f64::is_finite(x) && x >= 0.0 => Ok(x),
         _ => Err("give a number that is not negative, such as 0.1 or 10".into()),

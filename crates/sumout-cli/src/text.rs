@@ -73,6 +73,13 @@ pub fn table<const N: usize>(out: &mut dyn Write, align: [Align; N], rows: &[[St
     Ok(())
 }
 
+/// The same as text.
+pub fn table_text<const N: usize>(align: [Align; N], rows: &[[String; N]]) -> String {
+    let mut text = vec![];
+    table(&mut text, align, rows).expect("memory takes what is written");
+    String::from_utf8_lossy(&text).into_owned()
+}
+
 /// The number of characters of the longest text.
 pub fn width<'a>(texts: impl Iterator<Item = &'a str>) -> usize {
     texts.map(|text| text.chars().count()).max().unwrap_or(0)

@@ -100,3 +100,26 @@ fn more_effort_finds_smaller_clusters() {
     };
     assert!(largest("0.5") < largest("0"));
 }
+
+/// Nodes and clusters of Tables 1 and 3 are those that the paper prints; a test of the library compares all rows.
+#[test]
+fn the_papers_tables_have_its_numbers_beside_ours() {
+    let printed = output(0, "paper 1 3 --quick --effort 0 --json").stdout;
+    let tables: serde_json::Value = serde_json::from_slice(&printed).unwrap();
+    let tables = tables["tables"].as_array().unwrap();
+    assert_eq!(tables.iter().map(|t| t["table"].as_u64().unwrap()).collect::<Vec<_>>(), [1, 3]);
+    for row in tables.iter().flat_map(|t| t["rows"].as_array().unwrap()) {
+        let paper = &row["paper"];
+        assert_eq!(
+            [&row["network_nodes"], &row["replicated_nodes"]],
+            [&paper["network_nodes"], &paper["replicated_nodes"]]
+        );
+        for kind in ["classical", "functional"] {
+            let rank = |row: &serde_json::Value| row[kind]["max_cluster_binary_rank"].as_f64().unwrap();
+            assert_eq!(row[kind]["max_cluster_rank"], paper[kind]["max_cluster_rank"]);
+            assert!((rank(row) - rank(paper)).abs() <= 0.05, "{row}");
+        }
+        let entries = |level: &str| row["entries"][level].as_u64().unwrap();
+        assert!(entries("support") < entries("functional") && entries("functional") <= entries("paper"), "{row}");
+    }
+}

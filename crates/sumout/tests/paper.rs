@@ -1,44 +1,25 @@
 //! The numbers that the paper prints.
 
-use sumout::Network;
-use sumout::compile::Question;
+use sumout::compile::paper::printed::{Image, Mean, Random, TABLE_1, TABLE_3, TABLE_5};
 use sumout::compile::paper::{MAX_LEAVES, Planned, Size, plan, structure};
 use sumout::compile::problem::Problem;
 use sumout::compile::prune::prune;
 use sumout::compile::tree::Objective;
-
-/// Nodes, maximum rank and maximum binary rank, with ✗ and with ✓.
-type Row = (&'static str, (usize, usize, f64), (usize, usize, f64));
-
-const TABLE_1: [Row; 6] = [
-    ("rect:8", (85, 11, 15.0), (197, 5, 13.0)),
-    ("rect:10", (125, 13, 17.6), (305, 5, 14.3)),
-    ("rect:12", (173, 15, 20.2), (437, 5, 15.3)),
-    ("rect:14", (229, 17, 22.6), (593, 5, 16.2)),
-    ("rect:16", (293, 19, 25.0), (773, 5, 17.0)),
-    ("rect:20", (445, 23, 29.6), (1205, 5, 18.3)),
-];
-
-const TABLE_3: [Row; 5] = [
-    ("digits:8", (638, 32, 33.3), (1155, 9, 12.6)),
-    ("digits:10", (954, 59, 60.8), (2173, 9, 14.1)),
-    ("digits:12", (1334, 81, 83.8), (3469, 10, 16.7)),
-    ("digits:14", (1778, 116, 121.0), (5007, 11, 18.4)),
-    ("digits:16", (2286, 134, 140.0), (6825, 11, 19.3)),
-];
+use sumout::compile::{self, Question, Search};
+use sumout::model::random::{Shape, network};
+use sumout::{Level, Network, VarSet};
 
 /// A size as the tables print it.
-fn printed(size: Size) -> (usize, usize, f64) {
-    (size.nodes, size.rank, (size.binary_rank * 10.0).round() / 10.0)
+fn rounded(size: Size) -> Size {
+    Size { binary_rank: (size.binary_rank * 10.0).round() / 10.0, ..size }
 }
 
-fn assert_table(rows: &[Row]) {
-    let ours = |&(name, ..): &Row| {
-        let structure = structure(&Network::read(name).unwrap(), MAX_LEAVES);
-        assert!(!structure.is_capped);
-        (name, printed(structure.classical), printed(structure.functional))
-    };
-    assert_eq!(rows.iter().map(ours).collect::<Vec<Row>>(), rows);
+fn assert_table(rows: &[Image]) {
+    for row in rows {
+        let ours = structure(&Network::read(row.model).unwrap(), MAX_LEAVES);
+        assert!(!ours.is_capped);
+        assert_eq!([ours.classical, ours.functional].map(rounded), [row.classical, row.functional], "{}", row.model);
+    }
 }
 
 #[test]
@@ -68,10 +49,10 @@ fn planned(name: &str) -> Planned {
 /// The ✓ rows are the largest clusters of the shrunk jointree, in which replicas are one variable again.
 #[test]
 fn shrunk_jointrees_have_the_clusters_of_tables_1_and_3() {
-    for (name, _, (_, rank, binary_rank)) in TABLE_1.iter().chain(&TABLE_3) {
-        let cost = planned(name).plan.cost;
-        let ours = (cost.rank, (cost.largest_cluster.log2() * 10.0).round() / 10.0);
-        assert_eq!(ours, (*rank, *binary_rank), "{name}");
+    for row in TABLE_1.iter().chain(&TABLE_3) {
+        let cost = planned(row.model).plan.cost;
+        let ours = rounded(Size { rank: cost.rank, binary_rank: cost.largest_cluster.log2(), ..row.functional });
+        assert_eq!(ours, row.functional, "{}", row.model);
     }
 }
 
@@ -82,5 +63,57 @@ fn sizes_stay_as_they_are() {
         [("rect:8", 529_218.0), ("digits:8", 99_346.0), ("digits:12", 7_486_472.0), ("digits:16", 68_680_140.0)];
     for (name, entries) in sizes {
         assert_eq!(planned(name).plan.cost.entries, entries, "{name}");
+    }
+}
+
+/// What a plan for a question about nothing has, of what it should have little of.
+fn amount(net: &Network, objective: Objective, level: Level, seed: u64) -> f64 {
+    let nothing = VarSet::default;
+    let question = Question { targets: nothing(), inputs: nothing(), hard: nothing(), known: vec![], explain: true };
+    let search = Search { level, objective, seed, effort: 0.02, thorough: true };
+    let cost = compile::plan(net, &question, &search).unwrap().cost();
+    let (entries, products) = (cost.entries + cost.constant_entries, cost.multiply_adds + cost.constant_multiply_adds);
+    match objective {
+        Objective::Entries => entries,
+        Objective::MultiplyAdds => products,
+        Objective::LargestCluster => cost.largest_cluster,
+        Objective::Time => 10.0 * entries + products,
+    }
+}
+
+/// Random networks as in Table 5, smaller ones and fewer; `sumout paper 5` compares all.
+#[test]
+fn plans_for_random_networks_are_no_worse_than_the_papers_and_much_smaller() {
+    for row in &TABLE_5[..4] {
+        let Random { nodes, max_parents, functional, .. } = *row;
+        let mut ratio = 1.0;
+        for seed in 0..3 {
+            let net = network(&Shape { nodes, max_values: 3, max_parents, functional }, seed).unwrap();
+            for objective in Objective::names().map(|name| name.parse().unwrap()) {
+                let [paper, ours] = [Level::Paper, Level::Functional].map(|level| amount(&net, objective, level, seed));
+                assert!(ours <= paper, "{}, {objective:?}: {ours} > {paper}", net.name());
+                ratio *= if objective == Objective::Entries { paper / ours } else { 1.0 };
+            }
+        }
+        assert!(ratio.cbrt() > 1.5, "{nodes} nodes, {functional}: {}", ratio.cbrt());
+    }
+}
+
+/// The printed column of Table 5 is that of min-fill orders of the replicated network: within three standard errors.
+#[test]
+fn table_5_fits_the_replicated_networks() {
+    let error = |mean: &Mean| mean.stdev.powi(2) / 10.0;
+    for (row, printed) in TABLE_5[..8].iter().enumerate() {
+        let Random { nodes, max_parents, functional, .. } = *printed;
+        let rank = |seed: u64| {
+            let net =
+                network(&Shape { nodes, max_values: 3, max_parents, functional }, 10 * row as u64 + seed).unwrap();
+            structure(&net, MAX_LEAVES).functional.binary_rank
+        };
+        let ranks: Vec<f64> = (0..10).map(rank).collect();
+        let mean = ranks.iter().sum::<f64>() / 10.0;
+        let stdev = (ranks.iter().map(|r| (r - mean).powi(2)).sum::<f64>() / 9.0).sqrt();
+        let errors = (error(&printed.shrunk) + error(&Mean { mean, stdev })).sqrt();
+        assert!((mean - printed.shrunk.mean).abs() <= 3.0 * errors, "{printed:?}: {mean} ± {stdev}");
     }
 }

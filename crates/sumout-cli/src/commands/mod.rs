@@ -6,6 +6,7 @@ pub mod completions;
 pub mod convert;
 pub mod demo;
 pub mod mpe;
+pub mod paper;
 pub mod query;
 pub mod sample;
 pub mod show;
@@ -24,6 +25,7 @@ pub fn run(cli: &Cli, out: &mut dyn Write) -> Result<Outcome> {
         Command::Mpe(args) => mpe::run(args, cli.json, out),
         Command::Compile(args) => compile::run(args, cli.json, out),
         Command::Bench(args) => bench::run(args, cli.json, out),
+        Command::Paper(args) => paper::run(args, cli.json, out),
         Command::Sample(args) => sample::run(args, cli.json, out),
         Command::Convert(args) => convert::run(args, cli.json, out),
         Command::Completions(args) => completions::run(args, cli.json, out),

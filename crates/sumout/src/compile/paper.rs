@@ -10,6 +10,8 @@
 //! A plan starts from a `Problem`, whose network is pruned further than the one that the tables
 //! describe.
 
+pub mod printed;
+
 mod dtree;
 mod replicate;
 mod shrink;

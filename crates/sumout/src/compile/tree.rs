@@ -113,13 +113,16 @@ impl Default for Prices {
     }
 }
 
+/// The price of what does not matter, but decides between plans that are equal otherwise.
+const TIE_BREAK: f64 = 1e-15;
+
 impl Objective {
     /// The prices of a circuit that runs on many examples.
     pub fn prices(self) -> Prices {
         let (store, multiply) = match self {
             Objective::Time => (10.0, 1.0),
-            Objective::Entries => (1.0, 1e-9),
-            Objective::MultiplyAdds => (1e-9, 1.0),
+            Objective::Entries => (1.0, TIE_BREAK),
+            Objective::MultiplyAdds => (TIE_BREAK, 1.0),
             Objective::LargestCluster => (1e-3, 1.0),
         };
         Prices { store, multiply, constant: 0.02, by_cluster: self == Objective::LargestCluster }

@@ -4,7 +4,7 @@
 
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
-use sumout::{Evidence, Finding, Network, VarId};
+use sumout::{Cpt, Evidence, Finding, Network, VarId};
 
 /// What enumeration finds.
 pub struct Truth {
@@ -20,9 +20,9 @@ pub struct Truth {
 pub fn enumerate(net: &Network, evidence: &Evidence) -> Truth {
     let cards = net.cards();
     let mut truth = Truth { joints: cards.iter().map(|&c| vec![0.0; c]).collect(), evidence: 0.0, best: 0.0 };
-    let mut states = vec![0; cards.len()];
+    let (tables, mut states) = (tables(net), vec![0; cards.len()]);
     for _ in 0..cards.iter().product() {
-        let p = weight(net, evidence, &cards, &states);
+        let p = product(net, &tables, evidence, &cards, &states);
         truth.evidence += p;
         truth.best = truth.best.max(p);
         states.iter().zip(&mut truth.joints).for_each(|(&state, joint)| joint[state] += p);
@@ -39,15 +39,33 @@ pub fn enumerate(net: &Network, evidence: &Evidence) -> Truth {
 
 /// The product of all factors and likelihoods at a joint state.
 pub fn weight(net: &Network, evidence: &Evidence, cards: &[usize], states: &[usize]) -> f64 {
-    let entry = |cpt: &sumout::Cpt| {
-        let index = cpt.scope().iter().fold(0, |i, v| i * cards[v.index()] + states[v.index()]);
-        cpt.table(cards)[index]
+    product(net, &tables(net), evidence, cards, states)
+}
+
+fn tables(net: &Network) -> Vec<Vec<f64>> {
+    net.cpts().iter().map(|cpt| cpt.table(&net.cards())).collect()
+}
+
+fn product(net: &Network, tables: &[Vec<f64>], evidence: &Evidence, cards: &[usize], states: &[usize]) -> f64 {
+    let entry = |(cpt, table): (&Cpt, &Vec<f64>)| {
+        table[cpt.scope().iter().fold(0, |i, v| i * cards[v.index()] + states[v.index()])]
     };
     let likelihood = |(v, finding): (VarId, &Finding)| match finding {
         Finding::Hard(value) => f64::from(u8::from(states[v.index()] == *value)),
         Finding::Soft(likelihood) => likelihood[states[v.index()]],
     };
-    net.cpts().iter().map(entry).product::<f64>() * evidence.iter().map(likelihood).product::<f64>()
+    net.cpts().iter().zip(tables).map(entry).product::<f64>() * evidence.iter().map(likelihood).product::<f64>()
+}
+
+/// Does something for each number below `count`, on all cores.
+pub fn in_parallel(count: u64, work: impl Fn(u64) + Sync) {
+    let threads = std::thread::available_parallelism().map_or(1, |n| n.get() as u64);
+    std::thread::scope(|scope| {
+        for first in 0..threads {
+            let work = &work;
+            scope.spawn(move || (first..count).step_by(threads as usize).for_each(work));
+        }
+    });
 }
 
 /// Hard, soft or mixed evidence on some variables.

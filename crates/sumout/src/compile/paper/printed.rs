@@ -1,0 +1,98 @@
+//! The numbers that the paper prints, to compare with.
+
+use super::Size;
+
+/// A row of Table 1 or 3: the circuit for the posterior of one variable, given all pixels of an image.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Image {
+    /// The network, by its name.
+    pub model: &'static str,
+    /// The network as it is: the ✗ row.
+    pub classical: Size,
+    /// The network with functional variables replicated: the ✓ row.
+    pub functional: Size,
+    /// The entries of all tensors of the circuit, transposed and rescaled ones included.
+    pub entries: u64,
+    /// How long the circuit takes for one example.
+    pub eval_seconds: f64,
+    /// How long it took to compile the circuit.
+    pub compile_seconds: f64,
+}
+
+const fn size(nodes: usize, rank: usize, binary_rank: f64) -> Size {
+    Size { nodes, rank, binary_rank }
+}
+
+const fn image(model: &'static str, sizes: [Size; 2], entries: u64, eval_seconds: f64, compile_seconds: f64) -> Image {
+    Image { model, classical: sizes[0], functional: sizes[1], entries, eval_seconds, compile_seconds }
+}
+
+/// Rectangles.
+pub const TABLE_1: [Image; 6] = [
+    image("rect:8", [size(85, 11, 15.0), size(197, 5, 13.0)], 926_778, 0.001, 4.9),
+    image("rect:10", [size(125, 13, 17.6), size(305, 5, 14.3)], 3_518_848, 0.003, 2.9),
+    image("rect:12", [size(173, 15, 20.2), size(437, 5, 15.3)], 10_485_538, 0.007, 4.1),
+    image("rect:14", [size(229, 17, 22.6), size(593, 5, 16.2)], 26_412_192, 0.018, 5.7),
+    image("rect:16", [size(293, 19, 25.0), size(773, 5, 17.0)], 58_814_458, 0.034, 7.4),
+    image("rect:20", [size(445, 23, 29.6), size(1205, 5, 18.3)], 224_211_138, 0.140, 14.1),
+];
+
+/// Digits.
+pub const TABLE_3: [Image; 5] = [
+    image("digits:8", [size(638, 32, 33.3), size(1155, 9, 12.6)], 264_357, 0.008, 9.3),
+    image("digits:10", [size(954, 59, 60.8), size(2173, 9, 14.1)], 2_241_205, 0.008, 13.6),
+    image("digits:12", [size(1334, 81, 83.8), size(3469, 10, 16.7)], 11_625_558, 0.014, 23.2),
+    image("digits:14", [size(1778, 116, 121.0), size(5007, 11, 18.4)], 32_057_227, 0.030, 36.8),
+    image("digits:16", [size(2286, 134, 140.0), size(6825, 11, 19.3)], 95_094_167, 0.076, 50.4),
+];
+
+/// The mean and the standard deviation of something over ten networks.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Mean {
+    /// The mean.
+    pub mean: f64,
+    /// The standard deviation.
+    pub stdev: f64,
+}
+
+/// A row of Table 5: the binary rank of the largest cluster of random networks, whose variables have 2 or 3 values.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Random {
+    /// The number of variables.
+    pub nodes: usize,
+    /// Every variable has at most this many parents.
+    pub max_parents: usize,
+    /// The share of functional variables, from 0 to 1.
+    pub functional: f64,
+    /// Without functions.
+    pub original: Mean,
+    /// With functions.
+    pub shrunk: Mean,
+    /// The difference.
+    pub reduction: Mean,
+}
+
+const fn random(nodes: usize, max_parents: usize, functional: f64, means: [(f64, f64); 3]) -> Random {
+    const fn mean((mean, stdev): (f64, f64)) -> Mean {
+        Mean { mean, stdev }
+    }
+    let [original, shrunk, reduction] = means;
+    let (original, shrunk, reduction) = (mean(original), mean(shrunk), mean(reduction));
+    Random { nodes, max_parents, functional, original, shrunk, reduction }
+}
+
+/// Random networks.
+pub const TABLE_5: [Random; 12] = [
+    random(75, 4, 1.0 / 4.0, [(22.4, 2.8), (19.4, 3.1), (3.0, 1.7)]),
+    random(75, 4, 1.0 / 2.0, [(22.5, 2.2), (16.9, 1.8), (5.6, 2.5)]),
+    random(75, 4, 2.0 / 3.0, [(22.9, 3.9), (13.1, 2.3), (9.8, 3.4)]),
+    random(75, 4, 4.0 / 5.0, [(21.9, 2.7), (11.1, 1.9), (10.8, 3.2)]),
+    random(100, 5, 1.0 / 4.0, [(38.7, 4.5), (33.1, 4.6), (5.7, 2.0)]),
+    random(100, 5, 1.0 / 2.0, [(38.1, 2.9), (23.7, 3.3), (14.4, 4.3)]),
+    random(100, 5, 2.0 / 3.0, [(38.0, 3.2), (18.9, 3.1), (19.1, 3.9)]),
+    random(100, 5, 4.0 / 5.0, [(36.8, 3.0), (13.5, 2.5), (23.3, 3.1)]),
+    random(150, 6, 1.0 / 4.0, [(64.3, 5.4), (54.2, 4.4), (10.1, 4.2)]),
+    random(150, 6, 1.0 / 2.0, [(64.9, 3.2), (41.9, 5.6), (23.0, 5.1)]),
+    random(150, 6, 2.0 / 3.0, [(64.3, 6.0), (28.2, 4.2), (36.0, 4.7)]),
+    random(150, 6, 4.0 / 5.0, [(66.4, 4.8), (21.3, 4.6), (45.1, 2.1)]),
+];
