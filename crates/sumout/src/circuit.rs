@@ -7,6 +7,7 @@ mod batch;
 mod compiled;
 mod evaluate;
 mod plan;
+mod ready;
 
 use crate::compile::{self, Compiled, Level, Question, Search};
 use crate::error::{Error, ErrorKind, Result};
@@ -21,7 +22,7 @@ pub use compiled::Circuit;
 pub use evaluate::{Evaluator, Precision, Running};
 pub use plan::Compilation;
 
-use evaluate::joint;
+use ready::{Ready, likelihood};
 
 /// How to compile.
 #[derive(Clone, Debug)]
@@ -91,24 +92,7 @@ impl Network {
         let Some(compiled) = compile::compile(self, &question, &options.search()) else {
             return Ok(Answer::impossible());
         };
-        let is_single = question.targets.len() == 1;
-        let want = if is_single { Want::Output } else { Want::Gradients(open(&compiled, &question.targets)) };
-        let program = admit(&compiled, &want, options)?;
-        let run = Run::sum(&compiled.graph, &program, |v| likelihood(evidence, v, &compiled.pruned.domains[v.index()]));
-        let log_evidence = run.log_sum();
-        if log_evidence == f64::NEG_INFINITY {
-            return Ok(Answer::impossible());
-        }
-        let posterior = |v: VarId| {
-            let domain = &compiled.pruned.domains[v.index()];
-            let joint = match domain.len() {
-                1 => vec![1.0],
-                _ if is_single => run.output(),
-                _ => joint(&compiled.graph, &run, v),
-            };
-            (v, normalized(&joint, domain, self.card(v)))
-        };
-        Ok(Answer { posteriors: asked.into_iter().map(posterior).collect(), log_evidence })
+        Ok(Ready::new(self, &question, asked, compiled, options)?.answer(evidence))
     }
 
     /// The most probable assignment of values to all variables given the evidence.
@@ -188,6 +172,7 @@ fn question(evidence: &Evidence) -> Question {
         hard: VarSet::default(),
         known: evidence.iter().filter_map(hard).collect(),
         explain: false,
+        trainable: VarSet::default(),
     }
 }
 
@@ -229,27 +214,6 @@ fn bytes(n: f64) -> String {
         _ if n >= 1024_f64.powi(5) => format!("2^{:.1} bytes", n.log2()),
         _ => format!("{:.1} {}", n / 1024_f64.powi(power as i32), UNITS[power - 1]),
     }
-}
-
-/// The targets with more than one value left.
-fn open(compiled: &Compiled, targets: &VarSet) -> VarSet {
-    targets.iter().filter(|v| compiled.pruned.domains[v.index()].len() > 1).collect()
-}
-
-/// The likelihood of the values that are left.
-fn likelihood(evidence: &Evidence, var: VarId, domain: &[usize]) -> Vec<f64> {
-    match evidence.get(var) {
-        Some(Finding::Soft(likelihood)) => domain.iter().map(|&value| likelihood[value]).collect(),
-        _ => vec![1.0; domain.len()],
-    }
-}
-
-/// Probabilities of all values from weights of those that are left.
-fn normalized(weights: &[f64], domain: &[usize], card: usize) -> Vec<f64> {
-    let total: f64 = weights.iter().sum();
-    let mut probabilities = vec![0.0; card];
-    domain.iter().zip(weights).for_each(|(&value, w)| probabilities[value] = w / total);
-    probabilities
 }
 
 #[cfg(test)]

@@ -58,9 +58,7 @@ fn planned(name: &str) -> Planned {
     let question = Question {
         targets: [net.find(target).unwrap()].into_iter().collect(),
         inputs: net.matching(pixels).unwrap().into_iter().collect(),
-        known: vec![],
-        explain: false,
-        hard: Default::default(),
+        ..Question::default()
     };
     plan(&Problem::new(&prune(&net, &question).unwrap(), Objective::Time), MAX_LEAVES)
 }

@@ -39,6 +39,11 @@ pub struct Args {
     #[arg(long, value_name = "NAME", num_args = 1.., help_heading = "Inputs")]
     hard: Vec<String>,
 
+    /// The variables whose tables are yet to be learned, so that plans rely only on what is promised of them;
+    /// `none` for no variable. If not given, the roles of the tables in the model tell.
+    #[arg(long, value_name = "NAME", num_args = 1.., help_heading = "Inputs")]
+    trainable: Option<Vec<String>>,
+
     #[command(flatten)]
     drawing: Drawing,
 
@@ -68,8 +73,7 @@ struct Drawing {
 
 pub fn run(args: &Args, json: bool, out: &mut dyn Write) -> Result<Outcome> {
     let net = args.reading.network(&args.model)?;
-    let query = args.target.as_ref().map_or_else(Query::all, Query::of).given(&args.given).hard(&args.hard);
-    let plan = net.plan(&query, &args.computing.options())?;
+    let plan = net.plan(&args.query(), &args.computing.options())?;
     args.drawing.draw(&plan)?;
     if json {
         writeln!(out, "{}", json!({"report": plan.report()}))?;
@@ -77,6 +81,17 @@ pub fn run(args: &Args, json: bool, out: &mut dyn Write) -> Result<Outcome> {
         write!(out, "{}", plan.report())?;
     }
     Ok(Outcome::Done)
+}
+
+impl Args {
+    fn query(&self) -> Query {
+        let query = self.target.as_ref().map_or_else(Query::all, Query::of).given(&self.given).hard(&self.hard);
+        match self.trainable.as_deref() {
+            None => query,
+            Some([none]) if none == "none" => query.trainable([""; 0]),
+            Some(names) => query.trainable(names),
+        }
+    }
 }
 
 impl Drawing {

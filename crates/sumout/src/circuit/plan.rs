@@ -2,11 +2,12 @@
 
 use std::time::Instant;
 
-use super::Options;
+use super::{Answer, Options, Ready, check_ids};
 use crate::compile::draw::{self, Jointree};
 use crate::compile::{self, Planned, Query, Question, Report, Search};
 use crate::error::{Error, ErrorKind, Result};
-use crate::model::Network;
+use crate::model::{Evidence, Network};
+use crate::vars::VarId;
 
 /// A query with a plan for it: what it costs, and how it looks.
 #[derive(Clone, Debug)]
@@ -15,6 +16,7 @@ pub struct Compilation<'a> {
     question: Question,
     planned: Planned,
     report: Report,
+    options: Options,
 }
 
 impl Network {
@@ -38,7 +40,7 @@ impl Network {
             Error::new(ErrorKind::Model, format!("no state of network `{}` has a positive probability", self.name()))
         })?;
         let report = Report::new(self, &question, &planned, &search, start.elapsed());
-        Ok(Compilation { net: self, question, planned, report })
+        Ok(Compilation { net: self, question, planned, report, options: options.clone() })
     }
 }
 
@@ -46,6 +48,26 @@ impl Compilation<'_> {
     /// What the plan costs.
     pub fn report(&self) -> &Report {
         &self.report
+    }
+
+    /// The answer for one example: what the plan computes from evidence on the inputs.
+    ///
+    /// Inputs that were promised to have a value in every example cannot be evaluated yet.
+    pub fn answer(&self, evidence: &Evidence) -> Result<Answer> {
+        let Compilation { net, question, planned, options, .. } = self;
+        check_ids(net, evidence.iter().map(|(v, _)| v))?;
+        let is_input =
+            |v: VarId| question.inputs.contains(v) || (question.targets.len() > 1 && question.targets.contains(v));
+        if let Some(stranger) = evidence.iter().map(|(v, _)| v).find(|&v| !is_input(v)) {
+            let message = format!("`{}` is no input of this query", net.variable(stranger).name);
+            return Err(Error::new(ErrorKind::Evidence, message).hint("name it among the inputs when you plan"));
+        }
+        if !question.hard.is_empty() {
+            let error = Error::new(ErrorKind::Evidence, "inputs with promised values cannot be evaluated yet");
+            return Err(error.hint("plan them as ordinary inputs"));
+        }
+        let asked = question.targets.iter().collect();
+        Ok(Ready::new(net, question, asked, planned.clone().compile(), options)?.answer(evidence))
     }
 
     /// The plan's tree, to be drawn.

@@ -40,7 +40,7 @@ pub use query::Query;
 pub use report::Report;
 
 /// What is asked of a network.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Question {
     /// The variables whose posteriors are asked for.
     pub targets: VarSet,
@@ -52,6 +52,8 @@ pub struct Question {
     pub known: Vec<(VarId, usize)>,
     /// Whether the most probable explanation is asked for, and not sums.
     pub explain: bool,
+    /// The variables whose CPTs are yet to be learned: of their numbers only what their roles promise is known.
+    pub trainable: VarSet,
 }
 
 /// What a planner may know.
@@ -141,6 +143,14 @@ impl Planned {
     pub fn cost(&self) -> Cost {
         self.supported.as_ref().map_or(self.plan.cost, |s| s.cost)
     }
+
+    /// The graph of the plan.
+    pub fn compile(self) -> Compiled {
+        let Planned { pruned, plan, supported, .. } = self;
+        let lowered = || Supported { graph: lower::lower(&pruned, &plan), cost: plan.cost, decoders: vec![] };
+        let Supported { graph, cost, decoders } = supported.unwrap_or_else(lowered);
+        Compiled { graph, pruned, plan, cost, decoders }
+    }
 }
 
 /// Compiles a question; none if its known values are impossible together.
@@ -148,8 +158,5 @@ impl Planned {
 /// Variables that have a value in every example can be planned for, but not compiled.
 pub fn compile(net: &Network, question: &Question, search: &Search) -> Option<Compiled> {
     debug_assert!(question.hard.is_empty(), "no operation selects a value");
-    let Planned { pruned, plan, supported, .. } = plan(net, question, search)?;
-    let lowered = || Supported { graph: lower::lower(&pruned, &plan), cost: plan.cost, decoders: vec![] };
-    let Supported { graph, cost, decoders } = supported.unwrap_or_else(lowered);
-    Some(Compiled { graph, pruned, plan, cost, decoders })
+    plan(net, question, search).map(Planned::compile)
 }

@@ -16,6 +16,7 @@ use super::problem::Problem;
 use super::tree::Cost;
 use super::{Level, Planned, Question, Search, classical, paper};
 use crate::model::Network;
+use crate::vars::VarSet;
 
 pub use count::Count;
 
@@ -52,6 +53,10 @@ pub struct Report {
     pub leaves: usize,
     /// What each step bought.
     pub steps: Steps,
+    /// Whether the answers depend on the plan: it copies functions that are only promised.
+    pub plan_dependent: bool,
+    /// The names of those functions.
+    pub promised_functions: Vec<String>,
     /// How long it took to prune and to plan.
     pub compile_seconds: f64,
 }
@@ -98,6 +103,7 @@ impl Report {
         let values_pruned = paper::pruned(net);
         let replicated = paper::replicate(&values_pruned, paper::MAX_LEAVES);
         let cost = planned.cost();
+        let promised_functions = promised(net, planned);
         let extent = Extent::new(&cost, plan.leaves.len());
         let peak = planned
             .supported
@@ -119,6 +125,8 @@ impl Report {
             replicas_capped: replicated.is_capped,
             leaves: plan.leaves.len(),
             steps: Steps::new(net, planned),
+            plan_dependent: !promised_functions.is_empty(),
+            promised_functions,
             compile_seconds: time.as_secs_f64(),
         }
     }
@@ -152,6 +160,13 @@ impl Steps {
             copies: plan.leaves.iter().filter(|leaf| leaf.is_copy).count(),
         }
     }
+}
+
+/// The names of the functions that a plan copies, although their tables are yet to be learned.
+fn promised(net: &Network, Planned { pruned, problem, plan, .. }: &Planned) -> Vec<String> {
+    let copies = plan.leaves.iter().filter(|leaf| leaf.is_copy).filter_map(|leaf| problem.defines(leaf.factor));
+    let promised: VarSet = copies.filter(|v| pruned.promised.contains(*v)).collect();
+    promised.iter().map(|v| net.variable(v).name.clone()).collect()
 }
 
 /// A plan without copies is classical, whatever was known when it was found.

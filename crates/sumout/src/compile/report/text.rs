@@ -4,6 +4,7 @@ use std::fmt;
 
 use super::{Count, Extent, Report};
 use crate::compile::Level;
+use crate::error::shortlist;
 
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -47,7 +48,7 @@ impl Report {
     }
 
     /// What each step bought, and what the plan needs.
-    fn remarks(&self) -> [(&'static str, String); 5] {
+    fn remarks(&self) -> Vec<(&'static str, String)> {
         let capped = if self.replicas_capped { "at least " } else { "" };
         let (nodes, left) = (Count(self.network_nodes as f64), Count(self.steps.nodes_left as f64));
         let (functions, copies) = (Count(self.steps.functional_variables as f64), Count(self.steps.copies as f64));
@@ -55,7 +56,7 @@ impl Report {
         let replicated = Count(self.replicated_nodes as f64);
         let folded = self.constant_entries;
         let (memory, time) = (bytes(self.bytes.0), seconds(self.predicted_seconds));
-        [
+        let mut remarks = vec![
             ("pruning", format!("{nodes} variables, {left} of them matter; {values} values are impossible")),
             (
                 "functions",
@@ -64,7 +65,13 @@ impl Report {
             ("constants", format!("{folded} entries are computed once for all examples")),
             ("running", format!("{memory} of memory and about {time} for each example (an estimate)")),
             ("compiling", format!("took {}", seconds(self.compile_seconds))),
-        ]
+        ];
+        if self.plan_dependent {
+            let names = shortlist(self.promised_functions.iter().map(String::as_str));
+            let are = if self.promised_functions.len() == 1 { "is a function" } else { "are functions" };
+            remarks.insert(2, ("learning", format!("until {names} {are}, answers depend on this plan")));
+        }
+        remarks
     }
 }
 
