@@ -6,9 +6,11 @@
 mod batch;
 mod compiled;
 mod evaluate;
+mod near;
 mod plan;
 mod ready;
 
+use crate::compile::report::Near;
 use crate::compile::{self, Compiled, Level, Question, Search};
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{Evidence, Finding, Network};
@@ -35,11 +37,15 @@ pub struct Options {
     pub effort: f64,
     /// The number of bytes that an answer may need; three quarters of the free memory if none is given.
     pub memory: Option<u64>,
+    /// If not zero, tables whose rows each have an entry of at least one less this count as functions. That is an
+    /// approximation, and comes with an estimate of its error. A single question is answered exactly if that fits;
+    /// explanations always are exact.
+    pub near: f64,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Options { level: Level::default(), seed: 0, effort: 1.0, memory: None }
+        Options { level: Level::default(), seed: 0, effort: 1.0, memory: None, near: 0.0 }
     }
 }
 
@@ -50,6 +56,8 @@ pub struct Answer {
     pub posteriors: Vec<(VarId, Vec<f64>)>,
     /// ln P(e), in a Markov network ln Z(e); negative infinity if the evidence is impossible.
     pub log_evidence: f64,
+    /// What is known of the error, if an approximation was allowed.
+    pub near: Option<Near>,
 }
 
 impl Answer {
@@ -59,7 +67,7 @@ impl Answer {
     }
 
     fn impossible() -> Self {
-        Answer { posteriors: vec![], log_evidence: f64::NEG_INFINITY }
+        Answer { posteriors: vec![], log_evidence: f64::NEG_INFINITY, near: None }
     }
 }
 
@@ -89,6 +97,10 @@ impl Network {
         check_ids(self, targets.iter().copied().chain(evidence.iter().map(|(v, _)| v)))?;
         let asked: Vec<VarId> = if targets.is_empty() { self.ids().collect() } else { targets.to_vec() };
         let question = Question { targets: asked.iter().copied().collect(), ..question(evidence) };
+        if options.near != 0.0 {
+            near::check(options.near)?;
+            return near::query(self, &question, asked, evidence, options);
+        }
         let Some(compiled) = compile::compile(self, &question, &options.search()) else {
             return Ok(Answer::impossible());
         };
@@ -173,6 +185,7 @@ fn question(evidence: &Evidence) -> Question {
         known: evidence.iter().filter_map(hard).collect(),
         explain: false,
         trainable: VarSet::default(),
+        near: 0.0,
     }
 }
 

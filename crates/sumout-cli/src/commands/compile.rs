@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 use sumout::files::save;
-use sumout::{Compilation, Query};
+use sumout::{Compilation, Options, Query};
 
-use crate::args::{Computing, Reading};
+use crate::args::{Approximating, Computing, Reading};
 use crate::output::{Outcome, Result, talk};
 
 const EXAMPLES: &str = "\
@@ -51,6 +51,9 @@ pub struct Args {
     computing: Computing,
 
     #[command(flatten)]
+    approximating: Approximating,
+
+    #[command(flatten)]
     reading: Reading,
 }
 
@@ -73,7 +76,8 @@ struct Drawing {
 
 pub fn run(args: &Args, json: bool, out: &mut dyn Write) -> Result<Outcome> {
     let net = args.reading.network(&args.model)?;
-    let plan = net.plan(&args.query(), &args.computing.options())?;
+    let options = Options { near: args.approximating.near, ..args.computing.options() };
+    let plan = net.plan(&args.query(), &options)?;
     args.drawing.draw(&plan)?;
     if json {
         writeln!(out, "{}", json!({"report": plan.report()}))?;

@@ -1,9 +1,9 @@
 //! Circuits: compiled once, evaluated on any number of examples.
 
-use super::Options;
 use super::batch::{Answers, Batch};
 use super::evaluate::{Evaluator, Precision, Running};
-use crate::compile::{self, Compiled, Query, Search};
+use super::{Options, near};
+use crate::compile::{self, Compiled, Query, Question, Search};
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{Network, Variable};
 use crate::tensor::Graph;
@@ -25,9 +25,11 @@ pub struct Circuit {
 }
 
 impl Network {
-    /// Compiles a query into a circuit.
+    /// Compiles a query into a circuit. What is known of its error, if it is [near](Options::near), [`Network::plan`]
+    /// reports.
     pub fn compile(&self, query: &Query, options: &Options) -> Result<Circuit> {
-        let question = query.question(self)?;
+        near::check(options.near)?;
+        let question = Question { near: options.near, ..query.question(self)? };
         let search = Search { thorough: true, ..options.search() };
         let Compiled { graph, pruned, .. } = compile::compile(self, &question, &search).ok_or_else(|| {
             Error::new(ErrorKind::Model, format!("no state of network `{}` has a positive probability", self.name()))

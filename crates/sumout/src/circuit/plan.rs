@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use super::{Answer, Options, Ready, check_ids};
+use super::{Answer, Options, Ready, check_ids, near};
 use crate::compile::draw::{self, Jointree};
 use crate::compile::{self, Planned, Query, Question, Report, Search};
 use crate::error::{Error, ErrorKind, Result};
@@ -33,13 +33,16 @@ impl Network {
     /// # Ok::<(), sumout::Error>(())
     /// ```
     pub fn plan(&self, query: &Query, options: &Options) -> Result<Compilation<'_>> {
-        let question = query.question(self)?;
+        near::check(options.near)?;
+        let question = Question { near: options.near, ..query.question(self)? };
         let search = Search { thorough: true, ..options.search() };
         let start = Instant::now();
         let planned = compile::plan(self, &question, &search).ok_or_else(|| {
             Error::new(ErrorKind::Model, format!("no state of network `{}` has a positive probability", self.name()))
         })?;
-        let report = Report::new(self, &question, &planned, &search, start.elapsed());
+        let time = start.elapsed();
+        let near = (options.near > 0.0).then(|| near::report(self, &question, &planned, options));
+        let report = Report { near, ..Report::new(self, &question, &planned, &search, time) };
         Ok(Compilation { net: self, question, planned, report, options: options.clone() })
     }
 }

@@ -51,7 +51,7 @@ impl<'a> Ready<'a> {
             };
             (v, normalized(&joint, domain, self.net.card(v)))
         };
-        Answer { posteriors: self.asked.iter().map(posterior).collect(), log_evidence }
+        Answer { posteriors: self.asked.iter().map(posterior).collect(), log_evidence, near: None }
     }
 }
 

@@ -54,6 +54,9 @@ pub struct Question {
     pub explain: bool,
     /// The variables whose CPTs are yet to be learned: of their numbers only what their roles promise is known.
     pub trainable: VarSet,
+    /// Tables whose rows each have an entry of at least one less this count as functions: an approximation, unless
+    /// it is zero.
+    pub near: f64,
 }
 
 /// What a planner may know.
@@ -142,6 +145,12 @@ impl Planned {
     /// What it costs to evaluate the plan, or the supports that are cheaper, once.
     pub fn cost(&self) -> Cost {
         self.supported.as_ref().map_or(self.plan.cost, |s| s.cost)
+    }
+
+    /// The variables whose definers the plan copies, once for each copy.
+    pub fn copies(&self) -> impl Iterator<Item = VarId> + '_ {
+        let copies = self.plan.leaves.iter().filter(|leaf| leaf.is_copy);
+        copies.filter_map(|leaf| self.problem.defines(leaf.factor))
     }
 
     /// The graph of the plan.

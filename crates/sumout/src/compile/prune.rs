@@ -35,6 +35,8 @@ pub struct Pruned {
     pub definers: Vec<Option<usize>>,
     /// The variables whose definers are only promised to be functions: their numbers may be any.
     pub promised: VarSet,
+    /// The variables whose definers are only nearly functions, and are taken for functions.
+    pub near: VarSet,
     /// Whether the numbers of each factor are yet to be learned, so that not even its zeros are known.
     pub learned: Vec<bool>,
     /// The variables that the output keeps: the target, if there is only one.
@@ -52,6 +54,11 @@ impl Pruned {
         imply(&mut pruned.factors, &self.cards(), &mut pruned.definers, &self.learned);
         pruned.learned.resize(pruned.factors.len(), false);
         (pruned.definers != self.definers).then_some(pruned)
+    }
+
+    /// Whether a variable is known to be a function, and not only promised or nearly so.
+    pub fn is_function(&self, v: VarId) -> bool {
+        self.definers[v.index()].is_some() && !self.promised.contains(v) && !self.near.contains(v)
     }
 
     /// Whether an entry of a factor may be positive, as far as is known.
@@ -88,14 +95,19 @@ struct Factor {
     is_learned: bool,
     /// Whether what will be learned is promised to be a function.
     is_promised: bool,
+    /// Whether it is nearly a function, and is to be taken for one.
+    is_near: bool,
 }
 
 impl Factor {
     fn new(cpt: &Cpt, cards: &[usize], question: &Question) -> Self {
         let is_trainable = cpt.child().is_some_and(|child| question.trainable.contains(child));
+        let table = Table { axes: cpt.scope().to_vec(), values: cpt.table(cards) };
+        let is_near = |child: VarId| is_nearly(&table, cards[child.index()], question.near);
         Factor {
             child: cpt.child(),
-            table: Table { axes: cpt.scope().to_vec(), values: cpt.table(cards) },
+            is_near: !is_trainable && question.near > 0.0 && cpt.child().is_some_and(is_near),
+            table,
             is_learned: is_trainable && !cpt.role().keep_zeros,
             is_promised: is_trainable && cpt.role().functional,
         }
@@ -154,6 +166,7 @@ fn unmentioned(net: &Network) -> Vec<Factor> {
         table: Table { axes: vec![v], values: vec![1.0; net.card(v)] },
         is_learned: false,
         is_promised: false,
+        is_near: false,
     };
     net.ids().filter(|v| !mentioned[v.index()]).map(ones).collect()
 }
@@ -236,7 +249,7 @@ fn host(factors: Vec<Factor>, domains: Vec<Vec<usize>>, question: &Question) -> 
     let is_single = question.targets.len() == 1 && !question.explain;
     let (output, inputs) =
         if is_single { (targets, question.inputs.clone()) } else { (VarSet::default(), &question.inputs | &targets) };
-    let (definers, promised) = definers(&factors, &domains);
+    let (definers, promised, near) = definers(&factors, &domains);
     let mut learned: Vec<bool> = factors.iter().map(|f| f.is_learned).collect();
     let clamped: VarSet = question.hard.iter().filter(is_open).collect();
     let mut tables: Vec<Table> = vec![];
@@ -262,21 +275,27 @@ fn host(factors: Vec<Factor>, domains: Vec<Vec<usize>>, question: &Question) -> 
     }
     learned.resize(tables.len(), false);
     let explain = question.explain;
-    Pruned { domains, factors: tables, hosts, definers, promised, learned, output, clamped, explain }
+    Pruned { domains, factors: tables, hosts, definers, promised, near, learned, output, clamped, explain }
 }
 
-/// The factor that makes each variable a function, and the variables of which that is only promised.
-fn definers(factors: &[Factor], domains: &[Vec<usize>]) -> (Vec<Option<usize>>, VarSet) {
-    let (mut definers, mut promised) = (vec![None; domains.len()], VarSet::default());
+/// The factor that makes each variable a function, and the variables of which that is only promised, or nearly so.
+fn definers(factors: &[Factor], domains: &[Vec<usize>]) -> (Vec<Option<usize>>, VarSet, VarSet) {
+    let (mut definers, mut promised, mut near) = (vec![None; domains.len()], VarSet::default(), VarSet::default());
     for (index, factor) in factors.iter().enumerate() {
         let Some(child) = factor.child.filter(|v| factor.table.axes.last() == Some(v)) else { continue };
-        let is_function = factor.is_function(domains[child.index()].len());
-        if is_function || factor.is_promised {
-            definers[child.index()] = Some(index);
+        if !factor.is_function(domains[child.index()].len()) {
+            match (factor.is_promised, factor.is_near) {
+                (true, _) => promised.insert(child),
+                (_, true) => near.insert(child),
+                _ => continue,
+            };
         }
-        if factor.is_promised && !is_function {
-            promised.insert(child);
-        }
+        definers[child.index()] = Some(index);
     }
-    (definers, promised)
+    (definers, promised, near)
+}
+
+/// Whether each row of a CPT has an entry of at least one less `eps`.
+fn is_nearly(table: &Table, card: usize, eps: f64) -> bool {
+    table.values.chunks_exact(card).all(|row| row.iter().any(|&p| p >= 1.0 - eps))
 }

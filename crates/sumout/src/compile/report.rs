@@ -5,6 +5,7 @@
 //! of its variables, its binary rank the base-2 logarithm of the number of its joint states.
 
 mod count;
+mod near;
 mod text;
 
 use std::time::Duration;
@@ -19,6 +20,7 @@ use crate::model::Network;
 use crate::vars::VarSet;
 
 pub use count::Count;
+pub use near::Near;
 
 /// What a plan costs. As text it is a table, as JSON one object.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -57,6 +59,9 @@ pub struct Report {
     pub plan_dependent: bool,
     /// The names of those functions.
     pub promised_functions: Vec<String>,
+    /// What is known of the error, if nearly functional tables count as functions.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub near: Option<Near>,
     /// How long it took to prune and to plan.
     pub compile_seconds: f64,
 }
@@ -127,6 +132,7 @@ impl Report {
             steps: Steps::new(net, planned),
             plan_dependent: !promised_functions.is_empty(),
             promised_functions,
+            near: None,
             compile_seconds: time.as_secs_f64(),
         }
     }
@@ -163,9 +169,8 @@ impl Steps {
 }
 
 /// The names of the functions that a plan copies, although their tables are yet to be learned.
-fn promised(net: &Network, Planned { pruned, problem, plan, .. }: &Planned) -> Vec<String> {
-    let copies = plan.leaves.iter().filter(|leaf| leaf.is_copy).filter_map(|leaf| problem.defines(leaf.factor));
-    let promised: VarSet = copies.filter(|v| pruned.promised.contains(*v)).collect();
+fn promised(net: &Network, planned: &Planned) -> Vec<String> {
+    let promised: VarSet = planned.copies().filter(|v| planned.pruned.promised.contains(*v)).collect();
     promised.iter().map(|v| net.variable(v).name.clone()).collect()
 }
 

@@ -71,6 +71,9 @@ impl Report {
             let are = if self.promised_functions.len() == 1 { "is a function" } else { "are functions" };
             remarks.insert(2, ("learning", format!("until {names} {are}, answers depend on this plan")));
         }
+        if let Some(near) = &self.near {
+            remarks.insert(2, ("near", near.to_string()));
+        }
         remarks
     }
 }

@@ -161,8 +161,7 @@ fn private(pruned: &Pruned) -> Vec<bool> {
     let mut mentions = vec![0; pruned.domains.len()];
     let all = pruned.factors.iter().flat_map(|f| f.axes.iter().copied());
     all.chain(pruned.output.iter()).for_each(|v| mentions[v.index()] += 1);
-    let is_function = |v: VarId| pruned.definers[v.index()].is_some() && !pruned.promised.contains(v);
-    let is_private = |v: VarId| mentions[v.index()] == 1 && !is_function(v) && !pruned.output.contains(v);
+    let is_private = |v: VarId| mentions[v.index()] == 1 && !pruned.is_function(v) && !pruned.output.contains(v);
     (0..mentions.len()).map(VarId::new).map(is_private).collect()
 }
 
