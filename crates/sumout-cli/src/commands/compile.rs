@@ -1,11 +1,13 @@
 //! `sumout compile`: what a query costs, and what makes it cheap.
 
+use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use serde_json::json;
+use sumout::compile::start::{SavedPlan, Start};
 use sumout::files::save;
-use sumout::{Compilation, Options, Query};
+use sumout::{Compilation, Error, ErrorKind, Options, Query};
 
 use crate::args::{Approximating, Computing, Reading};
 use crate::output::{Outcome, Result, talk};
@@ -45,6 +47,9 @@ pub struct Args {
     trainable: Option<Vec<String>>,
 
     #[command(flatten)]
+    starting: Starting,
+
+    #[command(flatten)]
     drawing: Drawing,
 
     #[command(flatten)]
@@ -55,6 +60,23 @@ pub struct Args {
 
     #[command(flatten)]
     reading: Reading,
+}
+
+/// Where the search starts, and where its plan goes.
+#[derive(clap::Args, Debug)]
+#[command(next_help_heading = "Plans")]
+struct Starting {
+    /// Write the plan to a file.
+    #[arg(long, value_name = "FILE")]
+    save_plan: Option<PathBuf>,
+
+    /// Start from a plan that was saved; with `--effort 0`, take it as it is.
+    #[arg(long, value_name = "FILE", conflicts_with = "order")]
+    plan: Option<PathBuf>,
+
+    /// Start from an elimination order: names separated by commas, or a file with a name on each line.
+    #[arg(long, value_name = "FILE|NAMES")]
+    order: Option<String>,
 }
 
 /// What to draw.
@@ -77,7 +99,11 @@ struct Drawing {
 pub fn run(args: &Args, json: bool, out: &mut dyn Write) -> Result<Outcome> {
     let net = args.reading.network(&args.model)?;
     let options = Options { near: args.approximating.near, ..args.computing.options() };
-    let plan = net.plan(&args.query(), &options)?;
+    let plan = match args.starting.start()? {
+        None => net.plan(&args.query(), &options)?,
+        Some(start) => net.plan_from(&args.query(), &options, &start)?,
+    };
+    write_to(args.starting.save_plan.as_deref(), || plan.saved().to_json())?;
     args.drawing.draw(&plan)?;
     if json {
         writeln!(out, "{}", json!({"report": plan.report()}))?;
@@ -96,6 +122,27 @@ impl Args {
             Some(names) => query.trainable(names),
         }
     }
+}
+
+impl Starting {
+    fn start(&self) -> sumout::Result<Option<Start>> {
+        if let Some(path) = &self.plan {
+            let text = read(path)?;
+            return SavedPlan::parse(&path.display().to_string(), &text).map(|saved| Some(Start::Plan(saved)));
+        }
+        let Some(order) = &self.order else { return Ok(None) };
+        let trimmed = |names: &mut dyn Iterator<Item = &str>| {
+            names.map(str::trim).filter(|name| !name.is_empty()).map(str::to_owned).collect()
+        };
+        let path = Path::new(order);
+        let names = if path.is_file() { trimmed(&mut read(path)?.lines()) } else { trimmed(&mut order.split(',')) };
+        Ok(Some(Start::Order(names)))
+    }
+}
+
+fn read(path: &Path) -> sumout::Result<String> {
+    let fail = |e| Error::new(ErrorKind::Io, format!("cannot read `{}`: {e}", path.display()));
+    fs::read_to_string(path).map_err(fail)
 }
 
 impl Drawing {

@@ -4,6 +4,7 @@ use std::time::Instant;
 
 use super::{Answer, Options, Ready, check_ids, near};
 use crate::compile::draw::{self, Jointree};
+use crate::compile::start::{SavedPlan, Start};
 use crate::compile::{self, Planned, Query, Question, Report, Search};
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{Evidence, Network};
@@ -33,14 +34,28 @@ impl Network {
     /// # Ok::<(), sumout::Error>(())
     /// ```
     pub fn plan(&self, query: &Query, options: &Options) -> Result<Compilation<'_>> {
+        self.plan_with(query, options, None)
+    }
+
+    /// The same, from a plan that was saved, or from an elimination order: the plan found is never worse than that
+    /// one, and without any [effort](Options::effort) it is that one.
+    pub fn plan_from(&self, query: &Query, options: &Options, start: &Start) -> Result<Compilation<'_>> {
+        self.plan_with(query, options, Some(start))
+    }
+
+    fn plan_with(&self, query: &Query, options: &Options, start: Option<&Start>) -> Result<Compilation<'_>> {
         near::check(options.near)?;
         let question = Question { near: options.near, ..query.question(self)? };
         let search = Search { thorough: true, ..options.search() };
-        let start = Instant::now();
-        let planned = compile::plan(self, &question, &search).ok_or_else(|| {
+        let begun = Instant::now();
+        let planned = match start {
+            None => compile::plan(self, &question, &search),
+            Some(start) => compile::plan_from(self, &question, &search, start)?,
+        };
+        let planned = planned.ok_or_else(|| {
             Error::new(ErrorKind::Model, format!("no state of network `{}` has a positive probability", self.name()))
         })?;
-        let time = start.elapsed();
+        let time = begun.elapsed();
         let near = (options.near > 0.0).then(|| near::report(self, &question, &planned, options));
         let report = Report { near, ..Report::new(self, &question, &planned, &search, time) };
         Ok(Compilation { net: self, question, planned, report, options: options.clone() })
@@ -71,6 +86,11 @@ impl Compilation<'_> {
         }
         let asked = question.targets.iter().collect();
         Ok(Ready::new(net, question, asked, planned.clone().compile(), options)?.answer(evidence))
+    }
+
+    /// The plan by names, to start from another time.
+    pub fn saved(&self) -> SavedPlan {
+        SavedPlan::new(self.net, &self.planned)
     }
 
     /// The plan's tree, to be drawn.

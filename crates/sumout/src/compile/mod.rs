@@ -9,6 +9,7 @@ pub mod plan;
 pub mod problem;
 pub mod prune;
 pub mod report;
+pub mod start;
 pub mod support;
 pub mod tree;
 
@@ -26,6 +27,7 @@ mod width;
 
 pub use width::{Width, width};
 
+use crate::error::{Error, ErrorKind, Result};
 use crate::model::Network;
 use crate::tensor::Graph;
 use crate::vars::{VarId, VarSet};
@@ -33,6 +35,7 @@ use crate::vars::{VarId, VarSet};
 use plan::Plan;
 use problem::Problem;
 use prune::Pruned;
+use start::Start;
 use support::{Decoder, Supported};
 use tree::{Cost, Objective};
 
@@ -112,6 +115,8 @@ pub struct Planned {
     pub problem: Problem,
     /// The plan.
     pub plan: Plan,
+    /// Whether it uses functions that factors imply.
+    pub implied: bool,
     /// The same on reachable states only, where that is asked for and cheaper.
     pub supported: Option<Supported>,
 }
@@ -119,26 +124,50 @@ pub struct Planned {
 /// Prunes and plans; none if the known values are impossible together.
 pub fn plan(net: &Network, question: &Question, search: &Search) -> Option<Planned> {
     let pruned = prune::prune(net, question)?;
-    let plain = planned(pruned.clone(), search);
-    let implied = pruned.with_implied().filter(|_| search.level > Level::Paper).map(|p| planned(p, search));
+    let plain = planned(pruned.clone(), search, None);
+    let implied = pruned.with_implied().filter(|_| search.level > Level::Paper).map(|p| planned(p, search, None));
+    Some(cheaper(plain, implied.map(|planned| Planned { implied: true, ..planned })))
+}
+
+/// Prunes, and plans from a start: the plan found is never worse, and with no effort the same.
+///
+/// None if the known values are impossible together. A start that does not fit the question is an error.
+pub fn plan_from(net: &Network, question: &Question, search: &Search, start: &Start) -> Result<Option<Planned>> {
+    let Some(plain) = prune::prune(net, question) else { return Ok(None) };
+    let implied = plain.with_implied();
+    let (pruned, other) = match (start.is_implied(), implied) {
+        (false, implied) => (plain, implied),
+        (true, Some(implied)) => (implied, Some(plain)),
+        (true, None) => {
+            let error = Error::new(ErrorKind::Model, "the saved plan uses implied functions, and the query has none");
+            return Err(error.hint("a plan fits the network, target and inputs that it was saved for"));
+        }
+    };
+    let given = start.plan(net, &pruned, &Problem::new(&pruned, search.objective), search)?;
+    let first = Planned { implied: start.is_implied(), ..planned(pruned, search, Some(given)) };
+    let other = other.filter(|_| search.effort > 0.0).map(|pruned| planned(pruned, search, None));
+    Ok(Some(cheaper(first, other.map(|planned| Planned { implied: !start.is_implied(), ..planned }))))
+}
+
+fn cheaper(first: Planned, second: Option<Planned>) -> Planned {
     let total = |planned: &Planned| planned.problem.prices.total(&planned.cost());
-    match implied {
-        Some(implied) if total(&implied) < total(&plain) => Some(implied),
-        _ => Some(plain),
+    match second {
+        Some(second) if total(&second) < total(&first) => second,
+        _ => first,
     }
 }
 
-fn planned(pruned: Pruned, search: &Search) -> Planned {
+fn planned(pruned: Pruned, search: &Search, given: Option<Plan>) -> Planned {
     let problem = Problem::new(&pruned, search.objective);
     // Where supports are likely to win, the plan that they compete with need not be the best.
     let effort = if search.level == Level::Support { 0.2 * search.effort } else { search.effort };
-    let plan = plan::plan(&problem, &Search { effort, ..*search });
+    let plan = plan::plan_from(&problem, &Search { effort, ..*search }, given);
     let supported = match search.level {
         Level::Support if pruned.clamped.is_empty() => support::support(&pruned, &problem, &plan, search),
         _ => None,
     };
     let supported = supported.filter(|s| problem.prices.total(&s.cost) < problem.prices.total(&plan.cost));
-    Planned { pruned, problem, plan, supported }
+    Planned { pruned, problem, plan, implied: false, supported }
 }
 
 impl Planned {

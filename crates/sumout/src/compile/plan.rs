@@ -61,6 +61,15 @@ const MAX_LEAVES: usize = 100_000;
 
 /// Finds a plan for a problem.
 pub fn plan(problem: &Problem, search: &Search) -> Plan {
+    plan_from(problem, search, None)
+}
+
+/// Finds a plan that is not worse than the one given; with no effort it is that one.
+pub fn plan_from(problem: &Problem, search: &Search, given: Option<Plan>) -> Plan {
+    let given = match given {
+        Some(given) if search.effort == 0.0 => return given,
+        given => given,
+    };
     if search.level == Level::Paper {
         return paper::plan(problem, MAX_LEAVES).plan;
     }
@@ -76,6 +85,7 @@ pub fn plan(problem: &Problem, search: &Search) -> Plan {
         expansions_lose: false,
     };
     pool.start();
+    given.into_iter().for_each(|given| pool.offer(given));
     if pool.knows_functions() && pool.is_worth_copying() {
         pool.start_functional();
     }
