@@ -1,11 +1,11 @@
 //! The numbers that the paper prints.
 
-use sumout::Network;
 use sumout::compile::Question;
 use sumout::compile::paper::{MAX_LEAVES, Planned, Size, plan, structure};
 use sumout::compile::problem::Problem;
 use sumout::compile::prune::prune;
 use sumout::compile::tree::Objective;
+use sumout::{Level, Network, Options, Query};
 
 /// Nodes, maximum rank and maximum binary rank, with ✗ and with ✓.
 type Row = (&'static str, (usize, usize, f64), (usize, usize, f64));
@@ -81,4 +81,16 @@ fn sizes_stay_as_they_are() {
     for (name, entries) in sizes {
         assert_eq!(planned(name).plan.cost.entries, entries, "{name}");
     }
+}
+
+/// Constants are computed once, but they are stored: not more of them than the paper's plan has entries.
+#[test]
+fn constants_are_traded_for_entries_where_there_are_too_many() {
+    let net = Network::read("digits:16").unwrap();
+    let query = Query::of("d").given(["p_*"]);
+    let report =
+        |level| net.plan(&query, &Options { level, effort: 0.3, ..Options::default() }).unwrap().report().clone();
+    let (ours, paper) = (report(Level::Functional), report(Level::Paper));
+    assert!(ours.constant_entries.0 <= paper.entries.0, "{} {}", ours.constant_entries, paper.entries);
+    assert!(ours.entries.0 < 0.1 * paper.entries.0);
 }
