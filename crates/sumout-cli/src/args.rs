@@ -103,6 +103,23 @@ pub struct Computing {
     memory: Option<u64>,
 }
 
+/// How exact an answer has to be.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Computing")]
+pub struct Approximating {
+    /// Take tables for functions if each row has an entry of at least 1-EPS: an approximation, which comes with an
+    /// estimate of its error.
+    #[arg(long, value_name = "EPS", default_value_t = 0.0, allow_negative_numbers = true, value_parser = near)]
+    pub near: f64,
+}
+
+fn near(text: &str) -> Result<f64, String> {
+    match text.parse() {
+        Ok(eps) if (0.0..0.5).contains(&eps) => Ok(eps),
+        _ => Err("give a small probability below 0.5, such as 0.01".into()),
+    }
+}
+
 impl Computing {
     /// The same for the library.
     pub fn options(&self) -> Options {

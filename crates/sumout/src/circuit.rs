@@ -8,8 +8,11 @@ mod compiled;
 mod evaluate;
 mod file;
 mod machine;
+mod near;
 mod plan;
+mod ready;
 
+use crate::compile::report::Near;
 use crate::compile::{self, Compiled, Level, Objective, Question, Search};
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{Evidence, Finding, Network};
@@ -24,7 +27,7 @@ pub use evaluate::{Evaluator, Precision, Running};
 pub use machine::Machine;
 pub use plan::Compilation;
 
-use evaluate::joint;
+use ready::{Ready, likelihood};
 
 /// How to compile.
 #[derive(Clone, Debug)]
@@ -39,11 +42,16 @@ pub struct Options {
     pub effort: f64,
     /// The number of bytes that an answer may need; three quarters of the free memory if none is given.
     pub memory: Option<u64>,
+    /// If not zero, tables whose rows each have an entry of at least one less this count as functions. That is an
+    /// approximation, and comes with an estimate of its error. A single question is answered exactly if that fits;
+    /// explanations always are exact.
+    pub near: f64,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Options { level: Level::default(), objective: Objective::default(), seed: 0, effort: 1.0, memory: None }
+        let (level, objective) = (Level::default(), Objective::default());
+        Options { level, objective, seed: 0, effort: 1.0, memory: None, near: 0.0 }
     }
 }
 
@@ -54,6 +62,8 @@ pub struct Answer {
     pub posteriors: Vec<(VarId, Vec<f64>)>,
     /// ln P(e), in a Markov network ln Z(e); negative infinity if the evidence is impossible.
     pub log_evidence: f64,
+    /// What is known of the error, if an approximation was allowed.
+    pub near: Option<Near>,
 }
 
 impl Answer {
@@ -63,7 +73,7 @@ impl Answer {
     }
 
     fn impossible() -> Self {
-        Answer { posteriors: vec![], log_evidence: f64::NEG_INFINITY }
+        Answer { posteriors: vec![], log_evidence: f64::NEG_INFINITY, near: None }
     }
 }
 
@@ -93,27 +103,14 @@ impl Network {
         check_ids(self, targets.iter().copied().chain(evidence.iter().map(|(v, _)| v)))?;
         let asked: Vec<VarId> = if targets.is_empty() { self.ids().collect() } else { targets.to_vec() };
         let question = Question { targets: asked.iter().copied().collect(), ..question(evidence) };
+        if options.near != 0.0 {
+            near::check(options.near)?;
+            return near::query(self, &question, asked, evidence, options);
+        }
         let Some(compiled) = compile::compile(self, &question, &options.search()) else {
             return Ok(Answer::impossible());
         };
-        let is_single = question.targets.len() == 1;
-        let want = if is_single { Want::Output } else { Want::Gradients(open(&compiled, &question.targets)) };
-        let program = admit(&compiled, &want, options)?;
-        let run = Run::sum(&compiled.graph, &program, |v| likelihood(evidence, v, &compiled.pruned.domains[v.index()]));
-        let log_evidence = run.log_sum();
-        if log_evidence == f64::NEG_INFINITY {
-            return Ok(Answer::impossible());
-        }
-        let posterior = |v: VarId| {
-            let domain = &compiled.pruned.domains[v.index()];
-            let joint = match domain.len() {
-                1 => vec![1.0],
-                _ if is_single => run.output(),
-                _ => joint(&compiled.graph, &run, v),
-            };
-            (v, normalized(&joint, domain, self.card(v)))
-        };
-        Ok(Answer { posteriors: asked.into_iter().map(posterior).collect(), log_evidence })
+        Ok(Ready::new(self, &question, asked, compiled, options)?.answer(evidence))
     }
 
     /// The most probable assignment of values to all variables given the evidence.
@@ -187,6 +184,8 @@ fn question(evidence: &Evidence) -> Question {
         hard: VarSet::default(),
         known: evidence.iter().filter_map(hard).collect(),
         explain: false,
+        trainable: VarSet::default(),
+        near: 0.0,
     }
 }
 
@@ -228,27 +227,6 @@ fn bytes(n: f64) -> String {
         _ if n >= 1024_f64.powi(5) => format!("2^{:.1} bytes", n.log2()),
         _ => format!("{:.1} {}", n / 1024_f64.powi(power as i32), UNITS[power - 1]),
     }
-}
-
-/// The targets with more than one value left.
-fn open(compiled: &Compiled, targets: &VarSet) -> VarSet {
-    targets.iter().filter(|v| compiled.pruned.domains[v.index()].len() > 1).collect()
-}
-
-/// The likelihood of the values that are left.
-fn likelihood(evidence: &Evidence, var: VarId, domain: &[usize]) -> Vec<f64> {
-    match evidence.get(var) {
-        Some(Finding::Soft(likelihood)) => domain.iter().map(|&value| likelihood[value]).collect(),
-        _ => vec![1.0; domain.len()],
-    }
-}
-
-/// Probabilities of all values from weights of those that are left.
-fn normalized(weights: &[f64], domain: &[usize], card: usize) -> Vec<f64> {
-    let total: f64 = weights.iter().sum();
-    let mut probabilities = vec![0.0; card];
-    domain.iter().zip(weights).for_each(|(&value, w)| probabilities[value] = w / total);
-    probabilities
 }
 
 #[cfg(test)]

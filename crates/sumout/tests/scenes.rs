@@ -100,7 +100,8 @@ fn check(model: &str, query: &Query, scenes: &[Scene], level: Level) {
     let objective = names[rng.random_range(0..names.len())].parse().unwrap();
     let options = Options { level, objective, seed: rng.random(), effort: 0.02, ..Options::default() };
     let circuit = Network::read(model).unwrap().compile(query, &options).unwrap();
-    let evaluator = circuit.evaluator(&Running { precision: Precision::F64, threads: 1, memory: None }).unwrap();
+    let evaluator =
+        circuit.evaluator(&Running { precision: Precision::F64, threads: 1, ..Running::default() }).unwrap();
     let images = images(scenes, rng);
     let answers = evaluator.run(&batch(&circuit, &images)).unwrap();
     for (row, image) in images.iter().enumerate() {

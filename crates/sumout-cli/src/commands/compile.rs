@@ -1,14 +1,16 @@
 //! `sumout compile`: what a query costs, and what makes it cheap.
 
+use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use serde_json::json;
+use sumout::compile::start::{SavedPlan, Start};
 use sumout::files::save;
-use sumout::{Compilation, Objective, Options, Query};
+use sumout::{Compilation, Error, ErrorKind, Objective, Options, Query};
 
-use crate::args::{Computing, Reading};
+use crate::args::{Approximating, Computing, Reading};
 use crate::output::{Outcome, Result, talk};
 
 const EXAMPLES: &str = "\
@@ -49,6 +51,14 @@ pub struct Args {
     #[arg(long, default_value_t = Objective::default(), value_parser = objective_parser(), help_heading = "Computing")]
     objective: Objective,
 
+    /// The variables whose tables are yet to be learned, so that plans rely only on what is promised of them;
+    /// `none` for no variable. If not given, the roles of the tables in the model tell.
+    #[arg(long, value_name = "NAME", num_args = 1.., help_heading = "Inputs")]
+    trainable: Option<Vec<String>>,
+
+    #[command(flatten)]
+    starting: Starting,
+
     #[command(flatten)]
     drawing: Drawing,
 
@@ -56,7 +66,27 @@ pub struct Args {
     computing: Computing,
 
     #[command(flatten)]
+    approximating: Approximating,
+
+    #[command(flatten)]
     reading: Reading,
+}
+
+/// Where the search starts, and where its plan goes.
+#[derive(clap::Args, Debug)]
+#[command(next_help_heading = "Plans")]
+struct Starting {
+    /// Write the plan to a file.
+    #[arg(long, value_name = "FILE")]
+    save_plan: Option<PathBuf>,
+
+    /// Start from a plan that was saved; with `--effort 0`, take it as it is.
+    #[arg(long, value_name = "FILE", conflicts_with = "order")]
+    plan: Option<PathBuf>,
+
+    /// Start from an elimination order: names separated by commas, or a file with a name on each line.
+    #[arg(long, value_name = "FILE|NAMES")]
+    order: Option<String>,
 }
 
 /// What to draw.
@@ -78,8 +108,11 @@ struct Drawing {
 
 pub fn run(args: &Args, json: bool, out: &mut dyn Write) -> Result<Outcome> {
     let net = args.reading.network(&args.model)?;
-    let query = args.target.as_ref().map_or_else(Query::all, Query::of).given(&args.given).hard(&args.hard);
-    let plan = net.plan(&query, &args.options())?;
+    let plan = match args.starting.start()? {
+        None => net.plan(&args.query(), &args.options())?,
+        Some(start) => net.plan_from(&args.query(), &args.options(), &start)?,
+    };
+    write_to(args.starting.save_plan.as_deref(), || plan.saved().to_json())?;
     args.drawing.draw(&plan)?;
     if let Some(path) = &args.output {
         plan.circuit().save(path)?;
@@ -95,8 +128,38 @@ pub fn run(args: &Args, json: bool, out: &mut dyn Write) -> Result<Outcome> {
 
 impl Args {
     fn options(&self) -> Options {
-        Options { objective: self.objective, ..self.computing.options() }
+        Options { objective: self.objective, near: self.approximating.near, ..self.computing.options() }
     }
+
+    fn query(&self) -> Query {
+        let query = self.target.as_ref().map_or_else(Query::all, Query::of).given(&self.given).hard(&self.hard);
+        match self.trainable.as_deref() {
+            None => query,
+            Some([none]) if none == "none" => query.trainable([""; 0]),
+            Some(names) => query.trainable(names),
+        }
+    }
+}
+
+impl Starting {
+    fn start(&self) -> sumout::Result<Option<Start>> {
+        if let Some(path) = &self.plan {
+            let text = read(path)?;
+            return SavedPlan::parse(&path.display().to_string(), &text).map(|saved| Some(Start::Plan(saved)));
+        }
+        let Some(order) = &self.order else { return Ok(None) };
+        let trimmed = |names: &mut dyn Iterator<Item = &str>| {
+            names.map(str::trim).filter(|name| !name.is_empty()).map(str::to_owned).collect()
+        };
+        let path = Path::new(order);
+        let names = if path.is_file() { trimmed(&mut read(path)?.lines()) } else { trimmed(&mut order.split(',')) };
+        Ok(Some(Start::Order(names)))
+    }
+}
+
+fn read(path: &Path) -> sumout::Result<String> {
+    let fail = |e| Error::new(ErrorKind::Io, format!("cannot read `{}`: {e}", path.display()));
+    fs::read_to_string(path).map_err(fail)
 }
 
 /// Takes the objectives by their names.

@@ -4,11 +4,11 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 
 use serde_json::{Map, Value, json};
-use sumout::{Answer, Evidence, Network, VarId};
+use sumout::{Answer, Evidence, Network, Options, VarId};
 
-use crate::args::{Computing, Reading};
+use crate::args::{Approximating, Computing, Reading};
 use crate::evidence::{Given, talk_of_impossible};
-use crate::output::{Outcome, Result, patiently};
+use crate::output::{Outcome, Result, patiently, talk};
 use crate::text::{probability, significant, width};
 
 const EXAMPLES: &str = "\
@@ -38,6 +38,9 @@ pub struct Args {
     computing: Computing,
 
     #[command(flatten)]
+    approximating: Approximating,
+
+    #[command(flatten)]
     reading: Reading,
 }
 
@@ -45,8 +48,12 @@ pub fn run(args: &Args, json: bool, out: &mut dyn Write) -> Result<Outcome> {
     let net = args.reading.network(&args.model)?;
     let targets = targets(&net, &args.targets)?;
     let evidence = args.given.evidence(&net)?;
-    let answer = patiently("computing", || net.query(&targets, &evidence, &args.computing.options()))?;
+    let options = Options { near: args.approximating.near, ..args.computing.options() };
+    let answer = patiently("computing", || net.query(&targets, &evidence, &options))?;
     let outcome = if answer.is_impossible() { Outcome::Impossible } else { Outcome::Done };
+    if let Some(near) = answer.near.as_ref().filter(|_| !json) {
+        talk(&format!("near: {near}"));
+    }
     match (json, outcome) {
         (true, _) => writeln!(out, "{}", to_json(&net, &answer))?,
         (false, Outcome::Done) => print(&net, &evidence, &answer, out)?,
@@ -78,7 +85,11 @@ fn to_json(net: &Network, answer: &Answer) -> Value {
         (variable.name.clone(), Value::Object(values.collect()))
     };
     let posteriors: Map<String, Value> = answer.posteriors.iter().map(posterior).collect();
-    json!({"posteriors": posteriors, "log_evidence": answer.log_evidence + 0.0, "impossible": false})
+    let mut json = json!({"posteriors": posteriors, "log_evidence": answer.log_evidence + 0.0, "impossible": false});
+    if let Some(near) = &answer.near {
+        json["near"] = json!(near);
+    }
+    json
 }
 
 fn print(net: &Network, evidence: &Evidence, answer: &Answer, out: &mut dyn Write) -> io::Result<()> {

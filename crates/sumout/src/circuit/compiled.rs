@@ -1,8 +1,8 @@
 //! Circuits: compiled once, evaluated on any number of examples.
 
-use super::Options;
 use super::batch::{Answers, Batch};
 use super::evaluate::{Evaluator, Precision, Running};
+use super::{Options, near};
 use crate::compile::{self, Compiled, Query, Question, Search};
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{Network, Variable};
@@ -25,9 +25,11 @@ pub struct Circuit {
 }
 
 impl Network {
-    /// Compiles a query into a circuit.
+    /// Compiles a query into a circuit. What is known of its error, if it is [near](Options::near), [`Network::plan`]
+    /// reports.
     pub fn compile(&self, query: &Query, options: &Options) -> Result<Circuit> {
-        let question = query.question(self)?;
+        near::check(options.near)?;
+        let question = Question { near: options.near, ..query.question(self)? };
         let search = Search { thorough: true, ..options.search() };
         let compiled = compile::compile(self, &question, &search).ok_or_else(|| nothing_possible(self))?;
         Ok(Circuit::new(self, question, compiled))

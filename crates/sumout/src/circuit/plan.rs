@@ -2,12 +2,14 @@
 
 use std::time::Instant;
 
-use super::Options;
 use super::compiled::{Circuit, nothing_possible};
+use super::{Answer, Options, Ready, check_ids, near};
 use crate::compile::draw::{self, Jointree};
+use crate::compile::start::{SavedPlan, Start};
 use crate::compile::{self, Planned, Query, Question, Report, Search};
-use crate::error::Result;
-use crate::model::Network;
+use crate::error::{Error, ErrorKind, Result};
+use crate::model::{Evidence, Network};
+use crate::vars::VarId;
 
 /// A query with a plan for it: what it costs, and how it looks.
 #[derive(Clone, Debug)]
@@ -16,6 +18,7 @@ pub struct Compilation<'a> {
     question: Question,
     planned: Planned,
     report: Report,
+    options: Options,
 }
 
 impl Network {
@@ -32,12 +35,29 @@ impl Network {
     /// # Ok::<(), sumout::Error>(())
     /// ```
     pub fn plan(&self, query: &Query, options: &Options) -> Result<Compilation<'_>> {
-        let question = query.question(self)?;
+        self.plan_with(query, options, None)
+    }
+
+    /// The same, from a plan that was saved, or from an elimination order: the plan found is never worse than that
+    /// one, and without any [effort](Options::effort) it is that one.
+    pub fn plan_from(&self, query: &Query, options: &Options, start: &Start) -> Result<Compilation<'_>> {
+        self.plan_with(query, options, Some(start))
+    }
+
+    fn plan_with(&self, query: &Query, options: &Options, start: Option<&Start>) -> Result<Compilation<'_>> {
+        near::check(options.near)?;
+        let question = Question { near: options.near, ..query.question(self)? };
         let search = Search { thorough: true, ..options.search() };
-        let start = Instant::now();
-        let planned = compile::plan(self, &question, &search).ok_or_else(|| nothing_possible(self))?;
-        let report = Report::new(self, &question, &planned, &search, start.elapsed());
-        Ok(Compilation { net: self, question, planned, report })
+        let begun = Instant::now();
+        let planned = match start {
+            None => compile::plan(self, &question, &search),
+            Some(start) => compile::plan_from(self, &question, &search, start)?,
+        };
+        let planned = planned.ok_or_else(|| nothing_possible(self))?;
+        let time = begun.elapsed();
+        let near = (options.near > 0.0).then(|| near::report(self, &question, &planned, options));
+        let report = Report { near, ..Report::new(self, &question, &planned, &search, time) };
+        Ok(Compilation { net: self, question, planned, report, options: options.clone() })
     }
 }
 
@@ -50,6 +70,31 @@ impl Compilation<'_> {
     /// The circuit of the plan.
     pub fn circuit(&self) -> Circuit {
         Circuit::new(self.net, self.question.clone(), self.planned.clone().lower())
+    }
+
+    /// The answer for one example: what the plan computes from evidence on the inputs.
+    ///
+    /// Inputs that were promised to have a value in every example cannot be evaluated yet.
+    pub fn answer(&self, evidence: &Evidence) -> Result<Answer> {
+        let Compilation { net, question, planned, options, .. } = self;
+        check_ids(net, evidence.iter().map(|(v, _)| v))?;
+        let is_input =
+            |v: VarId| question.inputs.contains(v) || (question.targets.len() > 1 && question.targets.contains(v));
+        if let Some(stranger) = evidence.iter().map(|(v, _)| v).find(|&v| !is_input(v)) {
+            let message = format!("`{}` is no input of this query", net.variable(stranger).name);
+            return Err(Error::new(ErrorKind::Evidence, message).hint("name it among the inputs when you plan"));
+        }
+        if !question.hard.is_empty() {
+            let error = Error::new(ErrorKind::Evidence, "inputs with promised values cannot be evaluated yet");
+            return Err(error.hint("plan them as ordinary inputs"));
+        }
+        let asked = question.targets.iter().collect();
+        Ok(Ready::new(net, question, asked, planned.clone().lower(), options)?.answer(evidence))
+    }
+
+    /// The plan by names, to start from another time.
+    pub fn saved(&self) -> SavedPlan {
+        SavedPlan::new(self.net, &self.planned)
     }
 
     /// The plan's tree, to be drawn.

@@ -20,22 +20,24 @@ const BY_FAR: f64 = 0.5;
 const FIRST: f64 = 0.2;
 
 /// Plans at the level that is asked for, or at the one that costs least.
-pub(super) fn choose(pruned: Pruned, search: &Search) -> Planned {
+///
+/// The plan is not worse than the one that is given, and with no effort the same.
+pub(super) fn choose(pruned: Pruned, search: &Search, given: Option<Plan>) -> Planned {
     let problem = Problem::new(&pruned, search.objective);
-    let problem = if search.level >= Level::Tables { problem.with_tables() } else { problem };
-    let choice = Choice { pruned: &pruned, problem: &problem, search };
+    let problem = if search.level >= Level::Tables { problem.with_tables(&pruned) } else { problem };
+    let choice = Choice { pruned: &pruned, problem: &problem, search, given };
     let (plan, supported) = match search.level {
         Level::Support => choice.supports_first(1.0),
         Level::Auto if search.thorough => choice.supports_first_or_plan(),
         Level::Auto => choice.supports_last(),
-        _ => (plan::plan(&problem, search), None),
+        _ => (choice.plan(search), None),
     };
     let level = match search.level {
         Level::Auto if supported.is_some() => Level::Support,
         Level::Auto => known(&problem, &plan),
         level => level,
     };
-    Planned { pruned, problem, plan, supported, level }
+    Planned { pruned, problem, plan, implied: false, supported, level }
 }
 
 /// The lowest level at which a plan could have been found.
@@ -54,6 +56,7 @@ struct Choice<'a> {
     pruned: &'a Pruned,
     problem: &'a Problem,
     search: &'a Search,
+    given: Option<Plan>,
 }
 
 impl Choice<'_> {
@@ -61,18 +64,22 @@ impl Choice<'_> {
         self.problem.prices.total(cost)
     }
 
+    fn plan(&self, search: &Search) -> Plan {
+        plan::plan_from(self.problem, search, self.given.clone())
+    }
+
     fn supports_first(&self, share: f64) -> Chosen {
         let hasty = Search { effort: FIRST * self.search.effort, ..*self.search };
-        self.with_supports(plan::plan(self.problem, &hasty), share)
+        self.with_supports(self.plan(&hasty), share)
     }
 
     fn supports_first_or_plan(&self) -> Chosen {
         let chosen = self.may_have_supports().then(|| self.supports_first(BY_FAR));
-        chosen.filter(|(_, s)| s.is_some()).unwrap_or_else(|| (plan::plan(self.problem, self.search), None))
+        chosen.filter(|(_, s)| s.is_some()).unwrap_or_else(|| (self.plan(self.search), None))
     }
 
     fn supports_last(&self) -> Chosen {
-        let plan = plan::plan(self.problem, self.search);
+        let plan = self.plan(self.search);
         let is_worth = plan::is_worth_knowing(self.search, self.total(&plan.cost));
         if is_worth && self.may_have_supports() { self.with_supports(plan, BY_FAR) } else { (plan, None) }
     }

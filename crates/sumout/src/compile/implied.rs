@@ -20,9 +20,11 @@ const MAX_JOINT: usize = 1 << 12;
 const MAX_PAIRS: usize = 4000;
 
 /// Finds definers for variables that have none; adds the 0/1 tables that they need.
-pub(super) fn imply(tables: &mut Vec<Table>, cards: &[usize], definers: &mut [Option<usize>]) {
-    let given = tables.len();
-    for factor in 0..given {
+///
+/// Tables that are yet to be learned imply nothing.
+pub(super) fn imply(tables: &mut Vec<Table>, cards: &[usize], definers: &mut [Option<usize>], learned: &[bool]) {
+    let known: Vec<usize> = (0..tables.len()).filter(|&factor| !learned[factor]).collect();
+    for &factor in &known {
         let indicator = indicator(&tables[factor]);
         let is_plain = indicator.values == tables[factor].values;
         for v in determined(&indicator, cards) {
@@ -33,7 +35,7 @@ pub(super) fn imply(tables: &mut Vec<Table>, cards: &[usize], definers: &mut [Op
             }
         }
     }
-    let pairs = pairs(&tables[..given], definers);
+    let pairs = pairs(tables, &known, definers);
     for (a, b) in pairs {
         imply_pair(tables, cards, definers, a, b);
     }
@@ -89,10 +91,10 @@ fn depends(tables: &[Table], definers: &[Option<usize>], table: &Table, v: VarId
 }
 
 /// Pairs of factors with zeros that share a variable which no factor defines.
-fn pairs(tables: &[Table], definers: &[Option<usize>]) -> Vec<(usize, usize)> {
+fn pairs(tables: &[Table], known: &[usize], definers: &[Option<usize>]) -> Vec<(usize, usize)> {
     let mut holders: BTreeMap<VarId, Vec<usize>> = BTreeMap::new();
-    for (index, table) in tables.iter().enumerate().filter(|(_, t)| t.values.contains(&0.0)) {
-        for v in table.axes.iter().filter(|v| definers[v.index()].is_none()) {
+    for &index in known.iter().filter(|&&index| tables[index].values.contains(&0.0)) {
+        for v in tables[index].axes.iter().filter(|v| definers[v.index()].is_none()) {
             holders.entry(*v).or_default().push(index);
         }
     }
@@ -134,7 +136,7 @@ mod tests {
     fn what_evidence_leaves_of_a_parity_determines_one_input_by_the_other() {
         let mut tables = vec![table(&[0, 1], &[0.3, 0.0, 0.0, 0.9])];
         let mut definers = vec![None, None];
-        imply(&mut tables, &[2, 2], &mut definers);
+        imply(&mut tables, &[2, 2], &mut definers, &[false]);
         assert_eq!(definers, [Some(1), None]);
         assert_eq!(tables[1], table(&[0, 1], &[1.0, 0.0, 0.0, 1.0]));
     }
@@ -146,7 +148,7 @@ mod tests {
         let c = table(&[2, 0], &[0.6, 0.0, 0.3, 0.0, 0.0, 0.9, 0.0, 0.8, 0.1, 0.0, 0.1, 0.0]);
         let mut tables = vec![b, c];
         let mut definers = vec![None, None, None];
-        imply(&mut tables, &[4, 3, 3], &mut definers);
+        imply(&mut tables, &[4, 3, 3], &mut definers, &[false; 2]);
         assert_eq!(definers, [Some(2), None, None]);
         assert_eq!(tables[2].axes.len(), 3);
     }

@@ -9,6 +9,7 @@ pub mod plan;
 pub mod problem;
 pub mod prune;
 pub mod report;
+pub mod start;
 pub mod support;
 pub mod tree;
 
@@ -29,6 +30,7 @@ mod width;
 
 pub use width::{Width, width};
 
+use crate::error::{Error, ErrorKind, Result};
 use crate::model::Network;
 use crate::tensor::Graph;
 use crate::vars::{VarId, VarSet};
@@ -36,6 +38,7 @@ use crate::vars::{VarId, VarSet};
 use plan::Plan;
 use problem::Problem;
 use prune::Pruned;
+use start::Start;
 use support::{Decoder, Supported};
 use tree::Cost;
 
@@ -44,7 +47,7 @@ pub use report::Report;
 pub use tree::Objective;
 
 /// What is asked of a network.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Question {
     /// The variables whose posteriors are asked for.
     pub targets: VarSet,
@@ -56,6 +59,11 @@ pub struct Question {
     pub known: Vec<(VarId, usize)>,
     /// Whether the most probable explanation is asked for, and not sums.
     pub explain: bool,
+    /// The variables whose CPTs are yet to be learned: of their numbers only what their roles promise is known.
+    pub trainable: VarSet,
+    /// Tables whose rows each have an entry of at least one less this count as functions: an approximation, unless
+    /// it is zero.
+    pub near: f64,
 }
 
 /// What a planner may know.
@@ -115,6 +123,8 @@ pub struct Planned {
     pub problem: Problem,
     /// The plan.
     pub plan: Plan,
+    /// Whether it uses functions that factors imply.
+    pub implied: bool,
     /// The same on reachable states only, where that is asked for and cheaper.
     pub supported: Option<Supported>,
     /// What the planner was allowed to know; if that was left to it, what paid.
@@ -124,12 +134,37 @@ pub struct Planned {
 /// Prunes and plans; none if the known values are impossible together.
 pub fn plan(net: &Network, question: &Question, search: &Search) -> Option<Planned> {
     let pruned = prune::prune(net, question)?;
-    let plain = choose::choose(pruned.clone(), search);
-    let implied = pruned.with_implied().filter(|_| search.level > Level::Paper).map(|p| choose::choose(p, search));
+    let plain = choose::choose(pruned.clone(), search, None);
+    let implied =
+        pruned.with_implied().filter(|_| search.level > Level::Paper).map(|p| choose::choose(p, search, None));
+    Some(cheaper(plain, implied.map(|planned| Planned { implied: true, ..planned })))
+}
+
+/// Prunes, and plans from a start: the plan found is never worse, and with no effort the same.
+///
+/// None if the known values are impossible together. A start that does not fit the question is an error.
+pub fn plan_from(net: &Network, question: &Question, search: &Search, start: &Start) -> Result<Option<Planned>> {
+    let Some(plain) = prune::prune(net, question) else { return Ok(None) };
+    let implied = plain.with_implied();
+    let (pruned, other) = match (start.is_implied(), implied) {
+        (false, implied) => (plain, implied),
+        (true, Some(implied)) => (implied, Some(plain)),
+        (true, None) => {
+            let error = Error::new(ErrorKind::Model, "the saved plan uses implied functions, and the query has none");
+            return Err(error.hint("a plan fits the network, target and inputs that it was saved for"));
+        }
+    };
+    let given = start.plan(net, &pruned, &Problem::new(&pruned, search.objective), search)?;
+    let first = Planned { implied: start.is_implied(), ..choose::choose(pruned, search, Some(given)) };
+    let other = other.filter(|_| search.effort > 0.0).map(|pruned| choose::choose(pruned, search, None));
+    Ok(Some(cheaper(first, other.map(|planned| Planned { implied: !start.is_implied(), ..planned }))))
+}
+
+fn cheaper(first: Planned, second: Option<Planned>) -> Planned {
     let total = |planned: &Planned| planned.problem.prices.total(&planned.cost());
-    match implied {
-        Some(implied) if total(&implied) < total(&plain) => Some(implied),
-        _ => Some(plain),
+    match second {
+        Some(second) if total(&second) < total(&first) => second,
+        _ => first,
     }
 }
 
@@ -137,6 +172,12 @@ impl Planned {
     /// What it costs to evaluate the plan, or the supports that are cheaper, once.
     pub fn cost(&self) -> Cost {
         self.supported.as_ref().map_or(self.plan.cost, |s| s.cost)
+    }
+
+    /// The variables whose definers the plan copies, once for each copy.
+    pub fn copies(&self) -> impl Iterator<Item = VarId> + '_ {
+        let copies = self.plan.leaves.iter().filter(|leaf| leaf.is_copy);
+        copies.filter_map(|leaf| self.problem.defines(leaf.factor))
     }
 
     /// The graph of the plan, or of the supports that are cheaper.

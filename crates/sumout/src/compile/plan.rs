@@ -56,11 +56,26 @@ const MUCH_EFFORT: f64 = 100.0;
 /// A leaf of a plan that is run once takes about as long to plan as this many products to run.
 const PRODUCTS_PER_LEAF: f64 = 1e5;
 
+/// How many times dearer constants become, step by step, while too many numbers are stored once.
+const DEARER: [f64; 8] = [2.0, 2.0, 2.0, 2.0, 2.0, 4.0, 10.0, 50.0];
+
+/// Temperatures at which nothing is accepted that makes a tree worse.
+const COLD: (f64, f64) = (1e-9, 1e-10);
+
 /// No plan has more leaves than this.
 const MAX_LEAVES: usize = 100_000;
 
 /// Finds a plan for a problem.
 pub fn plan(problem: &Problem, search: &Search) -> Plan {
+    plan_from(problem, search, None)
+}
+
+/// Finds a plan that is not worse than the one given; with no effort it is that one.
+pub fn plan_from(problem: &Problem, search: &Search, given: Option<Plan>) -> Plan {
+    let given = match given {
+        Some(given) if search.effort == 0.0 => return given,
+        given => given,
+    };
     if search.level == Level::Paper {
         return paper::plan(problem, MAX_LEAVES).plan;
     }
@@ -76,11 +91,13 @@ pub fn plan(problem: &Problem, search: &Search) -> Plan {
         expansions_lose: false,
     };
     pool.start();
+    given.into_iter().for_each(|given| pool.offer(given));
     if pool.knows_functions() && pool.is_worth_copying() {
         pool.start_functional();
     }
     pool.restart();
     pool.anneal();
+    pool.trade_constants();
     let best = pool.plans.swap_remove(0);
     if !pool.is_close_to_classical(&best) {
         return best;
@@ -104,7 +121,7 @@ struct Pool<'a> {
     classical: Option<Plan>,
     rng: ChaCha8Rng,
     spent: f64,
-    /// How many numbers may be stored once: as many as the paper's own plan stores.
+    /// How many numbers may be stored once: as many as the paper's own plan stores for each example.
     constant_limit: f64,
     /// Whether the last plan that joins and expands was hopeless.
     expansions_lose: bool,
@@ -159,7 +176,7 @@ impl Pool<'_> {
     fn start_functional(&mut self) {
         let max_leaves = self.max_leaves();
         let paper = paper::plan(self.problem, max_leaves).plan;
-        self.constant_limit = paper.cost.entries + paper.cost.constant_entries;
+        self.constant_limit = paper.cost.entries;
         let thinned = thin::thin(self.problem, paper.leaves.clone(), paper.tree.clone(), paper.separators.clone());
         self.offer(paper);
         self.offer(thinned);
@@ -271,6 +288,24 @@ impl Pool<'_> {
         self.search.level != Level::Classical && self.problem.definer.iter().any(Option::is_some)
     }
 
+    /// Where too many numbers are stored once, looks nearby for a plan that computes more for each example instead.
+    ///
+    /// What is multiplied into a constant can as well be multiplied, one after the other, into what varies: that is
+    /// a rotation. The dearer constants are, the more rotations pay.
+    fn trade_constants(&mut self) {
+        for dearer in DEARER {
+            if !self.exceeds_limit() || self.search.effort == 0.0 {
+                return;
+            }
+            let plan = self.plans[0].clone();
+            let mut clones = clones::of_plan(self.problem, &plan.leaves, &plan.tree, &plan.separators);
+            clones.prices.constant *= dearer;
+            let mut annealer = Annealer::new(&plan.tree, &clones);
+            annealer.run(plan.separators.len() as u64, COLD, &mut self.rng); // few steps: no more trades than needed
+            self.offer_clones(plan.leaves, &clones, annealer.tree());
+        }
+    }
+
     /// Anneals the best plans with what is left of the budget.
     fn anneal(&mut self) {
         const ROUNDS: usize = 4;
@@ -281,14 +316,11 @@ impl Pool<'_> {
             }
             let classical = self.classical.clone().filter(|_| round == 1 && self.knows_functions());
             let plan = classical.unwrap_or_else(|| self.plans[0].clone());
-            let mut clones = clones::of_plan(self.problem, &plan.leaves, &plan.tree, &plan.separators);
-            if self.exceeds_limit() {
-                clones.prices.constant *= 3f64.powi(round as i32);
-            }
+            let clones = clones::of_plan(self.problem, &plan.leaves, &plan.tree, &plan.separators);
             let mut annealer = Annealer::new(&plan.tree, &clones);
             let heat = 1.0 / plan.separators.len() as f64;
             annealer.run((0.9 * steps) as u64, (heat / (1 + round) as f64, heat / 100.0), &mut self.rng);
-            annealer.run((0.1 * steps) as u64, (1e-9, 1e-10), &mut self.rng);
+            annealer.run((0.1 * steps) as u64, COLD, &mut self.rng);
             self.spent += steps;
             self.offer_clones(plan.leaves, &clones, annealer.tree());
         }

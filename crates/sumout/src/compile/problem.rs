@@ -68,9 +68,10 @@ impl Problem {
         }
     }
 
-    /// The same for plans that may know which functions the definers are.
-    pub fn with_tables(mut self) -> Self {
-        self.known = (0..self.factors.len()).map(|f| self.defines(f).filter(|_| !self.clamped[f])).collect();
+    /// The same for plans that may know which functions the definers are, as far as that is known.
+    pub fn with_tables(mut self, pruned: &Pruned) -> Self {
+        let is_known = |f: usize, v: &VarId| !self.clamped[f] && pruned.is_function(*v);
+        self.known = (0..self.factors.len()).map(|f| self.defines(f).filter(|v| is_known(f, v))).collect();
         self
     }
 

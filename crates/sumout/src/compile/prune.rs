@@ -7,6 +7,9 @@
 //!   known value makes all other values of its variable impossible.
 //! * A variable with one value left is no axis of any tensor. If its CPT is one whatever the parents are, it goes.
 //!
+//! Numbers that are yet to be learned say nothing, not even where they are zero, unless their role keeps zeros. A
+//! CPT that is to be learned makes its variable a function only if its role promises that it will be one.
+//!
 //! The posteriors stay the same, and so does P(e): parts of the network that evidence cuts off from the
 //! targets stay as factors of their own, and multiply into P(e).
 
@@ -30,6 +33,12 @@ pub struct Pruned {
     pub hosts: Vec<(VarId, usize)>,
     /// For each variable, the factor that makes it a function of the factor's other variables, if one does.
     pub definers: Vec<Option<usize>>,
+    /// The variables whose definers are only promised to be functions: their numbers may be any.
+    pub promised: VarSet,
+    /// The variables whose definers are only nearly functions, and are taken for functions.
+    pub near: VarSet,
+    /// Whether the numbers of each factor are yet to be learned, so that not even its zeros are known.
+    pub learned: Vec<bool>,
     /// The variables that the output keeps: the target, if there is only one.
     pub output: VarSet,
     /// The variables that have a value in every example: no axes, but what mentions them differs between examples.
@@ -42,8 +51,19 @@ impl Pruned {
     /// The same with the functions that factors imply; none if they imply none.
     pub fn with_implied(&self) -> Option<Pruned> {
         let mut pruned = self.clone();
-        imply(&mut pruned.factors, &self.cards(), &mut pruned.definers);
+        imply(&mut pruned.factors, &self.cards(), &mut pruned.definers, &self.learned);
+        pruned.learned.resize(pruned.factors.len(), false);
         (pruned.definers != self.definers).then_some(pruned)
+    }
+
+    /// Whether a variable is known to be a function, and not only promised or nearly so.
+    pub fn is_function(&self, v: VarId) -> bool {
+        self.definers[v.index()].is_some() && !self.promised.contains(v) && !self.near.contains(v)
+    }
+
+    /// Whether an entry of a factor may be positive, as far as is known.
+    pub fn is_possible(&self, factor: usize, entry: usize) -> bool {
+        self.learned[factor] || self.factors[factor].values[entry] > 0.0
     }
 
     /// The number of values left of each variable.
@@ -63,7 +83,7 @@ pub fn prune(net: &Network, question: &Question) -> Option<Pruned> {
     }
     remove_impossible(&factors, &cards, &mut domains)?;
     factors.iter_mut().for_each(|f| f.table = restrict(&f.table, &cards, &domains));
-    factors.retain(|f| !f.is_trivial(&domains));
+    factors.retain(|f| !f.is_trivial(&cards, &domains));
     Some(host(factors, domains, question))
 }
 
@@ -71,13 +91,42 @@ pub fn prune(net: &Network, question: &Question) -> Option<Pruned> {
 struct Factor {
     child: Option<VarId>,
     table: Table,
+    /// Whether its numbers will be learned, zeros included.
+    is_learned: bool,
+    /// Whether what will be learned is promised to be a function.
+    is_promised: bool,
+    /// Whether it is nearly a function, and is to be taken for one.
+    is_near: bool,
 }
 
 impl Factor {
+    fn new(cpt: &Cpt, cards: &[usize], question: &Question) -> Self {
+        let is_trainable = cpt.child().is_some_and(|child| question.trainable.contains(child));
+        let table = Table { axes: cpt.scope().to_vec(), values: cpt.table(cards) };
+        let is_near = |child: VarId| is_nearly(&table, cards[child.index()], question.near);
+        Factor {
+            child: cpt.child(),
+            is_near: !is_trainable && question.near > 0.0 && cpt.child().is_some_and(is_near),
+            table,
+            is_learned: is_trainable && !cpt.role().keep_zeros,
+            is_promised: is_trainable && cpt.role().functional,
+        }
+    }
+
     /// Whether it is the CPT of a variable that has one value, whatever its parents are.
-    fn is_trivial(&self, domains: &[Vec<usize>]) -> bool {
-        let is_closed = self.child.is_some_and(|child| domains[child.index()].len() == 1);
-        is_closed && self.table.values.iter().all(|&p| p == 1.0)
+    fn is_trivial(&self, cards: &[usize], domains: &[Vec<usize>]) -> bool {
+        let is_closed = |child: &VarId| domains[child.index()].len() == 1;
+        let is_known = |child: VarId| !self.is_learned || cards[child.index()] == 1;
+        self.child.filter(is_closed).is_some_and(is_known) && self.table.values.iter().all(|&p| p == 1.0)
+    }
+
+    /// Whether its numbers are zeros and ones, at most a single one for each state of the parents, and stay so.
+    ///
+    /// What evidence takes away of a function leaves rows of zeros, and Theorems 3 and 4 hold all the same.
+    fn is_function(&self, card: usize) -> bool {
+        let is_hot =
+            |row: &[f64]| row.iter().all(|&p| p == 0.0 || p == 1.0) && row.iter().filter(|&&p| p == 1.0).count() <= 1;
+        !self.is_learned && self.table.values.chunks_exact(card).all(is_hot)
     }
 }
 
@@ -86,8 +135,7 @@ fn relevant(net: &Network, question: &Question) -> Vec<Factor> {
     let cards = net.cards();
     let needed = needed(net, question);
     let cpts = net.cpts().iter().enumerate().filter(|(index, _)| needed.get(*index).is_none_or(|n| *n));
-    let dense = |cpt: &Cpt| Table { axes: cpt.scope().to_vec(), values: cpt.table(&cards) };
-    cpts.map(|(_, cpt)| Factor { child: cpt.child(), table: dense(cpt) }).collect()
+    cpts.map(|(_, cpt)| Factor::new(cpt, &cards, question)).collect()
 }
 
 /// Which variables are not barren; empty if none are.
@@ -113,7 +161,13 @@ fn unmentioned(net: &Network) -> Vec<Factor> {
     }
     let mut mentioned = vec![false; net.variables().len()];
     net.cpts().iter().flat_map(Cpt::scope).for_each(|v| mentioned[v.index()] = true);
-    let ones = |v: VarId| Factor { child: None, table: Table { axes: vec![v], values: vec![1.0; net.card(v)] } };
+    let ones = |v: VarId| Factor {
+        child: None,
+        table: Table { axes: vec![v], values: vec![1.0; net.card(v)] },
+        is_learned: false,
+        is_promised: false,
+        is_near: false,
+    };
     net.ids().filter(|v| !mentioned[v.index()]).map(ones).collect()
 }
 
@@ -123,13 +177,13 @@ fn remove_impossible(factors: &[Factor], cards: &[usize], domains: &mut [Vec<usi
     for (index, factor) in factors.iter().enumerate() {
         factor.table.axes.iter().for_each(|v| of_var[v.index()].push(index));
     }
-    let mut waiting = vec![true; factors.len()];
-    let mut queue: VecDeque<usize> = (0..factors.len()).collect();
+    let mut waiting: Vec<bool> = factors.iter().map(|f| !f.is_learned).collect();
+    let mut queue: VecDeque<usize> = (0..factors.len()).filter(|&index| waiting[index]).collect();
     while let Some(index) = queue.pop_front() {
         waiting[index] = false;
         for v in narrow(&factors[index].table, cards, domains)? {
             for &other in &of_var[v.index()] {
-                if !std::mem::replace(&mut waiting[other], true) {
+                if !factors[other].is_learned && !std::mem::replace(&mut waiting[other], true) {
                     queue.push_back(other);
                 }
             }
@@ -195,11 +249,12 @@ fn host(factors: Vec<Factor>, domains: Vec<Vec<usize>>, question: &Question) -> 
     let is_single = question.targets.len() == 1 && !question.explain;
     let (output, inputs) =
         if is_single { (targets, question.inputs.clone()) } else { (VarSet::default(), &question.inputs | &targets) };
-    let definers = definers(&factors, &domains);
+    let (definers, promised, near) = definers(&factors, &domains);
+    let mut learned: Vec<bool> = factors.iter().map(|f| f.is_learned).collect();
     let clamped: VarSet = question.hard.iter().filter(is_open).collect();
     let mut tables: Vec<Table> = vec![];
     let mut best: Vec<Option<(bool, usize, usize)>> = vec![None; domains.len()];
-    for (index, Factor { child, table }) in factors.into_iter().enumerate() {
+    for (index, Factor { child, table, .. }) in factors.into_iter().enumerate() {
         for &v in &table.axes {
             let candidate = (child != Some(v), table.values.len(), index);
             let best = &mut best[v.index()];
@@ -218,22 +273,29 @@ fn host(factors: Vec<Factor>, domains: Vec<Vec<usize>>, question: &Question) -> 
     if tables.is_empty() {
         tables.push(Table { axes: vec![], values: vec![1.0] });
     }
-    Pruned { domains, factors: tables, hosts, definers, output, clamped, explain: question.explain }
+    learned.resize(tables.len(), false);
+    let explain = question.explain;
+    Pruned { domains, factors: tables, hosts, definers, promised, near, learned, output, clamped, explain }
 }
 
-/// The factors whose numbers are zeros and ones, at most a single one for each state of the parents.
-///
-/// What evidence takes away of a function leaves rows of zeros, and Theorems 3 and 4 hold all the same.
-fn definers(factors: &[Factor], domains: &[Vec<usize>]) -> Vec<Option<usize>> {
-    let mut definers = vec![None; domains.len()];
-    for (index, Factor { child, table }) in factors.iter().enumerate() {
-        let Some(child) = child.filter(|v| table.axes.last() == Some(v)) else { continue };
-        let mut rows = table.values.chunks_exact(domains[child.index()].len());
-        let is_function =
-            |row: &[f64]| row.iter().all(|&p| p == 0.0 || p == 1.0) && row.iter().filter(|&&p| p == 1.0).count() <= 1;
-        if rows.all(is_function) {
-            definers[child.index()] = Some(index);
+/// The factor that makes each variable a function, and the variables of which that is only promised, or nearly so.
+fn definers(factors: &[Factor], domains: &[Vec<usize>]) -> (Vec<Option<usize>>, VarSet, VarSet) {
+    let (mut definers, mut promised, mut near) = (vec![None; domains.len()], VarSet::default(), VarSet::default());
+    for (index, factor) in factors.iter().enumerate() {
+        let Some(child) = factor.child.filter(|v| factor.table.axes.last() == Some(v)) else { continue };
+        if !factor.is_function(domains[child.index()].len()) {
+            match (factor.is_promised, factor.is_near) {
+                (true, _) => promised.insert(child),
+                (_, true) => near.insert(child),
+                _ => continue,
+            };
         }
+        definers[child.index()] = Some(index);
     }
-    definers
+    (definers, promised, near)
+}
+
+/// Whether each row of a CPT has an entry of at least one less `eps`.
+fn is_nearly(table: &Table, card: usize, eps: f64) -> bool {
+    table.values.chunks_exact(card).all(|row| row.iter().any(|&p| p >= 1.0 - eps))
 }

@@ -2,7 +2,7 @@
 
 use super::Question;
 use crate::error::{Error, ErrorKind, Result};
-use crate::model::Network;
+use crate::model::{Cpt, Network, Role};
 use crate::vars::{VarId, VarSet};
 
 /// A question in the names of a network's variables: `Query::of("lung").given(["xray", "dysp"])` is
@@ -15,6 +15,7 @@ pub struct Query {
     target: Option<String>,
     given: Vec<String>,
     hard: Vec<String>,
+    trainable: Option<Vec<String>>,
 }
 
 impl Query {
@@ -45,6 +46,14 @@ impl Query {
         Ok((&matching(net, &self.given)? | &matching(net, &self.hard)?).iter().collect())
     }
 
+    /// Names the variables whose CPTs are yet to be learned, instead of those whose [roles](crate::model::Role) say so.
+    ///
+    /// Without this, it is all CPTs that are not fixed; but none if the network does not say anything about roles.
+    pub fn trainable<S: Into<String>>(mut self, names: impl IntoIterator<Item = S>) -> Self {
+        self.trainable.get_or_insert_default().extend(names.into_iter().map(Into::into));
+        self
+    }
+
     /// The same for one network. A name that it does not have is an error, and so is a target that is given.
     pub fn question(&self, net: &Network) -> Result<Question> {
         let target = self.target.as_deref().map(|name| net.find(name)).transpose()?;
@@ -55,8 +64,16 @@ impl Query {
             return Err(error.hint("name the inputs so that the target is not among them"));
         }
         let targets = target.map_or_else(|| &net.ids().collect() - &hard, |v| VarSet::from_iter([v]));
-        Ok(Question { targets, inputs, hard, known: vec![], explain: false })
+        let trainable = self.trainable.as_ref().map_or_else(|| Ok(by_roles(net)), |names| matching(net, names))?;
+        Ok(Question { targets, inputs, hard, trainable, ..Question::default() })
     }
+}
+
+/// The variables whose CPTs are not fixed; none in a network that is not meant to be trained.
+fn by_roles(net: &Network) -> VarSet {
+    let is_meant = net.cpts().iter().any(|cpt| *cpt.role() != Role::default());
+    let trainable = net.cpts().iter().filter(|cpt| is_meant && !cpt.role().fixed);
+    trainable.filter_map(Cpt::child).collect()
 }
 
 fn matching(net: &Network, patterns: &[String]) -> Result<VarSet> {

@@ -5,6 +5,7 @@
 //! of its variables, its binary rank the base-2 logarithm of the number of its joint states.
 
 mod count;
+mod near;
 mod text;
 
 use std::time::Duration;
@@ -16,8 +17,10 @@ use super::problem::Problem;
 use super::tree::Cost;
 use super::{Level, Planned, Question, Search, classical, paper};
 use crate::model::Network;
+use crate::vars::VarSet;
 
 pub use count::Count;
+pub use near::Near;
 
 /// What a plan costs. As text it is a table, as JSON one object.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -54,6 +57,13 @@ pub struct Report {
     pub leaves: usize,
     /// What each step bought.
     pub steps: Steps,
+    /// Whether the answers depend on the plan: it copies functions that are only promised.
+    pub plan_dependent: bool,
+    /// The names of those functions.
+    pub promised_functions: Vec<String>,
+    /// What is known of the error, if nearly functional tables count as functions.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub near: Option<Near>,
     /// How long it took to prune and to plan.
     pub compile_seconds: f64,
 }
@@ -100,6 +110,7 @@ impl Report {
         let values_pruned = paper::pruned(net);
         let replicated = paper::replicate(&values_pruned, paper::MAX_LEAVES);
         let cost = planned.cost();
+        let promised_functions = promised(net, planned);
         let extent = Extent::new(&cost, plan.leaves.len());
         let peak = planned
             .supported
@@ -122,6 +133,9 @@ impl Report {
             replicas_capped: replicated.is_capped,
             leaves: plan.leaves.len(),
             steps: Steps::new(net, planned),
+            plan_dependent: !promised_functions.is_empty(),
+            promised_functions,
+            near: None,
             compile_seconds: time.as_secs_f64(),
         }
     }
@@ -155,6 +169,12 @@ impl Steps {
             copies: plan.leaves.iter().filter(|leaf| leaf.is_copy).count(),
         }
     }
+}
+
+/// The names of the functions that a plan copies, although their tables are yet to be learned.
+fn promised(net: &Network, planned: &Planned) -> Vec<String> {
+    let promised: VarSet = planned.copies().filter(|v| planned.pruned.promised.contains(*v)).collect();
+    promised.iter().map(|v| net.variable(v).name.clone()).collect()
 }
 
 /// A plan without copies is classical, whatever was known when it was found.

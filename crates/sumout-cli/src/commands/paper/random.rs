@@ -62,10 +62,8 @@ impl Compared {
         let Random { nodes, max_parents, functional, .. } = *row;
         let net = network(&Shape { nodes, max_values: 3, max_parents, functional }, seed)?;
         let structure = structure(&net, MAX_LEAVES);
-        let nothing = || VarSet::default();
         // Explanations prune no variable.
-        let question =
-            Question { targets: nothing(), inputs: nothing(), hard: nothing(), known: vec![], explain: true };
+        let question = Question { explain: true, ..Question::default() };
         let plan = |level: Level, objective: Objective| {
             let search = Search { level, objective, seed: args.seed, effort: args.effort(), thorough: true };
             let plan = compile::plan(&net, &question, &search);

@@ -32,7 +32,7 @@ fn case(seed: u64, has_one_target: bool) -> (Network, Question) {
         }
     }
     let targets = if has_one_target { VarSet::from_iter([target]) } else { &net.ids().collect() - &hard };
-    (net, Question { targets, inputs: &soft | &hard, hard, known: vec![], explain: false })
+    (net, Question { targets, inputs: &soft | &hard, hard, ..Question::default() })
 }
 
 /// For each variable, likelihoods of all values: a single one where a value is promised, ones where nothing is given.

@@ -34,7 +34,7 @@ fn case(seed: u64) -> Case {
     let known = net.ids().filter(|v| is_known[v.index()]).map(|v| (v, rng.random_range(0..net.card(v)))).collect();
     let targets = [VarId::new(rng.random_range(0..shape.nodes))].into_iter().collect();
     let likelihoods = net.ids().map(|v| (0..net.card(v)).map(|_| rng.random::<f64>()).collect()).collect();
-    Case { net, question: Question { targets, inputs, known, explain: false, hard: VarSet::default() }, likelihoods }
+    Case { net, question: Question { targets, inputs, known, ..Question::default() }, likelihoods }
 }
 
 impl Case {
@@ -202,9 +202,7 @@ fn case_studies_agree_with_the_enumeration_of_scenes() {
         let question = Question {
             targets: [target].into_iter().collect(),
             inputs: inputs.into_iter().collect(),
-            known: vec![],
-            explain: false,
-            hard: VarSet::default(),
+            ..Question::default()
         };
         let mut scenes = Scenes {
             net: &net,

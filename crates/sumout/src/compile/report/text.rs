@@ -4,6 +4,7 @@ use std::fmt;
 
 use super::{Count, Extent, Report};
 use crate::compile::Level;
+use crate::error::shortlist;
 
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -67,6 +68,14 @@ impl Report {
         ];
         if self.level_is_automatic {
             remarks.push(("level", format!("{}, chosen automatically", self.level)));
+        }
+        if self.plan_dependent {
+            let names = shortlist(self.promised_functions.iter().map(String::as_str));
+            let are = if self.promised_functions.len() == 1 { "is a function" } else { "are functions" };
+            remarks.insert(2, ("learning", format!("until {names} {are}, answers depend on this plan")));
+        }
+        if let Some(near) = &self.near {
+            remarks.insert(2, ("near", near.to_string()));
         }
         remarks
     }

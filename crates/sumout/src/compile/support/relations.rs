@@ -81,9 +81,11 @@ impl Relations<'_> {
     }
 
     fn leaf(&mut self, node: usize) -> Option<Relation> {
-        let table = &self.pruned.factors[self.plan.leaves[node].factor];
+        let factor = self.plan.leaves[node].factor;
+        let table = &self.pruned.factors[factor];
         let vars: Vec<VarId> = self.plan.separators[node].iter().collect();
-        let places: Vec<usize> = (0..table.values.len()).filter(|&place| table.values[place] > 0.0).collect();
+        let places: Vec<usize> =
+            (0..table.values.len()).filter(|&place| self.pruned.is_possible(factor, place)).collect();
         self.left = self.left.checked_sub(places.len())?;
         let mut rows = self.rows(node);
         let mut triples = vec![];

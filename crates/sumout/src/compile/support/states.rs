@@ -107,7 +107,7 @@ impl<'a> Space<'a> {
         let mut exponents = vec![0i64; self.count];
         for part in parts.iter().filter(|part| part.private.is_empty()) {
             let values = &self.pruned.factors[part.factor].values;
-            if values.iter().all(|&p| p == 0.0 || p == 1.0) {
+            if !self.pruned.learned[part.factor] && values.iter().all(|&p| p == 0.0 || p == 1.0) {
                 continue;
             }
             for (at, (weight, exponent)) in self.weights.iter_mut().zip(&mut exponents).enumerate() {
@@ -161,9 +161,8 @@ fn private(pruned: &Pruned) -> Vec<bool> {
     let mut mentions = vec![0; pruned.domains.len()];
     let all = pruned.factors.iter().flat_map(|f| f.axes.iter().copied());
     all.chain(pruned.output.iter()).for_each(|v| mentions[v.index()] += 1);
-    (0..mentions.len())
-        .map(|v| mentions[v] == 1 && pruned.definers[v].is_none() && !pruned.output.contains(VarId::new(v)))
-        .collect()
+    let is_private = |v: VarId| mentions[v.index()] == 1 && !pruned.is_function(v) && !pruned.output.contains(v);
+    (0..mentions.len()).map(VarId::new).map(is_private).collect()
 }
 
 /// Depth-first search through the variables in their order, so that functions follow what they are functions of.
@@ -188,7 +187,7 @@ impl<'a> Enumeration<'a> {
             let Some(last) = part.inner.iter().map(|(v, _)| *v).max() else { continue };
             let is_possible =
                 |place: usize| part.offsets.iter().any(|o| values.get(place + o).is_some_and(|&p| p > 0.0));
-            if values.contains(&0.0) {
+            if values.contains(&0.0) && !pruned.learned[part.factor] {
                 let at = order.partition_point(|&v| v < last);
                 checks[at].push((part, (0..values.len()).map(is_possible).collect()));
             }

@@ -26,13 +26,7 @@ fn case(seed: u64, explain: bool, targets: usize) -> Option<(Pruned, Vec<Vec<f64
     let nodes = 3 + seed as usize % 7;
     let shape = Shape { nodes, max_values: 3, max_parents: 3, functional: [0.3, 0.6, 0.9][seed as usize % 3] };
     let net = network(&shape, seed).unwrap();
-    let mut question = Question {
-        targets: VarSet::default(),
-        inputs: VarSet::default(),
-        known: vec![],
-        explain,
-        hard: VarSet::default(),
-    };
+    let mut question = Question { explain, ..Question::default() };
     question.targets =
         if targets == 1 { [VarId::new(rng.random_range(0..nodes))].into_iter().collect() } else { net.ids().collect() };
     if explain {
@@ -169,9 +163,7 @@ fn image_question(name: &str) -> Pruned {
     let question = Question {
         targets: [net.find(target).unwrap()].into_iter().collect(),
         inputs: net.matching(inputs).unwrap().into_iter().collect(),
-        known: vec![],
-        explain: false,
-        hard: VarSet::default(),
+        ..Question::default()
     };
     prune::prune(&net, &question).unwrap()
 }

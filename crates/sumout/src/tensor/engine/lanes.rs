@@ -8,6 +8,9 @@
 //! sums that is kept in registers while the loops that move both inputs, and not the output, run inside it: every
 //! number that is loaded is used as often as the tile is wide.
 
+// The loops of a kernel run over constants, and index several arrays at once.
+#![allow(clippy::needless_range_loop)]
+
 use super::number::Number;
 
 /// How far a loop moves each tensor, in numbers.
