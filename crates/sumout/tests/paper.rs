@@ -7,7 +7,7 @@ use sumout::compile::prune::prune;
 use sumout::compile::tree::Objective;
 use sumout::compile::{self, Question, Search};
 use sumout::model::random::{Shape, network};
-use sumout::{Level, Network, Options, Query, VarSet};
+use sumout::{Level, Network, Options, Query};
 
 /// A size as the tables print it.
 fn rounded(size: Size) -> Size {

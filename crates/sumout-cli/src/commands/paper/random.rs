@@ -10,7 +10,7 @@ use sumout::compile::paper::{MAX_LEAVES, structure};
 use sumout::compile::tree::{Cost, Prices};
 use sumout::compile::{self, Question, Search};
 use sumout::model::random::{Shape, network};
-use sumout::{Error, ErrorKind, Level, Objective, VarSet};
+use sumout::{Error, ErrorKind, Level, Objective};
 
 use super::{Args, Table};
 use crate::text::{Align, table_text};
