@@ -101,4 +101,4 @@ fn multiply(graph: &mut Graph, a: NodeId, b: NodeId, keep: VarSet) -> NodeId {
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

@@ -261,3 +261,6 @@ pub fn complete(pruned: &Pruned, states: &mut [Option<usize>]) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

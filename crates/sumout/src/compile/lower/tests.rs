@@ -3,7 +3,8 @@
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use crate::compile::{self, Compiled, Level, Question, Search};
+use crate::compile::problem::Problem;
+use crate::compile::{self, Compiled, Level, Objective, Question, Search, paper, prune};
 use crate::model::Network;
 use crate::model::random::{Shape, network};
 use crate::tensor::Op;
@@ -14,6 +15,15 @@ use crate::vars::{VarId, VarSet};
 
 const LEVELS: [Level; 6] =
     [Level::Auto, Level::Classical, Level::Paper, Level::Functional, Level::Tables, Level::Support];
+
+/// The paper's plan, which copies all functions, with look-ups.
+pub(in crate::compile) fn replicated(net: &Network, question: &Question) -> Option<Compiled> {
+    let pruned = prune::prune(net, question)?;
+    let problem = Problem::new(&pruned, Objective::MultiplyAdds).with_tables();
+    let plan = paper::plan(&problem, 10_000).plan;
+    let graph = super::lower(&pruned, &problem, &plan);
+    Some(Compiled { graph, cost: plan.cost, plan, pruned, decoders: vec![] })
+}
 
 /// A random network, some of whose variables have a value in every example, and some a likelihood.
 fn case(seed: u64, has_one_target: bool) -> (Network, Question) {
@@ -82,34 +92,54 @@ fn check(compiled: &Compiled, v: VarId, ours: &[f64], truth: &[Vec<f64>], contex
     assert!(ours.iter().zip(left).all(is_close), "{context}: {ours:?} {truth:?}");
 }
 
+/// Runs a circuit on several examples, each against brute force.
+fn check_examples(net: &Network, question: &Question, compiled: &Compiled, seed: u64, context: &str) {
+    let domains = &compiled.pruned.domains;
+    let open: VarSet = question.targets.iter().filter(|v| domains[v.index()].len() > 1).collect();
+    let is_single = question.targets.len() == 1;
+    let want = if is_single { Want::Output } else { Want::Gradients(open.clone()) };
+    let program = Program::new(&compiled.graph, &Schedule::new(&compiled.graph, &want));
+    let rng = &mut ChaCha8Rng::seed_from_u64(seed);
+    for _ in 0..4 {
+        let likelihoods = example(net, question, rng);
+        let of = |v: VarId| -> Vec<f64> { domains[v.index()].iter().map(|&i| likelihoods[v.index()][i]).collect() };
+        let run = Run::sum(&compiled.graph, &program, of);
+        let truth = joints(net, &likelihoods);
+        for v in open.iter() {
+            let ours = match is_single {
+                true => numbers(run.value(compiled.graph.output())),
+                false => {
+                    let adjoint = numbers(run.adjoint(compiled.graph.find(&Op::Evidence(v)).unwrap()));
+                    adjoint.iter().zip(of(v)).map(|(a, l)| a * l).collect()
+                }
+            };
+            check(compiled, v, &ours, &truth, context);
+        }
+    }
+}
+
 #[test]
 fn circuits_with_promised_values_agree_with_brute_force() {
     for (seed, level) in (0..150).flat_map(|seed| LEVELS.map(|level| (seed, level))) {
         let (net, question) = case(seed, seed % 2 == 0);
         let search = Search { level, objective: Default::default(), seed, effort: 0.001, thorough: true };
         let compiled = compile::compile(&net, &question, &search).unwrap();
-        let domains = &compiled.pruned.domains;
-        let open: VarSet = question.targets.iter().filter(|v| domains[v.index()].len() > 1).collect();
-        let is_single = question.targets.len() == 1;
-        let want = if is_single { Want::Output } else { Want::Gradients(open.clone()) };
-        let program = Program::new(&compiled.graph, &Schedule::new(&compiled.graph, &want));
-        let rng = &mut ChaCha8Rng::seed_from_u64(seed);
-        for _ in 0..4 {
-            let likelihoods = example(&net, &question, rng);
-            let of = |v: VarId| -> Vec<f64> { domains[v.index()].iter().map(|&i| likelihoods[v.index()][i]).collect() };
-            let run = Run::sum(&compiled.graph, &program, of);
-            let truth = joints(&net, &likelihoods);
-            let context = format!("seed {seed}, {level}");
-            for v in open.iter() {
-                let ours = match is_single {
-                    true => numbers(run.value(compiled.graph.output())),
-                    false => {
-                        let adjoint = numbers(run.adjoint(compiled.graph.find(&Op::Evidence(v)).unwrap()));
-                        adjoint.iter().zip(of(v)).map(|(a, l)| a * l).collect()
-                    }
-                };
-                check(&compiled, v, &ours, &truth, &context);
-            }
-        }
+        check_examples(&net, &question, &compiled, seed, &format!("seed {seed}, {level}"));
     }
+}
+
+#[test]
+fn look_ups_agree_with_brute_force() {
+    let mut gathers = 0;
+    for seed in 0..500 {
+        let (net, mut question) = case(seed, seed % 2 == 0);
+        let without: VarSet = question.hard.iter().filter(|v| v.index() as u64 % 3 != seed % 3).collect();
+        question.inputs = &question.inputs - &without;
+        question.hard = &question.hard - &without;
+        question.targets = question.targets.iter().take(2).collect();
+        let compiled = replicated(&net, &question).unwrap();
+        gathers += compiled.graph.ops().filter(|(_, op)| matches!(op, Op::Gather(..))).count();
+        check_examples(&net, &question, &compiled, seed, &format!("seed {seed}"));
+    }
+    assert!(gathers > 40, "only {gathers} look-ups");
 }
