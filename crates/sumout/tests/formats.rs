@@ -7,6 +7,7 @@ use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use sumout::compile::start::SavedPlan;
 use sumout::model::format::{self, Loss, ReadOptions, parse, to_string};
 use sumout::model::random::{self, Shape};
 use sumout::model::{Body, Node, Role};
@@ -303,7 +304,11 @@ fn the_format_is_told_from_the_content() -> Result<()> {
 fn the_documentation_is_true() -> Result<()> {
     let page = include_str!("../../../docs/formats.md");
     let examples: Vec<&str> = page.split("```json\n").skip(1).filter_map(|part| part.split("```").next()).collect();
-    for example in &examples {
+    let (plans, networks): (Vec<&str>, Vec<&str>) = examples.iter().partition(|text| text.contains("sumout_plan"));
+    for plan in plans {
+        SavedPlan::parse("plan.json", plan)?;
+    }
+    for example in &networks {
         assert_eq!(to_string(&parse_as(Format::Json, example)?, Format::Json, Loss::Refuse)?, *example);
     }
     let broken = examples[0].replace("[\"rain\", \"sprinkler\"]", "[\"rian\", \"sprinkler\"]");

@@ -56,6 +56,9 @@ const MUCH_EFFORT: f64 = 100.0;
 /// A leaf of a plan that is run once takes about as long to plan as this many products to run.
 const PRODUCTS_PER_LEAF: f64 = 1e5;
 
+/// So many numbers may be stored once in any case.
+const FEW_NUMBERS: f64 = 1e6;
+
 /// How many times dearer constants become, step by step, while too many numbers are stored once.
 const DEARER: [f64; 8] = [2.0, 2.0, 2.0, 2.0, 2.0, 4.0, 10.0, 50.0];
 
@@ -121,7 +124,7 @@ struct Pool<'a> {
     classical: Option<Plan>,
     rng: ChaCha8Rng,
     spent: f64,
-    /// How many numbers may be stored once: as many as the paper's own plan stores for each example.
+    /// How many numbers may be stored once: as many as the paper's own plan stores for each example, or a few.
     constant_limit: f64,
     /// Whether the last plan that joins and expands was hopeless.
     expansions_lose: bool,
@@ -176,7 +179,7 @@ impl Pool<'_> {
     fn start_functional(&mut self) {
         let max_leaves = self.max_leaves();
         let paper = paper::plan(self.problem, max_leaves).plan;
-        self.constant_limit = paper.cost.entries;
+        self.constant_limit = paper.cost.entries.max(FEW_NUMBERS);
         let thinned = thin::thin(self.problem, paper.leaves.clone(), paper.tree.clone(), paper.separators.clone());
         self.offer(paper);
         self.offer(thinned);
