@@ -86,3 +86,14 @@ fn every_row_agrees_with_brute_force() {
         }
     }
 }
+
+#[test]
+fn a_circuit_beyond_the_memory_limit_is_not_run() {
+    let asia = Network::read("asia").unwrap();
+    let circuit = asia.compile(&Query::all(), &Options::default()).unwrap();
+    let evaluator = |memory| circuit.evaluator(&Running { memory: Some(memory), ..Running::default() });
+    let refused = evaluator(100).unwrap_err();
+    assert_eq!(refused.kind(), sumout::ErrorKind::Memory);
+    assert!(refused.message().contains("and the limit is 100 bytes"), "{refused}");
+    assert!(evaluator(1 << 20).is_ok());
+}

@@ -296,6 +296,9 @@ impl<'a> Run<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::compile::{Level, Objective, Query, Search, compile};
+    use crate::model::Network;
+    use crate::tensor::schedule::Want;
 
     #[test]
     fn rescaling_keeps_the_value_and_brings_the_largest_number_near_one() {
@@ -313,5 +316,28 @@ mod tests {
         let mut t = Tensor { data: vec![1.0], exponent: -3 };
         t.add(Tensor { data: vec![1.0], exponent: 2 });
         assert_eq!(t.data[0] * 2f64.powi(t.exponent as i32), 4.125);
+    }
+
+    /// 400 observations of probability 1e-6 each. Logarithms would be right, too, but are slow.
+    #[test]
+    fn circuits_rescale_so_that_many_small_numbers_need_no_logarithms() {
+        let mut b = Network::builder("naive");
+        let class = b.variable("class", ["a", "b"]);
+        b.table(class, [], [0.5, 0.5]);
+        for i in 0..400 {
+            let x = b.variable(format!("x{i}"), ["on", "off"]);
+            b.table(x, [class], [1e-6, 1.0 - 1e-6, 1.5e-6, 1.0 - 1.5e-6]);
+        }
+        let net = b.build().unwrap();
+        let question = Query::of("class").given(["x*"]).question(&net).unwrap();
+        let expected = 0.5f64.ln() + 400.0 * 1.5e-6f64.ln();
+        for level in Level::names().map(|name| name.parse().unwrap()) {
+            let search = Search { level, objective: Objective::Time, seed: 0, effort: 0.0, thorough: true };
+            let graph = compile(&net, &question, &search).unwrap().graph;
+            let program = Program::new(&graph, &Schedule::new(&graph, &Want::Output));
+            let run = Run::sum(&graph, &program, |_| vec![1.0, 0.0]);
+            assert!(!run.is_log, "{level}");
+            assert!((run.log_sum() - expected).abs() < 1e-9, "{level}: {}", run.log_sum());
+        }
     }
 }
