@@ -19,7 +19,7 @@ const LEVELS: [Level; 6] =
 /// The paper's plan, which copies all functions, with look-ups.
 pub(in crate::compile) fn replicated(net: &Network, question: &Question) -> Option<Compiled> {
     let pruned = prune::prune(net, question)?;
-    let problem = Problem::new(&pruned, Objective::MultiplyAdds).with_tables();
+    let problem = Problem::new(&pruned, Objective::MultiplyAdds).with_tables(&pruned);
     let plan = paper::plan(&problem, 10_000).plan;
     let graph = super::lower(&pruned, &problem, &plan);
     Some(Compiled { graph, cost: plan.cost, plan, pruned, decoders: vec![] })

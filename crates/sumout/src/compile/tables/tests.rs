@@ -17,7 +17,7 @@ fn image(name: &str, explain: bool) -> (Network, Question) {
     let (target, inputs) = if name.starts_with("rect") { ("label", "pixel_*") } else { ("d", "p_*") };
     let targets = if explain { VarSet::default() } else { VarSet::from_iter([net.find(target).unwrap()]) };
     let inputs = net.matching(inputs).unwrap().into_iter().collect();
-    (net, Question { targets, inputs, hard: VarSet::default(), known: vec![], explain })
+    (net, Question { targets, inputs, explain, ..Question::default() })
 }
 
 fn compiled(net: &Network, question: &Question, level: Level) -> Compiled {
