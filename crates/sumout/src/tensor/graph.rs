@@ -112,8 +112,8 @@ pub struct List {
 /// A function between joint states: which entries of a tensor are read.
 ///
 /// The tensor loses the axes `from` and gets the axes `over`. For each joint state p of `over` and each state of the
-/// tensor's other axes, out[p, rest] = a[from = index[p], rest]. The tensor may have axes of `over` already: they are
-/// among its other axes, and stay what they are.
+/// tensor's other axes, `out[p, rest] = a[from = index[p], rest]`. The tensor may have axes of `over` already: they
+/// are among its other axes, and stay what they are.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Map {
     /// The values of the function, axes of the tensor that is read. None of them is in `over`.
