@@ -8,7 +8,7 @@ use clap::{Args, Parser, Subcommand};
 use sumout::model::format::{self, ReadOptions};
 use sumout::{Error, ErrorKind, Format, Level, Network, Options, Precision, Running};
 
-use crate::commands::{bench, compile, completions, convert, demo, mpe, paper, query, sample, show};
+use crate::commands::{bench, compile, completions, convert, demo, eval, mpe, paper, query, sample, show};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -17,6 +17,7 @@ Examples:
   sumout query asia lung --given xray=yes dysp=no  P(lung | xray=yes, dysp=no)
   sumout mpe asia --given xray=yes                 the most probable explanation
   sumout compile rect:8 label --given 'pixel_*'    what a query costs, and why it is cheap
+  sumout eval lung.sumout cases.csv                posteriors for every row of a file
   sumout convert model.xdsl model.bif              another file format
 
 A MODEL is a file (.bif, .xmlbif, .uai, .net, .xdsl or .json, also with .gz),
@@ -45,6 +46,7 @@ pub enum Command {
     Query(query::Args),
     Mpe(mpe::Args),
     Compile(compile::Args),
+    Eval(eval::Args),
     Bench(bench::Args),
     Sample(sample::Args),
     Convert(convert::Args),
@@ -142,9 +144,9 @@ pub struct Using {
 
 impl Using {
     /// The same for the library.
-    pub fn running(&self, computing: &Computing) -> Running {
+    pub fn running(&self, memory: Option<u64>) -> Running {
         let (precision, threads) = (self.precision, self.threads);
-        Running { precision, threads, memory: computing.memory, ..Running::default() }
+        Running { precision, threads, memory, ..Running::default() }
     }
 }
 
@@ -191,7 +193,7 @@ const UNITS: [(&str, u64); 10] = [
 ];
 
 /// A number of bytes, such as `8GiB`, `500 MB` or `1000000`.
-fn size(text: &str) -> Result<u64, String> {
+pub fn size(text: &str) -> Result<u64, String> {
     let is_number = |c: char| c.is_ascii_digit() || c == '.';
     let (number, unit) = text.split_at(text.find(|c| !is_number(c)).unwrap_or(text.len()));
     let Ok(number) = number.parse::<f64>() else {

@@ -5,6 +5,7 @@
 
 mod args;
 mod commands;
+mod data;
 mod evidence;
 mod output;
 mod text;

@@ -58,7 +58,7 @@ fn a_saved_plan_is_the_same_without_effort_and_never_worse_with_some() {
 fn a_plan_with_copies_survives() {
     let net = Network::read("rect:10").unwrap();
     let query = Query::of("label").given(["pixel_*"]);
-    let found = net.plan(&query, &options(0.05)).unwrap();
+    let found = net.plan(&query, &Options { level: Level::Functional, ..options(0.05) }).unwrap();
     assert!(found.report().steps.copies > 0);
     let same = net.plan_from(&query, &options(0.0), &again(&found.saved())).unwrap();
     assert_eq!((same.report().entries, same.saved()), (found.report().entries, found.saved()));

@@ -61,7 +61,7 @@ pub fn run(args: &Args, json: bool, out: &mut dyn Write) -> Result<Outcome> {
     let plan = net.plan(&query, &args.computing.options())?;
     let circuit = plan.circuit();
     let batch = sampled(&net, &circuit, &query, args)?;
-    let running = args.using.running(&args.computing);
+    let running = args.using.running(args.computing.options().memory);
     let forward = circuit.evaluator(&running)?;
     let backward = circuit.evaluator(&Running { of_inputs: true, ..running })?;
     let rows = batch.len() as f64;

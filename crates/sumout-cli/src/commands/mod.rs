@@ -5,6 +5,7 @@ pub mod compile;
 pub mod completions;
 pub mod convert;
 pub mod demo;
+pub mod eval;
 pub mod mpe;
 pub mod paper;
 pub mod query;
@@ -24,6 +25,7 @@ pub fn run(cli: &Cli, out: &mut dyn Write) -> Result<Outcome> {
         Command::Query(args) => query::run(args, cli.json, out),
         Command::Mpe(args) => mpe::run(args, cli.json, out),
         Command::Compile(args) => compile::run(args, cli.json, out),
+        Command::Eval(args) => eval::run(args, cli.json, out),
         Command::Bench(args) => bench::run(args, cli.json, out),
         Command::Paper(args) => paper::run(args, cli.json, out),
         Command::Sample(args) => sample::run(args, cli.json, out),

@@ -27,6 +27,7 @@ pub(super) fn choose(pruned: Pruned, search: &Search, given: Option<Plan>) -> Pl
     let problem = if search.level >= Level::Tables { problem.with_tables(&pruned) } else { problem };
     let choice = Choice { pruned: &pruned, problem: &problem, search, given };
     let (plan, supported) = match search.level {
+        _ if choice.given.is_some() && search.effort == 0.0 => (choice.plan(search), None),
         Level::Support => choice.supports_first(1.0),
         Level::Auto if search.thorough => choice.supports_first_or_plan(),
         Level::Auto => choice.supports_last(),

@@ -1,0 +1,122 @@
+//! `sumout eval` and `sumout bench`: files of rows in, posteriors out.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+/// A folder with a circuit for P(lung | xray, dysp), and cases in `cases.csv`.
+fn folder(name: &str, cases: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let _ = fs::remove_dir_all(&folder);
+    fs::create_dir_all(&folder).unwrap();
+    fs::write(folder.join("cases.csv"), cases).unwrap();
+    sumout(&folder, "compile asia lung --given xray dysp -o lung.sumout");
+    folder
+}
+
+fn output(folder: &Path, line: &str) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_sumout")).args(line.split(' ')).current_dir(folder).output().unwrap()
+}
+
+fn sumout(folder: &Path, line: &str) -> String {
+    let Output { status, stdout, stderr } = output(folder, line);
+    assert!(status.success(), "sumout {line}: {}", String::from_utf8_lossy(&stderr));
+    String::from_utf8(stdout).unwrap()
+}
+
+const CASES: &str = "dysp,name,xray\nno,first,yes\n,second,yes\nyes,third,\nno,fourth,no\n";
+
+#[test]
+fn every_row_is_answered_as_a_query_is() {
+    let folder = folder("eval-rows", CASES);
+    let rows = sumout(&folder, "eval lung.sumout cases.csv --precision f64");
+    let given = ["xray=yes dysp=no", "xray=yes", "dysp=yes", "xray=no dysp=no"];
+    assert_eq!(rows.lines().next(), Some("lung=yes,lung=no,log_evidence,impossible"));
+    for (row, given) in rows.lines().skip(1).zip(given) {
+        let answer: Value = serde_json::from_str(&sumout(&folder, &format!("query asia lung --json --given {given}"))).unwrap();
+        let numbers: Vec<f64> = row.split(',').take(3).map(|x| x.parse().unwrap()).collect();
+        let expected = [&answer["posteriors"]["lung"]["yes"], &answer["posteriors"]["lung"]["no"], &answer["log_evidence"]];
+        for (x, expected) in numbers.iter().zip(expected) {
+            assert!((x - expected.as_f64().unwrap()).abs() < 1e-12, "{given}: {row}");
+        }
+        assert!(row.ends_with(",false"));
+    }
+    assert_eq!(rows.lines().count(), 5);
+}
+
+#[test]
+fn an_interrupted_run_goes_on_where_it_was() {
+    let folder = folder("eval-resume", CASES);
+    sumout(&folder, "eval lung.sumout cases.csv -o whole.csv");
+    let whole = fs::read_to_string(folder.join("whole.csv")).unwrap();
+    assert!(!folder.join("whole.csv.partial").exists());
+    for cut in [0, 30, 60, 100, whole.len() - 3] {
+        let kept = if cut < 41 { &whole[..41] } else { &whole[..cut] }; // the header is always there
+        fs::write(folder.join("rest.csv.partial"), kept).unwrap();
+        sumout(&folder, "eval lung.sumout cases.csv -o rest.csv --resume");
+        assert_eq!(fs::read_to_string(folder.join("rest.csv")).unwrap(), whole, "cut at {cut}");
+    }
+    fs::write(folder.join("rest.csv.partial"), "other=yes,columns\n1,2\n").unwrap();
+    let refused = output(&folder, "eval lung.sumout cases.csv -o rest.csv --resume");
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("the unfinished file has other columns"));
+}
+
+#[test]
+fn numpy_files_are_read_and_written() {
+    let folder = folder("eval-npy", CASES);
+    let header = |kind: &str, rows: usize| {
+        let text = format!("{{'descr': '{kind}', 'fortran_order': False, 'shape': ({rows}, 2), }}");
+        let mut bytes = b"\x93NUMPY\x01\x00\x76\x00".to_vec();
+        bytes.extend(format!("{text:<117}\n").bytes());
+        bytes
+    };
+    // In the order of the network: xray, dysp.
+    let cells: [i8; 8] = [0, 1, 0, -1, -1, 0, 1, 1];
+    fs::write(folder.join("cases.npy"), [header("|i1", 4), cells.iter().map(|&x| x as u8).collect()].concat()).unwrap();
+    sumout(&folder, "eval lung.sumout cases.npy -o posteriors.npy");
+    let text = sumout(&folder, "eval lung.sumout cases.csv");
+    let expected: Vec<f64> =
+        text.lines().skip(1).flat_map(|row| row.split(',').take(3)).map(|x| x.parse().unwrap()).collect();
+    let bytes = fs::read(folder.join("posteriors.npy")).unwrap();
+    assert!(bytes[..128].windows(6).any(|w| w == b"(4, 4)"));
+    let numbers: Vec<f64> = bytes[128..].chunks_exact(8).map(|x| f64::from_le_bytes(x.try_into().unwrap())).collect();
+    let without_flags: Vec<f64> = numbers.chunks_exact(4).flat_map(|row| row[..3].to_vec()).collect();
+    assert_eq!(without_flags, expected);
+
+    let floats = [header("<f8", 4), vec![0; 64]].concat();
+    for (bytes, complaint) in [(floats, "numbers of kind <f8"), (b"nothing".to_vec(), "ends too early")] {
+        fs::write(folder.join("wrong.npy"), bytes).unwrap();
+        let refused = output(&folder, "eval lung.sumout wrong.npy");
+        assert_eq!(refused.status.code(), Some(2));
+        assert!(String::from_utf8_lossy(&refused.stderr).contains(complaint));
+    }
+}
+
+#[test]
+fn bad_rows_are_named_and_stop_the_run_unless_they_are_skipped() {
+    let folder = folder("eval-bad", "xray,dysp\nyes,no\nmaybe,no\nno,no\n");
+    let refused = output(&folder, "eval lung.sumout cases.csv -o posteriors.csv");
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("row 2: `xray` has no value `maybe`"));
+    let Output { stdout, stderr, .. } = output(&folder, "eval lung.sumout cases.csv --skip-bad-rows");
+    let rows = String::from_utf8(stdout).unwrap();
+    assert_eq!(rows.lines().nth(2), Some(",,,"));
+    assert!(String::from_utf8_lossy(&stderr).contains("row 2 is left empty"));
+    fs::write(folder.join("cases.csv"), "id,label\n1,2\n").unwrap();
+    let refused = output(&folder, "eval lung.sumout cases.csv");
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("no column is an input of the circuit"));
+}
+
+#[test]
+fn bench_has_the_fields_that_scripts_read() {
+    let folder = folder("bench", CASES);
+    let found = sumout(&folder, "bench asia lung --given xray dysp --batch 32 --threads 1 --json");
+    let found: Value = serde_json::from_str(&found).unwrap();
+    for field in ["seconds_per_example", "backward_seconds_per_example", "flops", "peak_flops", "peak_bytes_per_second"] {
+        assert!(found[field].as_f64().unwrap() >= 0.0, "{field}");
+    }
+    assert_eq!((&found["batch"], &found["threads"]), (&Value::from(32), &Value::from(1)));
+    assert!(found["entries"].as_u64().unwrap() > 0 && found["level"].is_string());
+}
