@@ -35,9 +35,11 @@ fn every_row_is_answered_as_a_query_is() {
     let given = ["xray=yes dysp=no", "xray=yes", "dysp=yes", "xray=no dysp=no"];
     assert_eq!(rows.lines().next(), Some("lung=yes,lung=no,log_evidence,impossible"));
     for (row, given) in rows.lines().skip(1).zip(given) {
-        let answer: Value = serde_json::from_str(&sumout(&folder, &format!("query asia lung --json --given {given}"))).unwrap();
+        let answer: Value =
+            serde_json::from_str(&sumout(&folder, &format!("query asia lung --json --given {given}"))).unwrap();
         let numbers: Vec<f64> = row.split(',').take(3).map(|x| x.parse().unwrap()).collect();
-        let expected = [&answer["posteriors"]["lung"]["yes"], &answer["posteriors"]["lung"]["no"], &answer["log_evidence"]];
+        let expected =
+            [&answer["posteriors"]["lung"]["yes"], &answer["posteriors"]["lung"]["no"], &answer["log_evidence"]];
         for (x, expected) in numbers.iter().zip(expected) {
             assert!((x - expected.as_f64().unwrap()).abs() < 1e-12, "{given}: {row}");
         }
@@ -114,7 +116,8 @@ fn bench_has_the_fields_that_scripts_read() {
     let folder = folder("bench", CASES);
     let found = sumout(&folder, "bench asia lung --given xray dysp --batch 32 --threads 1 --json");
     let found: Value = serde_json::from_str(&found).unwrap();
-    for field in ["seconds_per_example", "backward_seconds_per_example", "flops", "peak_flops", "peak_bytes_per_second"] {
+    for field in ["seconds_per_example", "backward_seconds_per_example", "flops", "peak_flops", "peak_bytes_per_second"]
+    {
         assert!(found[field].as_f64().unwrap() >= 0.0, "{field}");
     }
     assert_eq!((&found["batch"], &found["threads"]), (&Value::from(32), &Value::from(1)));

@@ -44,6 +44,12 @@ const MOST_STEPS: f64 = 4e6;
 /// A step of the search takes about as long as this many products.
 const PRODUCTS_PER_STEP: f64 = 150.0;
 
+/// With more variables than this, sets of them are so large that a move takes longer than a step.
+const WIDE: f64 = 3000.0;
+
+/// After this many steps for each leaf, more of them find nothing better.
+const ENOUGH_PER_LEAF: f64 = 2e4;
+
 /// Making a plan takes about as long as this many steps for each of its leaves.
 const STEPS_PER_LEAF: f64 = 50.0;
 
@@ -227,7 +233,8 @@ impl Pool<'_> {
     /// The steps that may be taken in all, given what the best plan costs now.
     fn budget(&self) -> f64 {
         let cost = self.plans.first().map_or(0.0, |plan| self.total(plan));
-        let worth = if self.search.thorough { MOST_STEPS } else { cost / PRODUCTS_PER_STEP };
+        let leaves = self.plans.first().map_or(0, |plan| plan.leaves.len()) as f64;
+        let worth = if self.search.thorough { ENOUGH_PER_LEAF * leaves } else { cost / PRODUCTS_PER_STEP };
         self.search.effort * worth.min(MOST_STEPS)
     }
 
@@ -321,9 +328,10 @@ impl Pool<'_> {
             let plan = classical.unwrap_or_else(|| self.plans[0].clone());
             let clones = clones::of_plan(self.problem, &plan.leaves, &plan.tree, &plan.separators);
             let mut annealer = Annealer::new(&plan.tree, &clones);
+            let moves = steps / (clones.cards.len() as f64 / WIDE).max(1.0);
             let heat = 1.0 / plan.separators.len() as f64;
-            annealer.run((0.9 * steps) as u64, (heat / (1 + round) as f64, heat / 100.0), &mut self.rng);
-            annealer.run((0.1 * steps) as u64, COLD, &mut self.rng);
+            annealer.run((0.9 * moves) as u64, (heat / (1 + round) as f64, heat / 100.0), &mut self.rng);
+            annealer.run((0.1 * moves) as u64, COLD, &mut self.rng);
             self.spent += steps;
             self.offer_clones(plan.leaves, &clones, annealer.tree());
         }

@@ -177,6 +177,9 @@ fn promised(net: &Network, planned: &Planned) -> Vec<String> {
     promised.iter().map(|v| net.variable(v).name.clone()).collect()
 }
 
+/// The share of the search that is spent on the plan that the chosen one is compared with.
+const YARDSTICK: f64 = 0.1;
+
 /// A plan without copies is classical, whatever was known when it was found.
 fn classical_best(problem: &Problem, chosen: &Plan, search: &Search) -> Extent {
     if search.level == Level::Classical {
@@ -184,7 +187,8 @@ fn classical_best(problem: &Problem, chosen: &Plan, search: &Search) -> Extent {
     }
     let problem = problem.without_tables();
     let total = |plan: &Plan| problem.prices.total(&plan.cost);
-    let classical = plan::plan(&problem, &Search { level: Level::Classical, ..*search });
+    let effort = YARDSTICK * search.effort;
+    let classical = plan::plan(&problem, &Search { level: Level::Classical, effort, ..*search });
     let Plan { leaves, tree, separators, .. } = chosen.clone();
     let is_classical = !leaves.iter().any(|leaf| leaf.is_copy);
     let chosen = Plan::new(&problem, leaves, tree, separators);
