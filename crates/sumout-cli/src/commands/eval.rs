@@ -67,8 +67,8 @@ pub fn run(args: &Args, json: bool, out: &mut dyn Write) -> Result<Outcome> {
     let mut evaluation = Evaluation { args, circuit: &circuit, seen: Seen::default() };
     let start = Instant::now();
     match args.output.as_deref().filter(|path| *path != Path::new("-")) {
-        Some(path) => evaluation.to_file(path, source)?,
-        None => evaluation.to_stdout(source, if json { None } else { Some(out) })?,
+        Some(path) => evaluation.fill_file(path, source)?,
+        None => evaluation.fill_stdout(source, if json { None } else { Some(out) })?,
     }
     evaluation.seen.report(start.elapsed(), json, out)?;
     Ok(Outcome::Done)
@@ -115,7 +115,7 @@ struct Evaluation<'a> {
 }
 
 impl Evaluation<'_> {
-    fn to_file(&mut self, path: &Path, source: Box<dyn Source>) -> Result<()> {
+    fn fill_file(&mut self, path: &Path, source: Box<dyn Source>) -> Result<()> {
         let fail = |e: std::io::Error| Error::new(ErrorKind::Io, format!("cannot write `{}`: {e}", path.display()));
         let mut output = Output::open(path, self.circuit, self.args.resume).map_err(fail)?;
         self.seen.resumed = output.rows();
@@ -125,7 +125,7 @@ impl Evaluation<'_> {
     }
 
     /// Writes rows to standard output, unless only a report is wanted there.
-    fn to_stdout(&mut self, source: Box<dyn Source>, mut out: Option<&mut dyn Write>) -> Result<()> {
+    fn fill_stdout(&mut self, source: Box<dyn Source>, mut out: Option<&mut dyn Write>) -> Result<()> {
         if let Some(out) = &mut out {
             data::write_header(out, &data::columns(self.circuit))?;
         }
@@ -134,7 +134,7 @@ impl Evaluation<'_> {
             for row in 0..answers.log_evidence.len() {
                 data::write_row(out, answers, row, bad.binary_search(&row).is_ok())?;
             }
-            Ok(())
+            Ok(out.flush()?)
         })
     }
 
