@@ -185,7 +185,9 @@ impl Pool<'_> {
     fn start_functional(&mut self) {
         let max_leaves = self.max_leaves();
         let paper = paper::plan(self.problem, max_leaves).plan;
-        self.constant_limit = paper.cost.entries.max(FEW_NUMBERS);
+        if self.problem.varies.contains(&true) {
+            self.constant_limit = paper.cost.entries.max(FEW_NUMBERS); // otherwise all that is stored is stored once
+        }
         let thinned = thin::thin(self.problem, paper.leaves.clone(), paper.tree.clone(), paper.separators.clone());
         self.offer(paper);
         self.offer(thinned);
