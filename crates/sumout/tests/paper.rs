@@ -120,8 +120,7 @@ fn table_5_fits_the_replicated_networks() {
 fn constants_are_traded_for_entries_where_there_are_too_many() {
     let net = Network::read("digits:16").unwrap();
     let query = Query::of("d").given(["p_*"]);
-    let report =
-        |level| net.plan(&query, &Options { level, effort: 0.3, ..Options::default() }).unwrap().report().clone();
+    let report = |level| net.plan(&query, &Options { level, ..Options::default() }).unwrap().report().clone();
     let (ours, paper) = (report(Level::Functional), report(Level::Paper));
     assert!(ours.constant_entries.0 <= paper.entries.0, "{} {}", ours.constant_entries, paper.entries);
     assert!(ours.entries.0 < 0.1 * paper.entries.0);
