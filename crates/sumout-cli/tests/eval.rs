@@ -112,6 +112,50 @@ fn bad_rows_are_named_and_stop_the_run_unless_they_are_skipped() {
 }
 
 #[test]
+fn rows_of_other_lengths_and_promises_that_are_not_kept_are_bad_rows() {
+    let folder = folder("eval-ragged", "xray,dysp\nyes\nyes,no,no\nyes,no\n,no\n");
+    sumout(&folder, "compile asia lung --given dysp --hard xray -o hard.sumout");
+    let stderr = |line: &str| String::from_utf8(output(&folder, line).stderr).unwrap();
+    assert!(stderr("eval lung.sumout cases.csv").contains("row 1: it has 1 cells, but the header has 2"));
+    let skipped = stderr("eval hard.sumout cases.csv --skip-bad-rows");
+    assert!(skipped.contains("row 4 is left empty: `xray` is missing") && skipped.contains("3 bad"), "{skipped}");
+    fs::write(folder.join("cases.csv"), "dysp\nno\n").unwrap();
+    assert!(stderr("eval hard.sumout cases.csv").contains("there is no column `xray`"));
+    assert!(stderr("eval lung.sumout cases.csv").contains("inputs without a column are missing in all rows: xray"));
+}
+
+#[test]
+fn answers_never_take_the_place_of_what_they_are_computed_from() {
+    let folder = folder("eval-overwrite", CASES);
+    for victim in ["cases.csv", "lung.sumout"] {
+        let before = fs::read(folder.join(victim)).unwrap();
+        let refused = output(&folder, &format!("eval lung.sumout cases.csv -o ./{victim}"));
+        assert!(String::from_utf8_lossy(&refused.stderr).contains("would be overwritten"));
+        assert_eq!(fs::read(folder.join(victim)).unwrap(), before);
+    }
+}
+
+#[test]
+fn an_unfinished_file_of_more_rows_than_the_data_is_refused() {
+    let folder = folder("eval-longer", CASES);
+    sumout(&folder, "eval lung.sumout cases.csv -o whole.csv");
+    fs::copy(folder.join("whole.csv"), folder.join("rest.csv.partial")).unwrap();
+    fs::write(folder.join("cases.csv"), "xray,dysp\nyes,no\n").unwrap();
+    let refused = output(&folder, "eval lung.sumout cases.csv -o rest.csv --resume");
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("the unfinished file has 3 rows more than the data"));
+}
+
+#[test]
+fn without_a_target_the_inputs_are_those_that_are_given() {
+    let folder = folder("eval-all", "xray,dysp,lung\nyes,no,yes\n");
+    sumout(&folder, "compile asia --given xray dysp -o all.sumout");
+    let rows = sumout(&folder, "eval all.sumout cases.csv --precision f64");
+    let lung: f64 = rows.lines().nth(1).unwrap().split(',').nth(6).unwrap().parse().unwrap();
+    assert_eq!(rows.lines().next().unwrap().split(',').nth(6), Some("lung=yes"));
+    assert!((lung - 0.2523).abs() < 1e-4, "{rows}");
+}
+
+#[test]
 fn bench_has_the_fields_that_scripts_read() {
     let folder = folder("bench", CASES);
     let found = sumout(&folder, "bench asia lung --given xray dysp --batch 32 --threads 1 --json");

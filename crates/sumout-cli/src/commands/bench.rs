@@ -162,8 +162,13 @@ impl Found {
         writeln!(out, "multiply-adds     {}", grouped(self.multiply_adds as usize))?;
         writeln!(out, "batch             {} examples, {block} at a time on {threads} threads", args.batch)?;
         writeln!(out, "numbers           {precision}, {} instructions", self.machine.instructions)?;
-        writeln!(out, "forward           {} an example", duration(self.seconds))?;
-        writeln!(out, "backward          {} an example", duration(self.backward))?;
+        match args.target {
+            Some(_) => {
+                writeln!(out, "forward           {} an example", duration(self.seconds))?;
+                writeln!(out, "backward          {} an example", duration(self.backward))?;
+            }
+            None => writeln!(out, "both passes       {} an example", duration(self.seconds))?,
+        }
         writeln!(out, "throughput        {} examples a second", grouped((1.0 / self.seconds).round() as usize))?;
         writeln!(out, "GFLOP/s           {}", share(self.flops(), self.machine.flops))?;
         writeln!(out, "GB/s              {}", share(self.bytes(), self.machine.bytes))?;

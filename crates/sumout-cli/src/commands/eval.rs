@@ -60,7 +60,11 @@ const ROWS: usize = 8192;
 
 pub fn run(args: &Args, json: bool, out: &mut dyn Write) -> Result<Outcome> {
     let circuit = Circuit::load(&args.circuit)?;
+    args.refuse_overwriting()?;
     let source = data::open(&args.data, &circuit)?;
+    if !source.missing().is_empty() {
+        talk(&format!("inputs without a column are missing in all rows: {}", source.missing().join(", ")));
+    }
     if !source.ignored().is_empty() {
         talk(&format!("columns that are no inputs are ignored: {}", source.ignored().join(", ")));
     }
@@ -72,6 +76,22 @@ pub fn run(args: &Args, json: bool, out: &mut dyn Write) -> Result<Outcome> {
     }
     evaluation.seen.report(start.elapsed(), json, out)?;
     Ok(Outcome::Done)
+}
+
+impl Args {
+    /// Answers must not take the place of what they are computed from.
+    fn refuse_overwriting(&self) -> Result<()> {
+        let real = |path: &Path| path.canonicalize().ok();
+        let output = self.output.as_deref().and_then(real);
+        match [&self.circuit, &self.data].into_iter().find(|path| output.is_some() && real(path) == output) {
+            None => Ok(()),
+            Some(path) => {
+                let error =
+                    Error::new(ErrorKind::Io, format!("`{}` would be overwritten by the answers", path.display()));
+                Err(error.hint("give `-o` another name").into())
+            }
+        }
+    }
 }
 
 /// What a run has come across.
@@ -154,6 +174,7 @@ impl Evaluation<'_> {
             let receive: Receiver<sumout::Result<Chunk>> = receive;
             for chunk in receive {
                 let mut chunk = chunk?;
+                chunk.check_hard(self.circuit)?;
                 self.refuse_bad(&chunk, skipped)?;
                 let answers = evaluator.run(&chunk.batch(self.circuit)?)?;
                 let bad: Vec<usize> = chunk.bad.iter().map(|(row, _)| *row).collect();
@@ -190,7 +211,14 @@ fn read_all(mut source: Box<dyn Source>, mut skip: u64, mut take: impl FnMut(sum
     loop {
         let rows = if skip > 0 { skip.min(ROWS as u64) as usize } else { ROWS };
         match source.next(rows) {
-            Ok(None) => return,
+            Ok(None) => {
+                if skip > 0 {
+                    let error =
+                        Error::new(ErrorKind::Io, format!("the unfinished file has {skip} rows more than the data"));
+                    take(Err(error.hint("remove it, or run without --resume")));
+                }
+                return;
+            }
             Ok(Some(chunk)) if skip > 0 => skip -= chunk.rows as u64,
             Ok(Some(chunk)) => {
                 if !take(Ok(chunk)) {

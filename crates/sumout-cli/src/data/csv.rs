@@ -14,6 +14,8 @@ pub struct Csv {
     /// For each input that the file has: its column, and the position of each value by name.
     columns: Vec<Input>,
     ignored: Vec<String>,
+    missing: Vec<String>,
+    width: usize,
     record: StringRecord,
 }
 
@@ -22,6 +24,7 @@ struct Input {
     var: VarId,
     name: String,
     positions: HashMap<String, i32>,
+    values: String,
 }
 
 impl Csv {
@@ -41,10 +44,20 @@ impl Csv {
         }
         if columns.is_empty() {
             let error = Error::new(ErrorKind::Format, format!("`{name}`: no column is an input of the circuit"));
-            let wanted: Vec<&str> = circuit.inputs().take(5).map(|v| &*circuit.variable(v).name).collect();
-            return Err(error.hint(format!("the first line names the columns; inputs are {}…", wanted.join(", "))));
+            return Err(error.hint(wanted(circuit, &header)));
         }
-        Ok(Csv { name, reader, columns, ignored, record: StringRecord::new() })
+        let width = header.len();
+        let is_missing = |v: &VarId| columns.iter().all(|input| input.var != *v);
+        let missing = circuit.inputs().filter(is_missing).map(|v| circuit.variable(v).name.clone()).collect();
+        Ok(Csv { name, reader, columns, ignored, missing, width, record: StringRecord::new() })
+    }
+
+    /// The positions of the values in a row; what is wrong if it cannot be read.
+    fn row(&self) -> std::result::Result<Vec<i32>, String> {
+        match self.record.len() {
+            n if n == self.width => self.columns.iter().map(|input| input.position(&self.record)).collect(),
+            n => Err(format!("it has {n} cells, but the header has {}", self.width)),
+        }
     }
 }
 
@@ -52,14 +65,18 @@ impl Input {
     fn new(column: usize, var: VarId, circuit: &Circuit) -> Self {
         let variable = circuit.variable(var);
         let positions = variable.values.iter().enumerate().map(|(i, value)| (value.clone(), i as i32)).collect();
-        Input { column, var, name: variable.name.clone(), positions }
+        Input { column, var, name: variable.name.clone(), positions, values: variable.values.join(", ") }
     }
 
     /// The position of the value in a row; what is wrong if there is none.
     fn position(&self, record: &StringRecord) -> std::result::Result<i32, String> {
         match record.get(self.column).unwrap_or_default() {
             "" => Ok(-1),
-            cell => self.positions.get(cell).copied().ok_or_else(|| format!("`{}` has no value `{cell}`", self.name)),
+            cell => self
+                .positions
+                .get(cell)
+                .copied()
+                .ok_or_else(|| format!("`{}` has no value `{cell}`; its values are {}", self.name, self.values)),
         }
     }
 }
@@ -69,8 +86,7 @@ impl Source for Csv {
         let mut chunk = Chunk::default();
         let mut cells: Vec<Vec<i32>> = self.columns.iter().map(|_| Vec::with_capacity(rows)).collect();
         while chunk.rows < rows && self.reader.read_record(&mut self.record).map_err(|e| unreadable(&self.name, &e))? {
-            let row: std::result::Result<Vec<i32>, String> =
-                self.columns.iter().map(|input| input.position(&self.record)).collect();
+            let row = self.row();
             let row = row.unwrap_or_else(|what| {
                 chunk.bad.push((chunk.rows, what));
                 vec![-1; self.columns.len()]
@@ -82,12 +98,29 @@ impl Source for Csv {
         Ok((chunk.rows > 0).then_some(chunk))
     }
 
+    fn missing(&self) -> &[String] {
+        &self.missing
+    }
+
     fn ignored(&self) -> &[String] {
         &self.ignored
     }
 
     fn len(&self) -> Option<u64> {
         None
+    }
+}
+
+/// What the first line should have been.
+fn wanted(circuit: &Circuit, header: &StringRecord) -> String {
+    let names: Vec<&str> = circuit.inputs().take(6).map(|v| &*circuit.variable(v).name).collect();
+    match names[..] {
+        [] => "the circuit has no inputs, and so the same answer for all rows: `sumout query` gives it".into(),
+        _ if header.len() == 1 && header[0].contains([';', '\t']) => "separate the cells by commas".into(),
+        [.., _] if names.len() > 5 => {
+            format!("the first line names the columns; inputs are {}, …", names[..5].join(", "))
+        }
+        _ => format!("the first line names the columns; inputs are {}", names.join(", ")),
     }
 }
 

@@ -22,6 +22,27 @@ pub struct Chunk {
 }
 
 impl Chunk {
+    /// Rows without a value for an input that was promised to have one are bad.
+    pub fn check_hard(&mut self, circuit: &Circuit) -> Result<()> {
+        for var in circuit.inputs().filter(|&v| circuit.is_hard(v)) {
+            let name = &circuit.variable(var).name;
+            let Some((_, values)) = self.columns.iter_mut().find(|(v, _)| *v == var) else {
+                let message = format!("there is no column `{name}`, but the circuit was compiled with `--hard {name}`");
+                let error = Error::new(ErrorKind::Evidence, message);
+                return Err(error.hint("add the column, or compile with `--given` instead of `--hard`"));
+            };
+            for (row, value) in values.iter_mut().enumerate().filter(|(_, value)| **value < 0) {
+                if !self.bad.iter().any(|(bad, _)| *bad == row) {
+                    self.bad
+                        .push((row, format!("`{name}` is missing, but the circuit was compiled with `--hard {name}`")));
+                }
+                *value = 0; // any: the row gets no answer
+            }
+        }
+        self.bad.sort();
+        Ok(())
+    }
+
     /// The same as a batch for a circuit.
     pub fn batch(&mut self, circuit: &Circuit) -> Result<Batch> {
         let mut batch = Batch::new(self.rows);
@@ -36,6 +57,9 @@ impl Chunk {
 pub trait Source: Send {
     /// The next rows, at most so many; none at the end.
     fn next(&mut self, rows: usize) -> Result<Option<Chunk>>;
+
+    /// The inputs that the file does not have.
+    fn missing(&self) -> &[String];
 
     /// What is in the file that the circuit does not use.
     fn ignored(&self) -> &[String];

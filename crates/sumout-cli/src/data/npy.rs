@@ -147,6 +147,10 @@ impl Source for Npy {
         Ok((rows > 0).then_some(chunk))
     }
 
+    fn missing(&self) -> &[String] {
+        &[]
+    }
+
     fn ignored(&self) -> &[String] {
         &[]
     }

@@ -44,7 +44,8 @@ pub(super) fn nothing_possible(net: &Network) -> Error {
 impl Circuit {
     pub(super) fn new(net: &Network, question: Question, Compiled { graph, pruned, .. }: Compiled) -> Self {
         let target = (question.targets.len() == 1).then(|| question.targets.iter().next()).flatten();
-        let inputs = if target.is_some() { question.inputs } else { &question.inputs | &question.targets };
+        let is_open = target.is_none() && question.inputs.is_empty();
+        let inputs = if is_open { question.targets } else { question.inputs };
         let variables = net.variables().to_vec();
         Circuit { variables, target, inputs, hard: question.hard, domains: pruned.domains, graph }
     }

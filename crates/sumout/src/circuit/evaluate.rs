@@ -88,6 +88,8 @@ pub struct Evaluator<'c> {
     targets: Vec<VarId>,
     /// Whether the posterior is read from the output, and not from derivatives.
     by_output: bool,
+    /// The variables whose likelihoods the graph reads.
+    loaded: Vec<VarId>,
     /// The inputs that the graph does not have.
     closed: Vec<VarId>,
     pool: rayon::ThreadPool,
@@ -134,6 +136,8 @@ impl<'c> Evaluator<'c> {
         let want = if by_output { Want::Output } else { Want::Gradients(open) };
         let is_closed = |v: &VarId| circuit.graph.find(&Op::Evidence(*v)).is_none();
         let closed = circuit.inputs.iter().filter(is_closed).collect();
+        let loaded =
+            circuit.graph.ops().filter_map(|(_, op)| if let Op::Evidence(v) = op { Some(*v) } else { None }).collect();
         let schedule = Schedule::new(&circuit.graph, &want);
         let (needed, limit) = (schedule.peak_bytes(&circuit.graph), memory_limit(options.memory));
         if needed > limit {
@@ -147,7 +151,7 @@ impl<'c> Evaluator<'c> {
             Precision::F32 => AnyEngine::F32(Engines::new(needed / 2.0, threads, limit)),
             Precision::F64 => AnyEngine::F64(Engines::new(needed, threads, limit)),
         };
-        Ok(Evaluator { circuit, engine, schedule, careful: OnceLock::new(), targets, by_output, closed, pool })
+        Ok(Evaluator { circuit, engine, schedule, careful: OnceLock::new(), targets, by_output, loaded, closed, pool })
     }
 
     /// The number of threads.
@@ -213,6 +217,7 @@ fn check_hard(circuit: &Circuit, batch: &Batch) -> Result<()> {
             None => (!batch.is_empty()).then_some(0),
         };
         if let Some(row) = missing {
+            let row = row + 1;
             let message =
                 format!("`{name}` has no value in row {row}, but the circuit was compiled with `--hard {name}`");
             let error = Error::new(ErrorKind::Evidence, message);
@@ -231,7 +236,7 @@ struct Block<'a> {
 
 impl Block<'_> {
     fn run<T: Number>(&self, worker: &mut Worker<'_, T>, first: usize, posteriors: &mut [f64], logs: &mut [f64]) {
-        for var in self.circuit.inputs.iter() {
+        for &var in &self.evaluator.loaded {
             self.load(worker, var, first, logs.len());
         }
         worker.forward();

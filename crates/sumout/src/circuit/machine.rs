@@ -14,7 +14,7 @@ use crate::tensor::engine::{Isa, Matrix, Number};
 pub struct Machine {
     /// Multiplications and additions in a second, two for each product that is summed.
     pub flops: f64,
-    /// Bytes read from and written to the memory in a second.
+    /// Bytes read from and written to the second cache in a second, which is where blocks of examples are.
     pub bytes: f64,
     /// The instructions that are used.
     pub instructions: &'static str,
@@ -24,7 +24,7 @@ pub struct Machine {
 const SECONDS: f64 = 0.05;
 
 impl Machine {
-    /// Measures large matrix products, and sums of rows far larger than the caches.
+    /// Measures large matrix products, and sums of rows that just fit in the second cache.
     pub fn measure(precision: Precision, threads: usize) -> Result<Machine> {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
         let pool = pool.map_err(|e| Error::new(ErrorKind::Memory, format!("cannot start threads: {e}")))?;
@@ -64,7 +64,7 @@ fn products<T: Number>() -> f64 {
 }
 
 fn rows<T: Number>() -> f64 {
-    let n = (64 << 20) / size_of::<T>();
+    let n = (128 << 10) / size_of::<T>();
     let (a, mut out) = (vec![T::ONE; n], vec![T::ZERO; n]);
     rate(3.0 * (n * size_of::<T>()) as f64, || {
         out.iter_mut().zip(&a).for_each(|(o, x)| *o = *o + *x);

@@ -132,7 +132,19 @@ pub struct Planned {
 }
 
 /// Prunes and plans; none if the known values are impossible together.
+///
+/// Inputs that have a value in every example make tensors smaller, but supports cannot select a value. Where supports
+/// may be used, such inputs are planned as ordinary ones, too, and the cheaper plan is taken.
 pub fn plan(net: &Network, question: &Question, search: &Search) -> Option<Planned> {
+    let promised = plan_once(net, question, search)?;
+    if question.hard.is_empty() || search.level < Level::Support {
+        return Some(promised);
+    }
+    let other = Question { hard: VarSet::default(), ..question.clone() };
+    Some(cheaper(promised, plan_once(net, &other, search)))
+}
+
+fn plan_once(net: &Network, question: &Question, search: &Search) -> Option<Planned> {
     let pruned = prune::prune(net, question)?;
     let plain = choose::choose(pruned.clone(), search, None);
     let implied =

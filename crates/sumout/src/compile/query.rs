@@ -24,7 +24,7 @@ impl Query {
         Query { target: Some(target.into()), ..Query::default() }
     }
 
-    /// Asks for the posteriors of all variables. Each of them is an input, too.
+    /// Asks for the posteriors of all variables. If no inputs are named, each of them is an input, too.
     pub fn all() -> Self {
         Query::default()
     }
