@@ -97,3 +97,56 @@ fn a_circuit_beyond_the_memory_limit_is_not_run() {
     assert!(refused.message().contains("and the limit is 100 bytes"), "{refused}");
     assert!(evaluator(1 << 20).is_ok());
 }
+
+/// A state that early readings make all but impossible, and later ones likely again: what was lost of it on the way
+/// would be the answer.
+#[test]
+fn numbers_that_become_small_and_count_in_the_end_are_not_lost() {
+    for (noise, half) in [(0.1, 80), (0.1, 50), (1e-4, 87)] {
+        let mut b = Network::builder("readings");
+        let mut states = vec![b.variable("h0", ["a", "b"])];
+        b.table(states[0], [], [0.5, 0.5]);
+        for t in 1..2 * half + 1 {
+            states.push(b.variable(format!("h{t}"), ["a", "b"]));
+            b.table(states[t], [states[t - 1]], [1.0, 0.0, 0.0, 1.0]);
+        }
+        for (t, &h) in states.iter().enumerate() {
+            let x = b.variable(format!("x{t}"), ["on", "off"]);
+            b.table(x, [h], [1.0 - noise, noise, noise, 1.0 - noise]);
+        }
+        let net = b.build().unwrap();
+        for level in [Level::Classical, Level::Auto] {
+            let options = Options { level, effort: 0.01, ..Options::default() };
+            let circuit = net.compile(&Query::of(format!("h{}", 2 * half)).given(["x*"]), &options).unwrap();
+            let mut batch = Batch::new(6);
+            for t in 0..2 * half + 1 {
+                // Even rows end with one more `off`, odd rows with one more `on`.
+                let value = |row: i32| if row % 2 == 0 { i32::from(t >= half) } else { i32::from(t < half) };
+                let values = (0..6).map(value).collect();
+                batch = batch.with(&circuit, &format!("x{t}"), Column::Values(values)).unwrap();
+            }
+            for precision in Precision::ALL {
+                let evaluator = circuit.evaluator(&Running { precision, ..Running::default() }).unwrap();
+                let answers = evaluator.run(&batch).unwrap();
+                for row in 0..6 {
+                    let expected = if row % 2 == 0 { noise } else { 1.0 - noise };
+                    assert!(close(answers.row(row)[0], expected, 1e-5), "{noise} {level:?} {:?}", answers.row(row));
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_query_without_targets_has_the_probability_of_the_evidence() {
+    let asia = Network::read("asia").unwrap();
+    let circuit = asia.compile(&Query::all().hard(["*"]), &Options::default()).unwrap();
+    let mut batch = Batch::new(2);
+    for input in circuit.inputs().collect::<Vec<_>>() {
+        batch.insert(&circuit, input, Column::Values(vec![1, 1])).unwrap();
+    }
+    let answers = circuit.evaluate(&batch).unwrap();
+    assert!(answers.posteriors.is_empty());
+    let no = [0.99, 0.99, 0.5, 0.99, 0.7, 1.0, 0.95, 0.9].iter().product::<f64>();
+    assert!(close(answers.log_evidence[1], no.ln(), 1e-9), "{}", answers.log_evidence[1].exp());
+}

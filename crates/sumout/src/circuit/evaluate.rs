@@ -83,6 +83,8 @@ pub struct Evaluator<'c> {
     circuit: &'c Circuit,
     engine: AnyEngine,
     schedule: Schedule,
+    /// What an example leaves behind that is run by itself.
+    want: Want,
     /// For examples whose numbers are too far apart for the engine.
     careful: OnceLock<Program>,
     targets: Vec<VarId>,
@@ -114,8 +116,10 @@ struct Engines<T> {
 const FEW: usize = 4;
 
 impl<T: Number> Engines<T> {
-    fn new(needed: f64, threads: usize, limit: f64) -> Self {
-        let blocks_fit = needed * (T::LANES * threads) as f64 <= limit;
+    /// Places in the largest tensor of a block must be numbers of 32 bits.
+    fn new(needed: f64, threads: usize, limit: f64, largest: f64) -> Self {
+        let blocks_fit =
+            needed * (T::LANES * threads) as f64 <= limit && largest * (8 * T::LANES) as f64 <= f64::from(u32::MAX);
         Engines { blocks: OnceLock::new(), one: OnceLock::new(), blocks_fit }
     }
 
@@ -136,22 +140,26 @@ impl<'c> Evaluator<'c> {
         let want = if by_output { Want::Output } else { Want::Gradients(open) };
         let is_closed = |v: &VarId| circuit.graph.find(&Op::Evidence(*v)).is_none();
         let closed = circuit.inputs.iter().filter(is_closed).collect();
-        let loaded =
-            circuit.graph.ops().filter_map(|(_, op)| if let Op::Evidence(v) = op { Some(*v) } else { None }).collect();
-        let schedule = Schedule::new(&circuit.graph, &want);
+        let loaded: Vec<VarId> = loaded(&circuit.graph).collect();
+        // The derivatives with respect to all evidence tell whether small numbers that were lost would have counted.
+        let all = Want::Gradients(loaded.iter().copied().collect());
+        let schedule = Schedule::new(&circuit.graph, &all);
         let (needed, limit) = (schedule.peak_bytes(&circuit.graph), memory_limit(options.memory));
         if needed > limit {
             let advice = "compile again with more `--effort`, or raise the limit with `--memory`";
             return Err(too_large(needed, limit, "", advice));
         }
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(options.threads).build();
+        let threads = if options.threads == 0 { rayon::current_num_threads() } else { options.threads };
+        let threads = threads.min((limit / needed.max(1.0)) as usize).max(1); // each needs memory of its own
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
         let pool = pool.map_err(|e| Error::new(ErrorKind::Memory, format!("cannot start threads: {e}")))?;
-        let threads = pool.current_num_threads();
+        let largest = circuit.graph.ops().map(|(node, _)| circuit.graph.size(node)).fold(1.0, f64::max);
         let engine = match options.precision {
-            Precision::F32 => AnyEngine::F32(Engines::new(needed / 2.0, threads, limit)),
-            Precision::F64 => AnyEngine::F64(Engines::new(needed, threads, limit)),
+            Precision::F32 => AnyEngine::F32(Engines::new(needed / 2.0, threads, limit, largest)),
+            Precision::F64 => AnyEngine::F64(Engines::new(needed, threads, limit, largest)),
         };
-        Ok(Evaluator { circuit, engine, schedule, careful: OnceLock::new(), targets, by_output, loaded, closed, pool })
+        let careful = OnceLock::new();
+        Ok(Evaluator { circuit, engine, schedule, want, careful, targets, by_output, loaded, closed, pool })
     }
 
     /// The number of threads.
@@ -173,6 +181,11 @@ impl<'c> Evaluator<'c> {
         let cards = self.targets.iter().map(|&v| (v, self.circuit.variable(v).values.len())).collect();
         let mut answers = Answers { targets: cards, posteriors: vec![], log_evidence: vec![0.0; batch.len()] };
         answers.posteriors = vec![0.0; batch.len() * answers.width()];
+        if answers.width() == 0 {
+            let block = Block { circuit: self.circuit, evaluator: self, batch };
+            answers.log_evidence.iter_mut().enumerate().for_each(|(row, log)| block.run_carefully(row, &mut [], log));
+            return Ok(answers);
+        }
         let graph = &self.circuit.graph;
         match &self.engine {
             AnyEngine::F32(engines) => {
@@ -203,7 +216,7 @@ impl<'c> Evaluator<'c> {
     }
 
     fn careful(&self) -> &Program {
-        self.careful.get_or_init(|| Program::new(&self.circuit.graph, &self.schedule))
+        self.careful.get_or_init(|| Program::new(&self.circuit.graph, &Schedule::new(&self.circuit.graph, &self.want)))
     }
 }
 
@@ -236,6 +249,7 @@ struct Block<'a> {
 
 impl Block<'_> {
     fn run<T: Number>(&self, worker: &mut Worker<'_, T>, first: usize, posteriors: &mut [f64], logs: &mut [f64]) {
+        worker.begin();
         for &var in &self.evaluator.loaded {
             self.load(worker, var, first, logs.len());
         }
@@ -245,6 +259,9 @@ impl Block<'_> {
             return self.weigh_closed(first, posteriors, logs);
         }
         let sums = sums(worker, logs);
+        let seeds: Vec<T> = sums.iter().map(|&sum| if sum > 0.0 { T::of(1.0 / sum) } else { T::ZERO }).collect();
+        let lanes = worker.lanes();
+        worker.backward(|seed| seed.chunks_exact_mut(lanes).for_each(|s| s[..seeds.len()].copy_from_slice(&seeds)));
         match self.evaluator.by_output {
             true => self.read_output(worker, self.evaluator.targets[0], &sums, posteriors),
             false => self.read_adjoints(worker, &sums, posteriors, logs),
@@ -300,6 +317,12 @@ impl Block<'_> {
                     to.iter_mut().zip(rows_of).for_each(|(to, row)| *to = T::of(row[value]));
                     to[rows..].fill(T::ONE);
                 }
+                let is_rounded = |x: &f64| *x > 0.0 && T::of(*x).exponent() < T::TINY / 2;
+                for (lane, row) in numbers[first * card..(first + rows) * card].chunks_exact(card).enumerate() {
+                    if row.iter().any(is_rounded) {
+                        worker.lose(lane);
+                    }
+                }
             }
         }
     }
@@ -328,9 +351,6 @@ impl Block<'_> {
         posteriors: &mut [f64],
         logs: &mut [f64],
     ) {
-        let seeds: Vec<T> = sums.iter().map(|&sum| if sum > 0.0 { T::of(1.0 / sum) } else { T::ZERO }).collect();
-        let lanes = worker.lanes();
-        worker.backward(|seed| seed.chunks_exact_mut(lanes).for_each(|s| s[..seeds.len()].copy_from_slice(&seeds)));
         let width = posteriors.len() / sums.len();
         let mut start = 0;
         for &var in &self.evaluator.targets {
@@ -379,6 +399,11 @@ impl Block<'_> {
             domain.iter().zip(&weights).for_each(|(&value, w)| own[value] = w / total);
         }
     }
+}
+
+/// The variables whose likelihoods a graph reads.
+fn loaded(graph: &Graph) -> impl Iterator<Item = VarId> + '_ {
+    graph.ops().filter_map(|(_, op)| if let Op::Evidence(v) = op { Some(*v) } else { None })
 }
 
 /// P(x, e) for each value x that is left, up to a common factor.

@@ -5,7 +5,8 @@
 //! * What does not depend on the example is computed once and shared by all blocks (`program`).
 //! * Numbers of an example are data times a power of two. When the largest number of a tensor leaves the range in
 //!   which products are safe, its power of two moves to the exponent: exactly, and for each example by itself.
-//! * An example whose numbers may have been lost all the same is marked. The caller repeats it with logarithms.
+//! * Small numbers of a tensor may become zero all the same. The backward pass says what they would have counted:
+//!   an example for which that is too much is marked. The caller repeats it with more care.
 
 mod arena;
 mod lanes;
@@ -40,6 +41,8 @@ pub(crate) struct Engine<T> {
     /// The numbers of each shared tensor that blocks read; empty for all others.
     shared: Vec<Vec<T>>,
     exponents: Vec<i32>,
+    /// Whether shared numbers are so far apart that small ones may be lost.
+    is_fragile: bool,
     /// The memory of workers that are done.
     idle: Mutex<Vec<Memory<T>>>,
 }
@@ -75,6 +78,7 @@ impl<T: Number> Engine<T> {
         let varies = program::varying(graph);
         let mut shared = exec::shared(graph, layout, &varies);
         program.keep_read(&mut shared);
+        let is_fragile = shared.iter().any(is_fragile::<T>);
         let (shared, exponents) = shared.into_iter().map(converted).unzip();
         Engine {
             inputs: program.inputs(graph),
@@ -82,6 +86,7 @@ impl<T: Number> Engine<T> {
             program,
             shared,
             exponents,
+            is_fragile,
             idle: Mutex::default(),
         }
     }
@@ -103,6 +108,13 @@ impl<T: Number> Engine<T> {
             idle.push(memory);
         }
     }
+}
+
+/// Whether the smallest positive number of a tensor is too small beside the largest.
+fn is_fragile<T: Number>(tensor: &Tensor) -> bool {
+    let positive = || tensor.data.iter().copied().filter(|&x| x > 0.0);
+    let (low, high) = (positive().fold(f64::INFINITY, f64::min), positive().fold(0.0, f64::max));
+    high > 0.0 && low.exponent() - high.exponent() < T::TINY / 2
 }
 
 /// A tensor whose largest number is at least one and less than two.

@@ -18,6 +18,9 @@ pub trait Number:
     /// A product whose largest number is below 2^`LOST` may have lost others that count.
     const LOST: i32;
 
+    /// Numbers below 2^`TINY` are not numbers any more: an error of that size is everywhere.
+    const TINY: i32;
+
     /// The nearest number.
     fn of(x: f64) -> Self;
     /// The same number.
@@ -59,13 +62,14 @@ fn last([rows, columns]: [usize; 2], strides: [usize; 2]) -> usize {
 
 macro_rules! number {
     ($type:ty, $bits:ty, product $product:path, lanes $lanes:literal, mantissa $mantissa:literal,
-     bias $bias:literal, calm $calm:literal, lost $lost:literal) => {
+     bias $bias:literal, calm $calm:literal, lost $lost:literal, tiny $tiny:literal) => {
         impl Number for $type {
             const LANES: usize = $lanes;
             const ZERO: Self = 0.0;
             const ONE: Self = 1.0;
             const CALM: i32 = $calm;
             const LOST: i32 = $lost;
+            const TINY: i32 = $tiny;
 
             #[inline(always)]
             fn of(x: f64) -> Self {
@@ -122,8 +126,8 @@ macro_rules! number {
     };
 }
 
-number!(f32, u32, product matrixmultiply::sgemm, lanes 16, mantissa 23, bias 127, calm 30, lost -80);
-number!(f64, u64, product matrixmultiply::dgemm, lanes 8, mantissa 52, bias 1023, calm 200, lost -700);
+number!(f32, u32, product matrixmultiply::sgemm, lanes 16, mantissa 23, bias 127, calm 30, lost -80, tiny -149);
+number!(f64, u64, product matrixmultiply::dgemm, lanes 8, mantissa 52, bias 1023, calm 200, lost -700, tiny -1074);
 
 #[cfg(test)]
 mod tests {

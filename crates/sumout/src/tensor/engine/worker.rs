@@ -66,9 +66,18 @@ impl<'e, T: Number> Worker<'e, T> {
         self.engine.inputs.get(&var).map(|(place, _)| self.block(*place))
     }
 
+    /// Begins a block: nothing is lost yet.
+    pub fn begin(&mut self) {
+        self.memory.lost.fill(self.engine.is_fragile);
+    }
+
+    /// Says that a number of an example could not be represented.
+    pub fn lose(&mut self, lane: usize) {
+        self.memory.lost[lane] = true;
+    }
+
     /// Computes the output.
     pub fn forward(&mut self) {
-        self.memory.lost.fill(false);
         let engine = self.engine;
         engine.program.steps[..engine.program.forward].iter().for_each(|step| self.step(step));
     }
@@ -179,8 +188,28 @@ impl<'e, T: Number> Worker<'e, T> {
     /// The shift of a tensor changes what its data mean, and so the derivative with respect to them.
     fn unscale(&mut self, slot: usize, adjoint: Place) {
         let lanes = self.lanes();
+        self.certify(slot, adjoint);
         if self.memory.shifts[slot * lanes..][..lanes].iter().any(|&shift| shift != 0) {
             self.shift(slot, adjoint);
+        }
+    }
+
+    /// Marks the examples for which numbers of a tensor that were too small would have counted.
+    ///
+    /// What rounding to zero loses of ln P(e) is the sum, over all entries, of an error below the smallest number times
+    /// the derivative with respect to the entry.
+    fn certify(&mut self, slot: usize, adjoint: Place) {
+        const ENOUGH: i32 = 44; // of the bits, 20 are for the answer and 24 for the number of entries
+        let lanes = self.lanes();
+        let Place::Block { start, entries, .. } = adjoint else { return };
+        let Memory { arena, start: first, peaks, shifts, lost, .. } = &mut self.memory;
+        peaks.fill(T::ZERO);
+        for row in arena[*first + start * lanes..][..entries * lanes].chunks_exact(lanes) {
+            peaks.iter_mut().zip(row).for_each(|(peak, x)| *peak = peak.larger(*x));
+        }
+        for lane in 0..lanes {
+            let exponent = peaks[lane].exponent() - shifts[slot * lanes + lane];
+            lost[lane] |= exponent + T::TINY + ENOUGH > 0 || !peaks[lane].is_finite();
         }
     }
 
