@@ -220,7 +220,9 @@ impl Reader<'_> {
             && domains.iter().zip(axes).all(|(domain, &card)| domain.len() == card && card > 0)
             && variables.iter().zip(domains).all(|(v, domain)| domain.iter().all(|&d| d < v.values.len()));
         let is_known = |&v: &usize| v < variables.len();
-        if !is_whole || !inputs.iter().chain(hard).chain(target).all(is_known) {
+        let is_increasing = domains.iter().all(|domain| domain.is_sorted_by(|a, b| a < b));
+        let are_inputs = hard.iter().all(|v| inputs.contains(v)) && !target.is_some_and(|t| inputs.contains(&t));
+        if !is_whole || !is_increasing || !are_inputs || !inputs.iter().chain(hard).chain(target).all(is_known) {
             return Err(damaged("its variables do not fit together"));
         }
         let var = |v: &usize| VarId::new(*v);
@@ -244,6 +246,10 @@ impl Reader<'_> {
             }
         }
         let output = self.node(&graph, self.header.output)?;
+        let open = self.header.target.filter(|&t| self.header.domains.get(t).is_some_and(|domain| domain.len() > 1));
+        if graph.axes(output) != &open.into_iter().map(VarId::new).collect() {
+            return Err(damaged("its output is not over the target"));
+        }
         graph.set_output(output);
         Ok(graph)
     }
@@ -251,7 +257,8 @@ impl Reader<'_> {
     fn add(&self, graph: &mut Graph, operation: &Operation) -> Result<NodeId> {
         Ok(match operation {
             Operation::Evidence(v) => {
-                let var = self.axis(*v)?;
+                let is_variable = *v < self.header.variables.len();
+                let var = is_variable.then(|| VarId::new(*v)).ok_or_else(|| damaged("evidence on no variable"))?;
                 graph.add(Op::Evidence(var))
             }
             Operation::Table(t) => {
