@@ -44,7 +44,7 @@
 //! | [`model`] | networks, built or read from [files in six formats](model::format); [evidence](Evidence) and [data](Dataset) |
 //! | [`compile`] | [prunes](compile::prune) what cannot matter, [plans](mod@compile::plan) a contraction tree, and [lowers](compile::lower) it to a graph |
 //! | [`tensor`] | the [graph](tensor::graph) of tensor operations; where its numbers lie in memory, and their computation |
-//! | [`circuit`] | questions and answers: [`Network::query`] and [`Network::mpe`], with their [`Options`] |
+//! | [`circuit`] | questions and answers: [`Network::query`] and [`Network::mpe`], with their [`Options`]; [circuits](Circuit), compiled by [`Network::compile`] and evaluated on [batches](Batch) |
 //! | [`vars`], [`error`], [`files`] | what all of them use |
 //!
 //! # What holds

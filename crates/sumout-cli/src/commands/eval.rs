@@ -192,13 +192,13 @@ impl Evaluation<'_> {
 
     /// Says which rows cannot be read; stops unless they are to be skipped.
     fn refuse_bad(&self, chunk: &Chunk, skipped: u64) -> Result<()> {
-        for (row, what) in &chunk.bad {
+        for (said, (row, what)) in chunk.bad.iter().enumerate() {
             let number = skipped + self.seen.rows + *row as u64 + 1;
             if !self.args.skip_bad_rows {
                 let error = Error::new(ErrorKind::Evidence, format!("row {number}: {what}"));
                 return Err(error.hint("correct it, or leave such rows empty with `--skip-bad-rows`").into());
             }
-            if self.seen.bad < 10 {
+            if self.seen.bad + (said as u64) < 10 {
                 talk(&format!("row {number} is left empty: {what}"));
             }
         }

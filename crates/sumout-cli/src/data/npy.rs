@@ -144,6 +144,7 @@ impl Source for Npy {
             chunk.columns.push((*var, values));
         }
         chunk.bad.sort();
+        chunk.bad.dedup_by_key(|(row, _)| *row);
         Ok((rows > 0).then_some(chunk))
     }
 

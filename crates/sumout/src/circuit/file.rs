@@ -251,7 +251,12 @@ impl Reader<'_> {
             return Err(damaged("its output is not over the target"));
         }
         graph.set_output(output);
-        Ok(graph)
+        let is_asked = |v: &usize| self.header.domains[*v].len() > 1 && !self.header.hard.contains(v);
+        let is_read = |v: usize| graph.find(&Op::Evidence(VarId::new(v))).is_some();
+        match self.header.target.is_some() || (0..self.header.domains.len()).filter(is_asked).all(is_read) {
+            true => Ok(graph),
+            false => Err(damaged("a variable that is asked for is not there")),
+        }
     }
 
     fn add(&self, graph: &mut Graph, operation: &Operation) -> Result<NodeId> {
