@@ -1,12 +1,12 @@
 //! The command line: the commands, and the options that several of them share.
 
 use std::io::{self, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand};
 use sumout::model::format::{self, ReadOptions};
-use sumout::{Error, ErrorKind, Format, Level, Network, Options, Precision, Running};
+use sumout::{Error, ErrorKind, Format, Level, Network, Options, Precision, Query, Running};
 
 use crate::commands::{bench, compile, completions, convert, demo, eval, mpe, paper, query, sample, show};
 
@@ -80,6 +80,32 @@ fn from_stdin(options: &ReadOptions) -> sumout::Result<Network> {
     let read = io::stdin().lock().read_to_end(&mut bytes);
     read.map_err(|e| Error::new(ErrorKind::Io, format!("cannot read standard input: {e}")))?;
     format::parse("<stdin>", &bytes, options)
+}
+
+/// A query on any number of examples.
+#[derive(Args, Debug)]
+pub struct Asking {
+    /// The network: a file, `-` for standard input, `asia`, or a model such as `rect:8`.
+    pub model: PathBuf,
+
+    /// The variable to ask for; all of them if none is named.
+    pub target: Option<String>,
+
+    /// The inputs, by name or by pattern such as `pixel_*`: an example gives each a value, a likelihood, or
+    /// nothing.
+    #[arg(long, value_name = "NAME", num_args = 1.., help_heading = "Inputs")]
+    given: Vec<String>,
+
+    /// Inputs that have a value in every example, which makes tables smaller.
+    #[arg(long, value_name = "NAME", num_args = 1.., help_heading = "Inputs")]
+    hard: Vec<String>,
+}
+
+impl Asking {
+    /// The same for the library.
+    pub fn query(&self) -> Query {
+        self.target.as_ref().map_or_else(Query::all, Query::of).given(&self.given).hard(&self.hard)
+    }
 }
 
 /// How to compute an answer.

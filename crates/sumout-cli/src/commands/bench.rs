@@ -1,13 +1,12 @@
 //! `sumout bench`: how fast a circuit runs here.
 
 use std::io::Write;
-use std::path::PathBuf;
 use std::time::Instant;
 
 use serde_json::json;
 use sumout::{Batch, Circuit, Column, Evaluator, Machine, Network, Query, Running};
 
-use crate::args::{Computing, Reading, Using};
+use crate::args::{Asking, Computing, Reading, Using};
 use crate::output::{Outcome, Result};
 use crate::text::grouped;
 
@@ -21,19 +20,8 @@ Examples:
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// The network: a file, `-` for standard input, `asia`, or a model such as `rect:8`.
-    model: PathBuf,
-
-    /// The variable to ask for; all of them if none is named.
-    target: Option<String>,
-
-    /// The inputs, by name or by pattern such as `pixel_*`.
-    #[arg(long, value_name = "NAME", num_args = 1.., help_heading = "Inputs")]
-    given: Vec<String>,
-
-    /// Inputs that have a value in every example.
-    #[arg(long, value_name = "NAME", num_args = 1.., help_heading = "Inputs")]
-    hard: Vec<String>,
+    #[command(flatten)]
+    asking: Asking,
 
     /// The number of examples in a batch.
     #[arg(long, value_name = "N", default_value_t = 1024, value_parser = clap::value_parser!(u32).range(1..))]
@@ -56,8 +44,8 @@ const SECONDS: f64 = 0.5;
 const REPEATS: usize = 5;
 
 pub fn run(args: &Args, json: bool, out: &mut dyn Write) -> Result<Outcome> {
-    let net = args.reading.network(&args.model)?;
-    let query = args.target.as_ref().map_or_else(Query::all, Query::of).given(&args.given).hard(&args.hard);
+    let net = args.reading.network(&args.asking.model)?;
+    let query = args.asking.query();
     let plan = net.plan(&query, &args.computing.options())?;
     let circuit = plan.circuit();
     let batch = sampled(&net, &circuit, &query, args)?;
@@ -162,7 +150,7 @@ impl Found {
         writeln!(out, "multiply-adds     {}", grouped(self.multiply_adds as usize))?;
         writeln!(out, "batch             {} examples, {block} at a time on {threads} threads", args.batch)?;
         writeln!(out, "numbers           {precision}, {} instructions", self.machine.instructions)?;
-        match args.target {
+        match args.asking.target {
             Some(_) => {
                 writeln!(out, "forward           {} an example", duration(self.seconds))?;
                 writeln!(out, "backward          {} an example", duration(self.backward))?;

@@ -10,7 +10,7 @@ use sumout::compile::start::{SavedPlan, Start};
 use sumout::files::save;
 use sumout::{Compilation, Error, ErrorKind, Objective, Options, Query};
 
-use crate::args::{Approximating, Computing, Reading};
+use crate::args::{Approximating, Asking, Computing, Reading};
 use crate::output::{Outcome, Result, talk};
 
 const EXAMPLES: &str = "\
@@ -28,20 +28,8 @@ The target comes before `--given`.";
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// The network: a file, `-` for standard input, `asia`, or a model such as `rect:8`.
-    model: PathBuf,
-
-    /// The variable to ask for; all of them if none is named.
-    target: Option<String>,
-
-    /// The inputs, by name or by pattern such as `pixel_*`: an example gives each a value, a likelihood, or
-    /// nothing.
-    #[arg(long, value_name = "NAME", num_args = 1.., help_heading = "Inputs")]
-    given: Vec<String>,
-
-    /// Inputs that have a value in every example, which makes tables smaller.
-    #[arg(long, value_name = "NAME", num_args = 1.., help_heading = "Inputs")]
-    hard: Vec<String>,
+    #[command(flatten)]
+    asking: Asking,
 
     /// Write the circuit to a file, for `sumout eval`.
     #[arg(long, short, value_name = "FILE")]
@@ -107,7 +95,7 @@ struct Drawing {
 }
 
 pub fn run(args: &Args, json: bool, out: &mut dyn Write) -> Result<Outcome> {
-    let net = args.reading.network(&args.model)?;
+    let net = args.reading.network(&args.asking.model)?;
     let plan = match args.starting.start()? {
         None => net.plan(&args.query(), &args.options())?,
         Some(start) => net.plan_from(&args.query(), &args.options(), &start)?,
@@ -132,7 +120,7 @@ impl Args {
     }
 
     fn query(&self) -> Query {
-        let query = self.target.as_ref().map_or_else(Query::all, Query::of).given(&self.given).hard(&self.hard);
+        let query = self.asking.query();
         match self.trainable.as_deref() {
             None => query,
             Some([none]) if none == "none" => query.trainable([""; 0]),
