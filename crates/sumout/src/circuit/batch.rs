@@ -15,6 +15,25 @@ pub enum Column {
     Likelihoods(Vec<f64>),
 }
 
+impl Column {
+    /// The likelihood of a value in an example, of a variable with this many values.
+    pub(super) fn likelihood(&self, row: usize, value: usize, card: usize) -> f64 {
+        match self {
+            Column::Values(values) => f64::from(values[row] < 0 || values[row] as usize == value),
+            Column::Likelihoods(numbers) => numbers[row * card + value],
+        }
+    }
+
+    fn select(&self, rows: &[usize], card: usize) -> Column {
+        match self {
+            Column::Values(values) => Column::Values(rows.iter().map(|&row| values[row]).collect()),
+            Column::Likelihoods(numbers) => {
+                Column::Likelihoods(rows.iter().flat_map(|&row| &numbers[row * card..][..card]).copied().collect())
+            }
+        }
+    }
+}
+
 /// Evidence for many examples: a column for each input of a circuit of which something is known.
 ///
 /// ```
@@ -64,6 +83,12 @@ impl Batch {
         check(&column, &variable.name, variable.values.len(), self.rows)?;
         self.columns.insert(input, column);
         Ok(())
+    }
+
+    /// Some of the examples.
+    pub(super) fn select(&self, circuit: &Circuit, rows: &[usize]) -> Batch {
+        let select = |(&var, column): (&VarId, &Column)| (var, column.select(rows, circuit.variable(var).values.len()));
+        Batch { rows: rows.len(), columns: self.columns.iter().map(select).collect() }
     }
 
     /// What is known of a variable.

@@ -82,10 +82,11 @@ pub(crate) struct Schedule {
 impl Schedule {
     pub fn new(graph: &Graph, want: &Want) -> Self {
         let mut schedule = Schedule { steps: vec![], forward: 0, nodes: graph.len() };
-        schedule.add_forward(graph);
+        let order = order(graph);
+        schedule.add_forward(graph, &order);
         schedule.forward = schedule.steps.len();
         if let Want::Gradients(vars) = want {
-            schedule.add_backward(graph, vars);
+            schedule.add_backward(graph, vars, &order);
         }
         if !matches!(want, Want::Everything) {
             schedule.add_frees(graph);
@@ -116,11 +117,10 @@ impl Schedule {
         NodeId::new(slot % self.nodes)
     }
 
-    fn add_forward(&mut self, graph: &Graph) {
-        let needed = needed(graph);
-        for (node, op) in graph.ops().filter(|(node, _)| needed[node.index()]) {
+    fn add_forward(&mut self, graph: &Graph, order: &[NodeId]) {
+        for &node in order {
             let slot = |node: NodeId| Schedule::value(graph, node);
-            let (a, b, guide) = match op {
+            let (a, b, guide) = match graph.op(node) {
                 Op::Evidence(_) | Op::Table(_) => continue,
                 Op::Rescale(a) => {
                     // An input has no step: tables are scaled when they are loaded, evidence by its product.
@@ -142,12 +142,11 @@ impl Schedule {
         self.steps.push(Planned { a, b, out, guide, accumulate: false, rescale: false, free: vec![] });
     }
 
-    fn add_backward(&mut self, graph: &Graph, vars: &VarSet) {
+    fn add_backward(&mut self, graph: &Graph, vars: &VarSet, order: &[NodeId]) {
         let leads_to = leads_to_evidence(graph, vars);
         let mut has_adjoint = vec![false; self.slots()];
         let value = |node: NodeId| Schedule::value(graph, node);
-        let needed = needed(graph);
-        for node in (0..graph.len()).rev().map(NodeId::new).filter(|n| needed[n.index()]) {
+        for &node in order.iter().rev() {
             let (a, b, guides) = match graph.op(node) {
                 Op::Contract(a, b, _) => (*a, Some(*b), [Guide::Axes; 2]),
                 Op::Project(a, _) => (*a, None, [Guide::Axes; 2]),
@@ -209,16 +208,47 @@ impl Schedule {
     }
 }
 
-/// Which nodes the output depends on.
-fn needed(graph: &Graph) -> Vec<bool> {
-    let mut needed = vec![false; graph.len()];
-    needed[graph.output().index()] = true;
-    for node in (0..graph.len()).rev().map(NodeId::new) {
-        if needed[node.index()] {
-            graph.op(node).inputs().for_each(|input| needed[input.index()] = true);
+/// The nodes that the output depends on, inputs before uses, in an order in which few tensors are live at a time.
+///
+/// Of two inputs, the one first that needs more memory beyond its result.
+fn order(graph: &Graph) -> Vec<NodeId> {
+    let needs = needs(graph);
+    let mut order = vec![];
+    let mut is_done = vec![false; graph.len()];
+    let mut stack = vec![(graph.output(), false)];
+    while let Some((node, inputs_done)) = stack.pop() {
+        if is_done[node.index()] {
+            continue;
         }
+        if inputs_done {
+            is_done[node.index()] = true;
+            order.push(node);
+            continue;
+        }
+        stack.push((node, true));
+        let mut inputs: Vec<NodeId> = graph.op(node).inputs().collect();
+        let beyond = |n: &NodeId| needs[n.index()] - graph.size(*n);
+        inputs.sort_by(|a, b| beyond(a).total_cmp(&beyond(b)));
+        stack.extend(inputs.into_iter().map(|input| (input, false)));
     }
-    needed
+    order
+}
+
+/// The memory that each node needs if nothing is shared.
+fn needs(graph: &Graph) -> Vec<f64> {
+    let mut needs = vec![0.0f64; graph.len()];
+    for (node, op) in graph.ops() {
+        let mut inputs: Vec<NodeId> = op.inputs().collect();
+        let size = |n: &NodeId| graph.size(*n);
+        inputs.sort_by(|a, b| (needs[b.index()] - size(b)).total_cmp(&(needs[a.index()] - size(a))));
+        let (mut held, mut most) = (0.0, 0.0f64);
+        for input in &inputs {
+            most = most.max(held + needs[input.index()]);
+            held += size(input);
+        }
+        needs[node.index()] = most.max(held + graph.size(node));
+    }
+    needs
 }
 
 /// Which nodes depend on the evidence on some variables.

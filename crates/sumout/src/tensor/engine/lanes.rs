@@ -35,15 +35,33 @@ pub(crate) struct Tiles {
     pub down: Move,
     /// The places in both inputs of the terms of a sum.
     pub sums: Vec<(u32, u32)>,
+    /// The last places that are read and written.
+    pub reach: [usize; 3],
 }
 
-/// A step by lists: the terms of `out[o]` are `terms[starts[o]..starts[o + 1]]`.
+/// A step by lists: `out[o]` is the sum of its terms, each a product of a number of each of one to four inputs.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Terms {
+    /// The terms of `out[o]` are those from `starts[o]` to before `starts[o + 1]`.
     pub starts: Vec<u32>,
-    pub terms: Vec<(u32, u32)>,
+    /// For each term, a place in each input.
+    pub terms: Vec<u32>,
+    /// The number of inputs.
+    pub arity: usize,
     /// Whether every entry has one term.
     pub is_plain: bool,
+    /// The last place that is read in each input.
+    pub reach: [usize; MOST],
+}
+
+/// A step has at most this many inputs.
+pub(crate) const MOST: usize = 4;
+
+impl Terms {
+    /// The terms of each sum.
+    pub fn sums(&self) -> impl Iterator<Item = &[u32]> {
+        self.starts.windows(2).map(|range| &self.terms[range[0] as usize * self.arity..range[1] as usize * self.arity])
+    }
 }
 
 /// What a step does with a sum.
@@ -59,18 +77,20 @@ pub(crate) enum Store {
 
 /// The tensors of a step.
 pub(crate) struct Operands<'a, T> {
-    pub a: &'a [T],
-    pub b: &'a [T],
+    /// The inputs; those that a step does not have are empty.
+    pub inputs: [&'a [T]; MOST],
     pub out: &'a mut [T],
-    /// The largest number of each example so far.
+    /// The largest number of each example.
     pub peaks: &'a mut [T],
+    /// The sum of the numbers of each example.
+    pub totals: &'a mut [T],
 }
 
 /// What is known of a step when it is compiled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Form {
-    pub a_varies: bool,
-    pub b_varies: bool,
+    /// Whether each input differs between examples.
+    pub varies: [bool; MOST],
     pub store: Store,
     /// The number of examples in a block.
     pub lanes: usize,
@@ -103,18 +123,41 @@ impl Fused for Once {
     }
 }
 
+/// The numbers of a line of examples at a place, or one number for all of them.
+#[allow(unsafe_code)]
 #[inline(always)]
-fn load<T: Number, const V: usize, const VARIES: bool>(data: &[T], at: usize, chunk: usize) -> [T; V] {
+fn read<T: Number, const V: usize, const VARIES: bool>(data: &[T], at: usize, chunk: usize) -> [T; V] {
+    debug_assert!(if VARIES { at + chunk + V <= data.len() } else { at < data.len() });
+    // SAFETY: a step checks that the last place, and the line behind it, are within the data before it begins.
     match VARIES {
-        true => *data[at + chunk..].first_chunk().expect("a block is whole lanes"),
-        false => [data[at]; V],
+        true => unsafe { *data.as_ptr().add(at + chunk).cast::<[T; V]>() },
+        false => [unsafe { *data.get_unchecked(at) }; V],
     }
 }
 
-/// A line of examples of a block: where it begins, and the largest numbers of its examples.
+/// Whether a line of every example up to the last place is within the data.
+fn reaches<T>(data: &[T], last: usize, varies: bool, lanes: usize) -> bool {
+    last + if varies { lanes } else { 1 } <= data.len()
+}
+
+/// A line of examples of a block: where it begins, and the largest number and the sum of each of its examples.
 struct Line<T, const V: usize> {
     chunk: usize,
     peaks: [T; V],
+    totals: [T; V],
+}
+
+impl<T: Number, const V: usize> Line<T, V> {
+    #[inline(always)]
+    fn at(chunk: usize) -> Self {
+        Line { chunk, peaks: [T::ZERO; V], totals: [T::ZERO; V] }
+    }
+
+    #[inline(always)]
+    fn end(self, on: &mut Operands<'_, T>) {
+        on.peaks[self.chunk..self.chunk + V].copy_from_slice(&self.peaks);
+        on.totals[self.chunk..self.chunk + V].copy_from_slice(&self.totals);
+    }
 }
 
 /// Writes a sum where the step wants it.
@@ -132,7 +175,10 @@ fn store<T: Number, const V: usize>(
         }
         return;
     }
-    let out: &mut [T; V] = on.out[at + line.chunk..].first_chunk_mut().expect("a block is whole lines");
+    debug_assert!(at + line.chunk + V <= on.out.len());
+    // SAFETY: a step checks that the last place is within the output before it begins.
+    #[allow(unsafe_code)]
+    let out: &mut [T; V] = unsafe { &mut *on.out.as_mut_ptr().add(at + line.chunk).cast() };
     let mut sum = sum;
     if store == Store::Add {
         for l in 0..V {
@@ -142,6 +188,7 @@ fn store<T: Number, const V: usize>(
     *out = sum;
     for l in 0..V {
         line.peaks[l] = line.peaks[l].larger(sum[l]);
+        line.totals[l] = line.totals[l] + sum[l];
     }
 }
 
@@ -158,10 +205,10 @@ fn tile<F: Fused, T: Number, const V: usize, const A: bool, const B: bool, const
     for &(s, t) in &tiles.sums {
         let mut left = [[T::ZERO; V]; X];
         for x in 0..X {
-            left[x] = load::<T, V, A>(on.a, a + s as usize + x * tiles.across.a, line.chunk);
+            left[x] = read::<T, V, A>(on.inputs[0], a + s as usize + x * tiles.across.a, line.chunk);
         }
         for y in 0..Y {
-            let right = load::<T, V, B>(on.b, b + t as usize + y * tiles.down.b, line.chunk);
+            let right = read::<T, V, B>(on.inputs[1], b + t as usize + y * tiles.down.b, line.chunk);
             for x in 0..X {
                 for l in 0..V {
                     sums[x][y][l] = F::add(left[x][l], right[l], sums[x][y][l]);
@@ -211,7 +258,7 @@ fn tiled<F: Fused, T: Number, const V: usize, const A: bool, const B: bool>(
 ) {
     let mut counters = vec![0; tiles.outer.len()];
     for chunk in (0..form.lanes).step_by(V) {
-        let mut line = Line { chunk, peaks: [T::ZERO; V] };
+        let mut line = Line::at(chunk);
         let mut at = [0; 3];
         loop {
             tile_all::<F, T, V, A, B>(tiles, form, at, &mut line, on);
@@ -219,7 +266,7 @@ fn tiled<F: Fused, T: Number, const V: usize, const A: bool, const B: bool>(
                 break;
             }
         }
-        on.peaks[chunk..chunk + V].copy_from_slice(&line.peaks);
+        line.end(on);
     }
 }
 
@@ -242,45 +289,92 @@ pub(super) fn advance(loops: &[Move], counters: &mut [usize], at: &mut [usize; 3
 /// A contraction.
 #[inline(always)]
 pub(super) fn contract<F: Fused, T: Number, const V: usize>(tiles: &Tiles, form: &Form, on: &mut Operands<'_, T>) {
-    match (form.a_varies, form.b_varies) {
-        (true, true) => tiled::<F, T, V, true, true>(tiles, form, on),
-        (true, false) => tiled::<F, T, V, true, false>(tiles, form, on),
-        (false, true) => tiled::<F, T, V, false, true>(tiles, form, on),
-        (false, false) => tiled::<F, T, V, false, false>(tiles, form, on),
+    let [a, b, out] = tiles.reach;
+    assert!(
+        reaches(on.inputs[0], a, form.varies[0], form.lanes) && reaches(on.inputs[1], b, form.varies[1], form.lanes)
+    );
+    assert!(reaches(on.out, out, form.store != Store::Reduce, form.lanes));
+    match form.varies[..2] {
+        [true, true] => tiled::<F, T, V, true, true>(tiles, form, on),
+        [true, false] => tiled::<F, T, V, true, false>(tiles, form, on),
+        [false, true] => tiled::<F, T, V, false, true>(tiles, form, on),
+        _ => tiled::<F, T, V, false, false>(tiles, form, on),
     }
 }
 
 /// A step by lists.
 #[inline(always)]
 pub(super) fn by_list<F: Fused, T: Number, const V: usize>(terms: &Terms, form: &Form, on: &mut Operands<'_, T>) {
-    match (form.a_varies, form.b_varies) {
-        (true, true) => listed::<F, T, V, true, true>(terms, form, on),
-        (true, false) => listed::<F, T, V, true, false>(terms, form, on),
-        (false, true) => listed::<F, T, V, false, true>(terms, form, on),
-        (false, false) => listed::<F, T, V, false, false>(terms, form, on),
+    let entries = terms.starts.len() - 1;
+    let reached = |k: usize| reaches(on.inputs[k], terms.reach[k], form.varies[k], form.lanes);
+    assert!((0..terms.arity).all(reached) && terms.starts[entries] as usize * terms.arity == terms.terms.len());
+    assert!(entries * if form.store == Store::Reduce { 1 } else { form.lanes } <= on.out.len());
+    match (terms.arity, form.varies[0], form.varies[1]) {
+        (1, _, _) => listed::<F, T, V, 1, true, true>(terms, form, on),
+        (2, true, true) => listed::<F, T, V, 2, true, true>(terms, form, on),
+        (2, true, false) => listed::<F, T, V, 2, true, false>(terms, form, on),
+        (2, false, _) => listed::<F, T, V, 2, false, true>(terms, form, on),
+        (3, _, _) => listed::<F, T, V, 3, true, true>(terms, form, on),
+        _ => listed::<F, T, V, 4, true, true>(terms, form, on),
     }
 }
 
+/// `A` says whether all inputs but the last vary, `B` whether the last does.
 #[inline(always)]
-fn listed<F: Fused, T: Number, const V: usize, const A: bool, const B: bool>(
-    Terms { starts, terms, .. }: &Terms,
+fn listed<F: Fused, T: Number, const V: usize, const K: usize, const A: bool, const B: bool>(
+    list: &Terms,
     form: &Form,
     on: &mut Operands<'_, T>,
 ) {
     let width = if form.store == Store::Reduce { 1 } else { form.lanes };
+    let (terms, _) = list.terms.as_chunks::<K>();
     for chunk in (0..form.lanes).step_by(V) {
-        let mut line = Line { chunk, peaks: [T::ZERO; V] };
-        for o in 0..starts.len() - 1 {
-            let mut sum = [T::ZERO; V];
-            for &(i, j) in &terms[starts[o] as usize..starts[o + 1] as usize] {
-                let left = load::<T, V, A>(on.a, i as usize, chunk);
-                let right = load::<T, V, B>(on.b, j as usize, chunk);
-                for l in 0..V {
-                    sum[l] = F::add(left[l], right[l], sum[l]);
-                }
+        let mut line = Line::at(chunk);
+        if list.is_plain {
+            for (o, term) in terms.iter().enumerate() {
+                let sum = add_term::<F, T, V, K, A, B>(term, [T::ZERO; V], chunk, on);
+                store(sum, o * width, form.store, &mut line, on);
             }
-            store(sum, o * width, form.store, &mut line, on);
+        } else {
+            let mut first = 0;
+            for (o, &end) in list.starts[1..].iter().enumerate() {
+                let mut sum = [T::ZERO; V];
+                for term in &terms[first..end as usize] {
+                    sum = add_term::<F, T, V, K, A, B>(term, sum, chunk, on);
+                }
+                first = end as usize;
+                store(sum, o * width, form.store, &mut line, on);
+            }
         }
-        on.peaks[chunk..chunk + V].copy_from_slice(&line.peaks);
+        line.end(on);
     }
+}
+
+/// Adds a product to a sum.
+#[inline(always)]
+fn add_term<F: Fused, T: Number, const V: usize, const K: usize, const A: bool, const B: bool>(
+    term: &[u32; K],
+    sum: [T; V],
+    chunk: usize,
+    on: &Operands<'_, T>,
+) -> [T; V] {
+    let mut sum = sum;
+    let last = read::<T, V, B>(on.inputs[K - 1], term[K - 1] as usize, chunk);
+    if K == 1 {
+        for l in 0..V {
+            sum[l] = sum[l] + last[l];
+        }
+        return sum;
+    }
+    let mut product = read::<T, V, A>(on.inputs[0], term[0] as usize, chunk);
+    for k in 1..K - 1 {
+        let next = read::<T, V, A>(on.inputs[k], term[k] as usize, chunk);
+        for l in 0..V {
+            product[l] = product[l] * next[l];
+        }
+    }
+    for l in 0..V {
+        sum[l] = F::add(product[l], last[l], sum[l]);
+    }
+    sum
 }

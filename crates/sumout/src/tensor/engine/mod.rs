@@ -5,10 +5,13 @@
 //! * What does not depend on the example is computed once and shared by all blocks (`program`).
 //! * Numbers of an example are data times a power of two. When the largest number of a tensor leaves the range in
 //!   which products are safe, its power of two moves to the exponent: exactly, and for each example by itself.
-//! * Small numbers of a tensor may become zero all the same. The backward pass says what they would have counted:
-//!   an example for which that is too much is marked. The caller repeats it with more care.
+//! * Small numbers of a tensor may become zero all the same. Bounds go forward with the numbers and say what that can
+//!   have cost (`bounds`): an example for which it may be too much is marked. The caller repeats it with more care.
+//! * A product that is only read once, by another product, is never stored (`fuse`).
 
 mod arena;
+mod bounds;
+mod fuse;
 mod lanes;
 mod number;
 mod program;
@@ -22,13 +25,14 @@ use worker::Memory;
 pub(crate) use worker::Worker;
 
 use std::collections::BTreeMap;
-use std::sync::Mutex;
+use std::sync::{Mutex, OnceLock};
 
 use super::exec::{self, Tensor};
 use super::graph::Graph;
 use super::layout;
 use super::schedule::Schedule;
 use crate::vars::VarId;
+use bounds::BOUNDS;
 use program::{BlockProgram, Ends, Place};
 
 /// A circuit with its tables, ready to run blocks of examples.
@@ -41,17 +45,25 @@ pub(crate) struct Engine<T> {
     /// The numbers of each shared tensor that blocks read; empty for all others.
     shared: Vec<Vec<T>>,
     exponents: Vec<i32>,
+    bounds: Vec<[T; BOUNDS]>,
     /// Whether shared numbers are so far apart that small ones may be lost.
     is_fragile: bool,
     /// The memory of workers that are done.
     idle: Mutex<Vec<Memory<T>>>,
 }
 
-/// A block's tensors should take no more bytes than this.
-const CACHE: usize = 1 << 18;
-
 /// A block has at most this many cache lines of examples.
 const MOST_LINES: usize = 8;
+
+/// A block's tensors should take no more bytes than this: half of the second cache.
+fn cache() -> usize {
+    static FOUND: OnceLock<usize> = OnceLock::new();
+    *FOUND.get_or_init(|| {
+        let size = std::fs::read_to_string("/sys/devices/system/cpu/cpu0/cache/index2/size").ok();
+        let kibibytes = size.and_then(|size| size.trim().strip_suffix('K')?.parse().ok());
+        kibibytes.unwrap_or(512usize).clamp(256, 4096) << 9
+    })
+}
 
 impl<T: Number> Engine<T> {
     /// Compiles a graph for blocks of examples, as many as keep a block's tensors in the cache.
@@ -59,7 +71,7 @@ impl<T: Number> Engine<T> {
         let layout = layout::Program::new(graph, schedule);
         let one = BlockProgram::new(graph, schedule, &layout, T::LANES);
         let bytes = one.arena * T::LANES * size_of::<T>();
-        let lines = (1..=MOST_LINES).rev().find(|n| n.is_power_of_two() && n * bytes <= CACHE).unwrap_or(1);
+        let lines = (1..=MOST_LINES).rev().find(|n| n.is_power_of_two() && n * bytes <= cache()).unwrap_or(1);
         let program = match lines {
             1 => one,
             _ => BlockProgram::new(graph, schedule, &layout, lines * T::LANES),
@@ -79,13 +91,15 @@ impl<T: Number> Engine<T> {
         let mut shared = exec::shared(graph, layout, &varies);
         program.keep_read(&mut shared);
         let is_fragile = shared.iter().any(is_fragile::<T>);
-        let (shared, exponents) = shared.into_iter().map(converted).unzip();
+        let (shared, exponents): (Vec<_>, Vec<_>) = shared.into_iter().map(converted).unzip();
+        let bounds = shared.iter().map(|numbers: &Vec<T>| bounds::exact(numbers)).collect();
         Engine {
             inputs: program.inputs(graph),
             ends: program.ends(graph),
             program,
             shared,
             exponents,
+            bounds,
             is_fragile,
             idle: Mutex::default(),
         }

@@ -13,13 +13,13 @@ pub trait Number:
     const ZERO: Self;
     /// One.
     const ONE: Self;
-    /// A tensor whose largest number is within 2^±`CALM` is left alone: products of two are far from underflow.
+    /// The largest number of a tensor is brought to one when it has left the range from 2^-`CALM` to 2^(2 `CALM`). The
+    /// product of four does not overflow.
     const CALM: i32;
-    /// A product whose largest number is below 2^`LOST` may have lost others that count.
-    const LOST: i32;
-
-    /// Numbers below 2^`TINY` are not numbers any more: an error of that size is everywhere.
+    /// Numbers below 2^`TINY` become zero.
     const TINY: i32;
+    /// What was lost counts if it is more than 2^`TOLERANCE` of the answer.
+    const TOLERANCE: i32;
 
     /// The nearest number.
     fn of(x: f64) -> Self;
@@ -29,6 +29,8 @@ pub trait Number:
     fn mul_add(self, x: Self, y: Self) -> Self;
     /// The larger of two numbers, neither of them NaN.
     fn larger(self, other: Self) -> Self;
+    /// The smaller of two numbers, neither of them NaN.
+    fn smaller(self, other: Self) -> Self;
     /// The e for which a number is in [2^e, 2^(e+1)); small for zero.
     fn exponent(self) -> i32;
     /// 2^e, for an e that the number can have.
@@ -62,14 +64,14 @@ fn last([rows, columns]: [usize; 2], strides: [usize; 2]) -> usize {
 
 macro_rules! number {
     ($type:ty, $bits:ty, product $product:path, lanes $lanes:literal, mantissa $mantissa:literal,
-     bias $bias:literal, calm $calm:literal, lost $lost:literal, tiny $tiny:literal) => {
+     bias $bias:literal, calm $calm:literal, tolerance $tolerance:literal) => {
         impl Number for $type {
             const LANES: usize = $lanes;
             const ZERO: Self = 0.0;
             const ONE: Self = 1.0;
             const CALM: i32 = $calm;
-            const LOST: i32 = $lost;
-            const TINY: i32 = $tiny;
+            const TINY: i32 = 1 - $bias;
+            const TOLERANCE: i32 = $tolerance;
 
             #[inline(always)]
             fn of(x: f64) -> Self {
@@ -89,6 +91,11 @@ macro_rules! number {
             #[inline(always)]
             fn larger(self, other: Self) -> Self {
                 if self > other { self } else { other }
+            }
+
+            #[inline(always)]
+            fn smaller(self, other: Self) -> Self {
+                if self < other { self } else { other }
             }
 
             #[inline(always)]
@@ -126,8 +133,8 @@ macro_rules! number {
     };
 }
 
-number!(f32, u32, product matrixmultiply::sgemm, lanes 16, mantissa 23, bias 127, calm 30, lost -80, tiny -149);
-number!(f64, u64, product matrixmultiply::dgemm, lanes 8, mantissa 52, bias 1023, calm 200, lost -700, tiny -1074);
+number!(f32, u32, product matrixmultiply::sgemm, lanes 16, mantissa 23, bias 127, calm 13, tolerance -22);
+number!(f64, u64, product matrixmultiply::dgemm, lanes 8, mantissa 52, bias 1023, calm 100, tolerance -44);
 
 #[cfg(test)]
 mod tests {

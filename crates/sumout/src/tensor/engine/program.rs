@@ -7,7 +7,9 @@
 use std::collections::BTreeMap;
 
 use super::arena::Arena;
-use super::lanes::{Form, Move, Store, Terms, Tiles};
+use super::bounds::Growth;
+use super::fuse::Fusion;
+use super::lanes::{Form, MOST, Move, Store, Terms, Tiles};
 use super::single::Matrices;
 use crate::tensor::exec::Tensor;
 use crate::tensor::graph::{Graph, MapId, NodeId, Op};
@@ -36,16 +38,25 @@ pub(super) enum Loops {
     Terms(Terms),
 }
 
+impl Loops {
+    fn growth(&self) -> Growth {
+        match self {
+            Loops::Tiles(tiles) => Growth::of_tiles(tiles),
+            Loops::Matrices(matrices) => Growth::of_matrices(matrices),
+            Loops::Terms(terms) => Growth::of_terms(terms),
+        }
+    }
+}
+
 /// One step over a block.
 #[derive(Clone, Debug)]
 pub(super) struct BlockStep {
     pub loops: Loops,
     pub form: Form,
-    pub a: Place,
-    pub b: Option<Place>,
+    pub inputs: Vec<Place>,
     pub out: Place,
-    pub is_backward: bool,
-    /// Of a backward step: the place whose forward step was rescaled, if `a`, its adjoint, is read first here.
+    pub growth: Growth,
+    /// Of a backward step: the place whose forward step was rescaled, if its adjoint, the first input, is read first here.
     pub unscale: Option<usize>,
 }
 
@@ -99,7 +110,7 @@ impl BlockProgram {
     /// Empties shared tensors that no block reads.
     pub fn keep_read(&self, shared: &mut [Tensor]) {
         let mut is_read = vec![false; shared.len()];
-        let places = self.steps.iter().flat_map(|step| [Some(step.a), step.b].into_iter().flatten());
+        let places = self.steps.iter().flat_map(|step| step.inputs.iter().copied());
         let slots = places.filter_map(|place| if let Place::Shared(slot) = place { Some(slot) } else { None });
         slots.for_each(|slot| is_read[slot] = true);
         shared.iter_mut().zip(is_read).filter(|(_, is_read)| !is_read).for_each(|(t, _)| *t = Tensor::default());
@@ -128,6 +139,7 @@ struct Builder<'a> {
     schedule: &'a Schedule,
     program: &'a layout::Program,
     varies: Vec<bool>,
+    fusion: Fusion,
     arena: Arena,
     /// Whether the forward step to a slot rescales it, until its adjoint has been corrected.
     rescaled: Vec<bool>,
@@ -139,7 +151,9 @@ impl<'a> Builder<'a> {
         let places = vec![None; schedule.slots()];
         let built = BlockProgram { steps: vec![], forward: 0, lanes, arena: 0, tensors: 0, places };
         let rescaled = vec![false; graph.len()];
-        Builder { graph, schedule, program, varies: varying(graph), arena: Arena::default(), rescaled, built }
+        let varies = varying(graph);
+        let fusion = Fusion::of(graph, schedule, &varies);
+        Builder { graph, schedule, program, varies, fusion, arena: Arena::default(), rescaled, built }
     }
 
     fn varies(&self, slot: Slot) -> bool {
@@ -172,27 +186,31 @@ impl<'a> Builder<'a> {
 
     fn add(&mut self, step: &Step, is_backward: bool) {
         let planned = &step.planned;
-        let reads_block = self.varies(planned.a) || planned.b.is_some_and(|b| self.varies(b));
-        if !reads_block {
+        if self.fusion.is_fused(planned.out) {
             return;
         }
-        let (a, b, out) = (self.place(planned.a), planned.b.map(|b| self.place(b)), self.place(planned.out));
+        let (slots, columns) = self.fusion.inputs(self.graph, planned);
+        if !slots.iter().any(|&slot| self.varies(slot)) {
+            return;
+        }
+        let inputs: Vec<Place> = slots.iter().map(|&slot| self.place(slot)).collect();
+        let out = self.place(planned.out);
         let store = match (out, planned.accumulate) {
             (Place::Shared(_), _) => Store::Reduce,
             (_, true) => Store::Add,
             _ => Store::Set,
         };
-        let varies = |place: Place| matches!(place, Place::Block { .. });
-        let form = Form { a_varies: varies(a), b_varies: b.is_some_and(varies), store, lanes: self.built.lanes };
+        let mut varies = [false; MOST];
+        inputs.iter().zip(&mut varies).for_each(|(place, varies)| *varies = matches!(place, Place::Block { .. }));
+        let form = Form { varies, store, lanes: self.built.lanes };
         let loops = match planned.guide {
             Guide::List(list, to) => {
-                let [a, b, o] = to.roles(&self.graph.lists()[list.index()]);
-                let places = a.iter().zip(b).zip(o).map(|((&a, &b), &o)| (a, b, o));
-                Loops::Terms(self.terms(places, &form, planned.out))
+                let [_, _, outs] = to.roles(&self.graph.lists()[list.index()]);
+                Loops::Terms(self.terms(&columns, outs, &form, planned.out))
             }
             Guide::Gather(map) | Guide::Scatter(map) => {
-                let places = self.mapped(step, map);
-                Loops::Terms(self.terms(places.iter().map(|&(a, o)| (a, 0, o)), &form, planned.out))
+                let (from, to): (Vec<u32>, Vec<u32>) = self.mapped(step, map).into_iter().unzip();
+                Loops::Terms(self.terms(&[from], &to, &form, planned.out))
             }
             Guide::Axes if self.built.lanes == 1 => Loops::Matrices(Matrices::new(&moves(step.nest.loops(), &form))),
             Guide::Axes => Loops::Tiles(tiles(moves(step.nest.loops(), &form))),
@@ -201,8 +219,9 @@ impl<'a> Builder<'a> {
         if !is_backward {
             self.rescaled[planned.out] = true;
         }
-        self.built.steps.push(BlockStep { loops, form, a, b, out, is_backward, unscale });
-        planned.free.iter().for_each(|&slot| self.free(slot));
+        let growth = loops.growth();
+        self.built.steps.push(BlockStep { loops, form, inputs, out, growth, unscale });
+        self.fusion.freed(planned).into_iter().for_each(|slot| self.free(slot));
     }
 
     /// The tensor whose shift must be taken back from its adjoint, the first time that it is read.
@@ -233,20 +252,27 @@ impl<'a> Builder<'a> {
         places
     }
 
-    /// The terms of each entry of the output, in the order in which their places are given.
-    fn terms(&self, places: impl ExactSizeIterator<Item = (u32, u32, u32)> + Clone, form: &Form, out: Slot) -> Terms {
+    /// The terms of each entry of the output, in the order in which their places in each input are given.
+    fn terms(&self, columns: &[Vec<u32>], outs: &[u32], form: &Form, out: Slot) -> Terms {
+        let arity = columns.len();
         let mut starts = vec![0u32; self.program.sizes[out] + 1];
-        places.clone().for_each(|(_, _, o)| starts[o as usize + 1] += 1);
+        outs.iter().for_each(|&o| starts[o as usize + 1] += 1);
         (1..starts.len()).for_each(|i| starts[i] += starts[i - 1]);
         let mut next = starts.clone();
-        let scale = |at: u32, varies: bool| if varies { at * form.lanes as u32 } else { at };
-        let mut terms = vec![(0, 0); places.len()];
-        for (a, b, o) in places {
-            terms[next[o as usize] as usize] = (scale(a, form.a_varies), scale(b, form.b_varies));
+        let mut terms = vec![0; outs.len() * arity];
+        for (t, &o) in outs.iter().enumerate() {
+            let to = next[o as usize] as usize * arity;
+            for (k, column) in columns.iter().enumerate() {
+                terms[to + k] = column[t] * if form.varies[k] { form.lanes as u32 } else { 1 };
+            }
             next[o as usize] += 1;
         }
         let is_plain = starts.windows(2).all(|range| range[0] + 1 == range[1]);
-        Terms { starts, terms, is_plain }
+        let mut reach = [0; MOST];
+        terms.chunks_exact(arity).for_each(|term| {
+            term.iter().zip(&mut reach).for_each(|(&at, reach)| *reach = (*reach).max(at as usize));
+        });
+        Terms { starts, terms, arity, is_plain, reach }
     }
 
     fn finish(mut self) -> BlockProgram {
@@ -263,8 +289,8 @@ fn moves(loops: &[Loop], form: &Form) -> Vec<Move> {
     let scale = |stride: usize, varies: bool| if varies { stride * form.lanes } else { stride };
     let scaled = |l: &Loop| Move {
         extent: l.extent,
-        a: scale(l.a, form.a_varies),
-        b: scale(l.b, form.b_varies),
+        a: scale(l.a, form.varies[0]),
+        b: scale(l.b, form.varies[1]),
         out: scale(l.out, form.store != Store::Reduce),
     };
     loops.iter().map(scaled).collect()
@@ -272,11 +298,13 @@ fn moves(loops: &[Loop], form: &Form) -> Vec<Move> {
 
 /// Sorts the loops of a contraction by what they move.
 fn tiles(moves: Vec<Move>) -> Tiles {
+    let last = |of: fn(&Move) -> usize| moves.iter().map(|m| (m.extent - 1) * of(m)).sum();
+    let reach = [last(|m| m.a), last(|m| m.b), last(|m| m.out)];
     let (summed, mut kept): (Vec<Move>, Vec<Move>) = moves.into_iter().partition(|m| m.out == 0);
     let across = longest(&mut kept, |m| m.b == 0 && m.a > 0);
     let down = longest(&mut kept, |m| m.a == 0 && m.b > 0);
     let along = longest(&mut kept, |_| true);
-    Tiles { outer: kept, along, across, down, sums: terms(&summed) }
+    Tiles { outer: kept, along, across, down, sums: terms(&summed), reach }
 }
 
 /// Takes the longest loop of a kind out; one round of nothing if there is none.

@@ -5,6 +5,7 @@
 
 use std::sync::OnceLock;
 
+use super::bounds::{Growth, Known};
 use super::lanes::{self, Form, Fused, Once, Operands, Twice};
 use super::number::Number;
 use super::program::Loops;
@@ -62,6 +63,72 @@ fn found() -> Isa {
     Isa::Portable
 }
 
+/// While it lives, results that are too small for a number become zero on this thread, which is much faster than
+/// to compute with them on many machines.
+///
+/// Machines other than x86-64 and 64-bit ARM keep them.
+pub(super) struct Flushing(u64);
+
+impl Flushing {
+    pub fn begin() -> Self {
+        let before = control();
+        set_control(before | FLUSH);
+        Flushing(before)
+    }
+}
+
+impl Drop for Flushing {
+    fn drop(&mut self) {
+        set_control(self.0);
+    }
+}
+
+/// Denormal results and denormal inputs are zero.
+#[cfg(target_arch = "x86_64")]
+const FLUSH: u64 = 1 << 15 | 1 << 6;
+#[cfg(target_arch = "aarch64")]
+const FLUSH: u64 = 1 << 24;
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+const FLUSH: u64 = 0;
+
+/// The register that says how numbers are rounded.
+#[allow(unsafe_code)]
+fn control() -> u64 {
+    #[cfg(target_arch = "x86_64")]
+    {
+        let mut value = 0u32;
+        // SAFETY: stores the register in `value`.
+        unsafe { std::arch::asm!("stmxcsr [{}]", in(reg) &raw mut value, options(nostack, preserves_flags)) };
+        u64::from(value)
+    }
+    #[cfg(target_arch = "aarch64")]
+    {
+        let value: u64;
+        // SAFETY: reads the register.
+        unsafe { std::arch::asm!("mrs {}, fpcr", out(reg) value, options(nomem, nostack, preserves_flags)) };
+        value
+    }
+    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+    0
+}
+
+#[allow(unsafe_code)]
+fn set_control(value: u64) {
+    #[cfg(target_arch = "x86_64")]
+    {
+        let value = value as u32;
+        // SAFETY: the value was read from the register, but for the two bits that flush; no code here depends on them.
+        unsafe { std::arch::asm!("ldmxcsr [{}]", in(reg) &raw const value, options(nostack, preserves_flags)) };
+    }
+    #[cfg(target_arch = "aarch64")]
+    // SAFETY: the value was read from the register, but for the bit that flushes; no code here depends on it.
+    unsafe {
+        std::arch::asm!("msr fpcr, {}", in(reg) value, options(nomem, nostack, preserves_flags));
+    }
+    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+    let _ = value;
+}
+
 /// Runs the loops of a step.
 #[cfg(target_arch = "x86_64")]
 #[allow(unsafe_code)]
@@ -81,6 +148,23 @@ pub(super) fn run<T: Number>(isa: Isa, loops: &Loops, form: &Form, on: &mut Oper
         Isa::Neon => dispatch::<Once, T>(loops, form, on),
         _ => dispatch::<Twice, T>(loops, form, on),
     }
+}
+
+/// Bounds what a step may lose.
+#[allow(unsafe_code)]
+pub(super) fn bound<T: Number>(isa: Isa, growth: &Growth, inputs: &[Known<'_, T>], row: &mut [T]) {
+    match isa {
+        // SAFETY: `Isa::detect` has found the features that this function is compiled for.
+        #[cfg(target_arch = "x86_64")]
+        Isa::Avx512 | Isa::Avx2 => unsafe { bound_avx2(growth, inputs, row) },
+        _ => growth.bound(inputs, row),
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,fma")]
+fn bound_avx2<T: Number>(growth: &Growth, inputs: &[Known<'_, T>], row: &mut [T]) {
+    growth.bound(inputs, row);
 }
 
 #[cfg(target_arch = "x86_64")]

@@ -6,7 +6,7 @@
 //! * rows of the output that are sums of scaled rows of one input add up four terms at a time;
 //! * dot products, sums and products of rows are plain loops.
 
-use super::lanes::{Form, Fused, Move, Operands, Store, Terms, advance};
+use super::lanes::{Form, Fused, MOST, Move, Operands, Store, Terms, advance};
 use super::number::{Matrix, Number};
 
 /// A contraction as loops, outermost first: loops over matrices, then the three of a matrix product.
@@ -36,6 +36,11 @@ impl Matrices {
         let inner = take(&mut loops, |m| if is_unit(m) { m.extent } else { 0 });
         let middle = take(&mut loops, |m| if m.out == 0 { m.extent } else { 0 });
         Matrices { outer: loops, middle, inner, product: None }
+    }
+
+    /// All loops.
+    pub fn loops(&self) -> impl Iterator<Item = &Move> {
+        self.outer.iter().chain([&self.middle, &self.inner]).chain(self.product.iter().flatten())
     }
 }
 
@@ -68,8 +73,8 @@ pub(super) fn contract<F: Fused, T: Number>(matrices: &Matrices, form: &Form, on
     if form.store == Store::Set {
         on.out.fill(T::ZERO);
     }
-    outer::<F, T>(&matrices.outer, matrices, on.a, on.b, on.out);
-    on.peaks[0] = peak(on.out);
+    outer::<F, T>(&matrices.outer, matrices, on.inputs[0], on.inputs[1], on.out);
+    (on.peaks[0], on.totals[0]) = (peak(on.out), sum(on.out));
 }
 
 #[inline(always)]
@@ -243,19 +248,45 @@ fn peak<T: Number>(a: &[T]) -> T {
 /// A step by lists.
 #[inline(always)]
 pub(super) fn by_list<F: Fused, T: Number>(terms: &Terms, form: &Form, on: &mut Operands<'_, T>) {
-    let Terms { starts, terms, is_plain } = terms;
-    if *is_plain && form.store == Store::Set {
-        for (o, &(i, j)) in terms.iter().enumerate() {
-            on.out[o] = on.a[i as usize] * on.b[j as usize];
-        }
-    } else {
-        for o in 0..starts.len() - 1 {
-            let mut sum = if form.store == Store::Set { T::ZERO } else { on.out[o] };
-            for &(i, j) in &terms[starts[o] as usize..starts[o + 1] as usize] {
-                sum = F::add(on.a[i as usize], on.b[j as usize], sum);
-            }
-            on.out[o] = sum;
-        }
+    assert!((0..terms.arity).all(|k| terms.reach[k] < on.inputs[k].len()));
+    match terms.arity {
+        1 => listed::<F, T, 1>(terms, form, on),
+        2 => listed::<F, T, 2>(terms, form, on),
+        3 => listed::<F, T, 3>(terms, form, on),
+        _ => listed::<F, T, 4>(terms, form, on),
     }
-    on.peaks[0] = peak(on.out);
+    (on.peaks[0], on.totals[0]) = (peak(on.out), sum(on.out));
+}
+
+#[inline(always)]
+fn listed<F: Fused, T: Number, const K: usize>(list: &Terms, form: &Form, on: &mut Operands<'_, T>) {
+    let (terms, _) = list.terms.as_chunks::<K>();
+    if list.is_plain && form.store == Store::Set {
+        for (out, term) in on.out.iter_mut().zip(terms) {
+            *out = product(term, &on.inputs);
+        }
+        return;
+    }
+    let mut first = 0;
+    for (out, &end) in on.out.iter_mut().zip(&list.starts[1..]) {
+        let mut sum = if form.store == Store::Set { T::ZERO } else { *out };
+        for term in &terms[first..end as usize] {
+            sum = sum + product(term, &on.inputs);
+        }
+        first = end as usize;
+        *out = sum;
+    }
+}
+
+/// A product of a number of each input.
+#[allow(unsafe_code)]
+#[inline(always)]
+fn product<T: Number, const K: usize>(term: &[u32; K], inputs: &[&[T]; MOST]) -> T {
+    // SAFETY: a step checks that the last place is within each input before it begins.
+    let at = |k: usize| unsafe { *inputs[k].get_unchecked(term[k] as usize) };
+    let mut product = at(0);
+    for k in 1..K {
+        product = product * at(k);
+    }
+    product
 }

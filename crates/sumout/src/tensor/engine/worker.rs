@@ -1,7 +1,8 @@
 //! One block of examples, forward and backward.
 
 use super::Engine;
-use super::lanes::Operands;
+use super::bounds::{self, BOUNDS, Known};
+use super::lanes::{MOST, Operands};
 use super::number::Number;
 use super::program::{BlockStep, Place};
 use super::simd::{self, Isa};
@@ -24,18 +25,40 @@ pub(super) struct Memory<T> {
     exponents: Vec<i32>,
     /// By how much each tensor's last step was rescaled, for each example.
     shifts: Vec<i32>,
-    peaks: Vec<T>,
+    /// The bounds of each tensor; the last row is that of the step that runs.
+    bounds: Vec<T>,
+    /// A number for each example.
+    factors: Vec<T>,
     lost: Vec<bool>,
+    /// Inputs with numbers other than zero and one.
+    measured: Vec<Place>,
 }
 
 impl<T: Number> Memory<T> {
     fn new(engine: &Engine<T>) -> Self {
-        let lanes = engine.lanes();
+        let (lanes, tensors) = (engine.lanes(), engine.program.tensors);
         let arena = vec![T::ZERO; engine.program.arena * lanes + T::LANES];
         let start = arena.as_ptr().align_offset(T::LANES * size_of::<T>()).min(T::LANES);
-        let exponents = vec![0; engine.program.tensors * lanes];
-        let shifts = exponents.clone();
-        Memory { arena, start, exponents, shifts, peaks: vec![T::ZERO; lanes], lost: vec![false; lanes] }
+        let mut memory = Memory {
+            arena,
+            start,
+            exponents: vec![0; tensors * lanes],
+            shifts: vec![0; tensors * lanes],
+            bounds: vec![T::ZERO; (tensors + 1) * BOUNDS * lanes],
+            factors: vec![T::ZERO; lanes],
+            lost: vec![false; lanes],
+            measured: vec![],
+        };
+        engine.inputs.values().for_each(|(place, _)| memory.expect(*place, lanes));
+        memory
+    }
+
+    /// An input has zeros and ones, unless it is measured.
+    fn expect(&mut self, place: Place, lanes: usize) {
+        let Place::Block { slot, entries, .. } = place else { return };
+        self.exponents[slot * lanes..][..lanes].fill(0);
+        let row = self.bounds[slot * BOUNDS * lanes..][..BOUNDS * lanes].chunks_exact_mut(lanes);
+        row.zip(bounds::indicators(entries)).for_each(|(row, x)| row.fill(x));
     }
 }
 
@@ -69,6 +92,20 @@ impl<'e, T: Number> Worker<'e, T> {
     /// Begins a block: nothing is lost yet.
     pub fn begin(&mut self) {
         self.memory.lost.fill(self.engine.is_fragile);
+        std::mem::take(&mut self.memory.measured).into_iter().for_each(|place| self.memory.expect(place, self.lanes()));
+    }
+
+    /// Says that a variable has likelihoods other than zero and one.
+    pub fn measure_evidence(&mut self, var: VarId) {
+        self.memory.measured.extend(self.engine.inputs.get(&var).map(|(place, _)| *place));
+    }
+
+    /// Says by which power of two an example's likelihood of a variable was divided.
+    pub fn scale_evidence(&mut self, var: VarId, lane: usize, exponent: i32) {
+        let lanes = self.lanes();
+        if let Some((Place::Block { slot, .. }, _)) = self.engine.inputs.get(&var) {
+            self.memory.exponents[slot * lanes + lane] = exponent;
+        }
     }
 
     /// Says that a number of an example could not be represented.
@@ -76,18 +113,33 @@ impl<'e, T: Number> Worker<'e, T> {
         self.memory.lost[lane] = true;
     }
 
-    /// Computes the output.
+    /// Computes the output. An example is lost if small numbers that became zero may count.
     pub fn forward(&mut self) {
+        let _flushing = simd::Flushing::begin();
         let engine = self.engine;
-        engine.program.steps[..engine.program.forward].iter().for_each(|step| self.step(step));
+        (0..self.memory.measured.len()).for_each(|i| self.bound_input(self.memory.measured[i]));
+        engine.program.steps[..engine.program.forward].iter().for_each(|step| self.step_forward(step));
+        self.judge();
     }
 
     /// Computes derivatives, those with respect to the output being given as they are to its data.
+    ///
+    /// They tell better than bounds whether what became zero would have counted.
     pub fn backward(&mut self, seed: impl Fn(&mut [T])) {
+        let _flushing = simd::Flushing::begin();
         let engine = self.engine;
         let Some(place) = engine.ends.seed else { return };
         seed(self.block_mut(place));
-        engine.program.steps[engine.program.forward..].iter().for_each(|step| self.step(step));
+        let is_doubtful = !engine.is_fragile && self.memory.lost.contains(&true);
+        if is_doubtful {
+            self.memory.lost.fill(false);
+        }
+        for step in &engine.program.steps[engine.program.forward..] {
+            if let Some(slot) = step.unscale {
+                self.unscale(slot, step.inputs[0], is_doubtful);
+            }
+            self.run(step);
+        }
     }
 
     /// The output's numbers, entry by entry for all examples; none if it is the same for all of them.
@@ -130,22 +182,12 @@ impl<'e, T: Number> Worker<'e, T> {
         }
     }
 
-    fn step(&mut self, step: &BlockStep) {
-        if let Some(slot) = step.unscale {
-            self.unscale(slot, step.a);
-        }
-        self.memory.peaks.fill(T::ZERO);
-        self.run(step);
-        if let (Place::Block { slot, .. }, false) = (step.out, step.is_backward) {
-            self.rescale(slot, step);
-        }
-    }
-
-    /// Runs the loops of a step.
+    /// Runs the loops of a step. The last row of bounds gets the peaks and totals.
     fn run(&mut self, step: &BlockStep) {
         let lanes = self.engine.lanes();
         let Place::Block { start, entries, .. } = step.out else { return };
-        let (before, rest) = self.memory.arena[self.memory.start..].split_at_mut(start * lanes);
+        let Memory { arena, start: first, bounds, .. } = &mut self.memory;
+        let (before, rest) = arena[*first..].split_at_mut(start * lanes);
         let (out, after) = rest.split_at_mut(entries * lanes);
         let end = (start + entries) * lanes;
         let input = |place: Place| match place {
@@ -154,27 +196,96 @@ impl<'e, T: Number> Worker<'e, T> {
             Place::Block { start: at, entries, .. } => &after[at * lanes - end..][..entries * lanes],
         };
         let one = [T::ONE];
-        let (a, b) = (input(step.a), step.b.map_or(&one[..], input));
-        let mut on = Operands { a, b, out, peaks: &mut self.memory.peaks };
-        simd::run(self.isa, &step.loops, &step.form, &mut on);
+        let mut inputs = [&one[..]; MOST];
+        step.inputs.iter().zip(&mut inputs).for_each(|(place, data)| *data = input(*place));
+        let row = bounds.len() - BOUNDS * lanes;
+        let (peaks, totals) = bounds[row..][..2 * lanes].split_at_mut(lanes);
+        simd::run(self.isa, &step.loops, &step.form, &mut Operands { inputs, out, peaks, totals });
     }
 
-    /// Brings the largest number of each example near one, if it is far from it.
-    fn rescale(&mut self, slot: usize, step: &BlockStep) {
+    fn step_forward(&mut self, step: &BlockStep) {
+        self.run(step);
+        let Place::Block { slot, .. } = step.out else { return };
         let lanes = self.lanes();
-        let mut is_calm = true;
-        for lane in 0..lanes {
-            let peak = self.memory.peaks[lane];
-            let exponent = peak.exponent();
-            self.memory.lost[lane] |= exponent < T::LOST || !peak.is_finite();
-            let shift = if exponent.abs() <= T::CALM || self.memory.lost[lane] { 0 } else { exponent };
-            is_calm &= shift == 0;
-            self.memory.shifts[slot * lanes + lane] = shift;
-            self.memory.exponents[slot * lanes + lane] =
-                shift + self.exponent_of(step.a, lane) + step.b.map_or(0, |b| self.exponent_of(b, lane));
+        let (known, row) = self.memory.bounds.split_at_mut(self.engine.program.tensors * BOUNDS * lanes);
+        let of = |place: Place| match place {
+            Place::Shared(slot) => Known::of(&self.engine.bounds[slot]),
+            Place::Block { slot, .. } => Known::of(&known[slot * BOUNDS * lanes..][..BOUNDS * lanes]),
+        };
+        let mut inputs = [of(step.inputs[0]); MOST];
+        step.inputs.iter().zip(&mut inputs).for_each(|(place, known)| *known = of(*place));
+        simd::bound(self.isa, &step.growth, &inputs[..step.inputs.len()], row);
+        self.add_exponents(slot, step);
+        self.rescale(slot, step.out);
+        let row = self.memory.bounds.len() - BOUNDS * lanes;
+        self.memory.bounds.copy_within(row.., slot * BOUNDS * lanes);
+    }
+
+    fn add_exponents(&mut self, slot: usize, step: &BlockStep) {
+        let lanes = self.lanes();
+        let Memory { exponents, shifts, .. } = &mut self.memory;
+        let sums = &mut shifts[slot * lanes..][..lanes];
+        sums.fill(0);
+        for place in &step.inputs {
+            match *place {
+                Place::Shared(slot) => sums.iter_mut().for_each(|sum| *sum += self.engine.exponents[slot]),
+                Place::Block { slot, .. } => {
+                    sums.iter_mut().zip(&exponents[slot * lanes..][..lanes]).for_each(|(sum, e)| *sum += e);
+                }
+            }
         }
-        if !is_calm {
-            self.shift(slot, step.out);
+        exponents[slot * lanes..][..lanes].copy_from_slice(sums);
+    }
+
+    /// Brings the largest number of each example into its range, if it has left it.
+    fn rescale(&mut self, slot: usize, place: Place) {
+        let lanes = self.lanes();
+        let row = self.memory.bounds.len() - BOUNDS * lanes;
+        let (floor, ceiling) = (T::power_of_two(-T::CALM), T::power_of_two(2 * T::CALM));
+        let is_calm = |peak: &T| ((*peak >= floor) & (*peak < ceiling)) | (*peak == T::ZERO);
+        let calm: usize = self.memory.bounds[row..][..lanes].iter().map(|peak| usize::from(is_calm(peak))).sum();
+        let Memory { bounds, shifts, exponents, .. } = &mut self.memory;
+        let shifts = &mut shifts[slot * lanes..][..lanes];
+        shifts.fill(0);
+        if calm == lanes {
+            return;
+        }
+        for (lane, shift) in shifts.iter_mut().enumerate() {
+            let peak = bounds[row + lane];
+            *shift = if is_calm(&peak) || !peak.is_finite() { 0 } else { peak.exponent().clamp(T::TINY, -T::TINY) };
+            exponents[slot * lanes + lane] += *shift;
+        }
+        self.shift(slot, place);
+        let Memory { bounds, factors, .. } = &mut self.memory;
+        for values in bounds[row..].chunks_exact_mut(lanes) {
+            values.iter_mut().zip(&*factors).for_each(|(x, factor)| *x = *x * *factor);
+        }
+    }
+
+    /// An input is what it is.
+    fn bound_input(&mut self, place: Place) {
+        let Place::Block { slot, start, entries } = place else { return };
+        let lanes = self.lanes();
+        let Memory { arena, start: first, bounds, .. } = &mut self.memory;
+        let numbers = &arena[*first + start * lanes..][..entries * lanes];
+        bounds::bound_exact(numbers, &mut bounds[slot * BOUNDS * lanes..][..BOUNDS * lanes]);
+    }
+
+    /// Marks the examples for which what became zero may count.
+    fn judge(&mut self) {
+        let (place @ Place::Block { slot, entries, .. }, lanes) = (self.engine.ends.output, self.lanes()) else {
+            return;
+        };
+        let Memory { arena, start: first, bounds, factors, lost, .. } = &mut self.memory;
+        let Place::Block { start, .. } = place else { return };
+        factors.fill(T::ZERO);
+        for numbers in arena[*first + start * lanes..][..entries * lanes].chunks_exact(lanes) {
+            factors.iter_mut().zip(numbers).for_each(|(sum, x)| *sum = *sum + *x);
+        }
+        let unit = T::of(entries as f64) * T::power_of_two(T::TINY - T::TOLERANCE);
+        let errors = Known::of(&bounds[slot * BOUNDS * lanes..][..BOUNDS * lanes]).errors;
+        for ((lost, error), sum) in lost.iter_mut().zip(errors).zip(factors) {
+            *lost |= !(*error * unit <= *sum) || !sum.is_finite();
         }
     }
 
@@ -186,9 +297,11 @@ impl<'e, T: Number> Worker<'e, T> {
     }
 
     /// The shift of a tensor changes what its data mean, and so the derivative with respect to them.
-    fn unscale(&mut self, slot: usize, adjoint: Place) {
+    fn unscale(&mut self, slot: usize, adjoint: Place, is_doubtful: bool) {
         let lanes = self.lanes();
-        self.certify(slot, adjoint);
+        if is_doubtful {
+            self.certify(slot, adjoint);
+        }
         if self.memory.shifts[slot * lanes..][..lanes].iter().any(|&shift| shift != 0) {
             self.shift(slot, adjoint);
         }
@@ -199,30 +312,29 @@ impl<'e, T: Number> Worker<'e, T> {
     /// What rounding to zero loses of ln P(e) is the sum, over all entries, of an error below the smallest number times
     /// the derivative with respect to the entry.
     fn certify(&mut self, slot: usize, adjoint: Place) {
-        const ENOUGH: i32 = 44; // of the bits, 20 are for the answer and 24 for the number of entries
+        const ENTRIES: i32 = 24; // of the bits of an error are for the number of entries
         let lanes = self.lanes();
         let Place::Block { start, entries, .. } = adjoint else { return };
-        let Memory { arena, start: first, peaks, shifts, lost, .. } = &mut self.memory;
+        let Memory { arena, start: first, factors: peaks, shifts, lost, .. } = &mut self.memory;
         peaks.fill(T::ZERO);
         for row in arena[*first + start * lanes..][..entries * lanes].chunks_exact(lanes) {
             peaks.iter_mut().zip(row).for_each(|(peak, x)| *peak = peak.larger(*x));
         }
         for lane in 0..lanes {
             let exponent = peaks[lane].exponent() - shifts[slot * lanes + lane];
-            lost[lane] |= exponent + T::TINY + ENOUGH > 0 || !peaks[lane].is_finite();
+            lost[lane] |= exponent + T::TINY + ENTRIES > T::TOLERANCE || !peaks[lane].is_finite();
         }
     }
 
     /// Multiplies each example's numbers by two to the power of minus its shift.
     fn shift(&mut self, slot: usize, place: Place) {
         let lanes = self.lanes();
-        for lane in 0..lanes {
-            self.memory.peaks[lane] = T::power_of_two(-self.memory.shifts[slot * lanes + lane]);
-        }
         let Place::Block { start, entries, .. } = place else { return };
-        let data = &mut self.memory.arena[self.memory.start + start * lanes..][..entries * lanes];
-        for row in data.chunks_exact_mut(lanes) {
-            row.iter_mut().zip(&self.memory.peaks).for_each(|(x, factor)| *x = *x * *factor);
+        let Memory { arena, start: first, factors, shifts, .. } = &mut self.memory;
+        let shifts = &shifts[slot * lanes..][..lanes];
+        factors.iter_mut().zip(shifts).for_each(|(factor, shift)| *factor = T::power_of_two(-shift));
+        for row in arena[*first + start * lanes..][..entries * lanes].chunks_exact_mut(lanes) {
+            row.iter_mut().zip(&*factors).for_each(|(x, factor)| *x = *x * *factor);
         }
     }
 }
