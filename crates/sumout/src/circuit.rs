@@ -5,6 +5,7 @@
 
 mod batch;
 mod compiled;
+mod differentiate;
 mod evaluate;
 mod file;
 mod machine;
@@ -23,6 +24,7 @@ use crate::vars::{VarId, VarSet};
 
 pub use batch::{Answers, Batch, Column};
 pub use compiled::Circuit;
+pub use differentiate::{Derivatives, Derive, Differentiator};
 pub use evaluate::{Evaluator, Precision, Running};
 pub use machine::Machine;
 pub use plan::Compilation;
@@ -213,7 +215,7 @@ fn too_large(needed: f64, limit: f64, why: &str, advice: &str) -> Error {
 
 /// What to do about an answer that does not fit.
 fn what_helps(want: &Want, options: &Options) -> String {
-    let fewer = if matches!(want, Want::Gradients(_)) { "ask for fewer targets, " } else { "" };
+    let fewer = if matches!(want, Want::Gradients(..)) { "ask for fewer targets, " } else { "" };
     let effort = 10.0 * options.effort.max(0.1);
     format!("{fewer}give more evidence, search longer with `--effort {effort}`, or raise the limit with `--memory`")
 }

@@ -1,5 +1,7 @@
 //! Evaluates batches: blocks of examples on all processors.
 
+mod block;
+
 use std::fmt;
 use std::str::FromStr;
 use std::sync::OnceLock;
@@ -10,11 +12,12 @@ use super::batch::{Answers, Batch, Column};
 use super::{Circuit, memory_limit, too_large};
 use crate::error::{Error, ErrorKind, Result};
 use crate::tensor::engine::{Engine, Number, Worker};
-use crate::tensor::exec::Run;
 use crate::tensor::layout::Program;
 use crate::tensor::schedule::{Schedule, Want};
 use crate::tensor::{Graph, Op};
 use crate::vars::{VarId, VarSet};
+use block::Block;
+pub(super) use block::{joint, load, loaded, sums};
 
 /// The numbers that are computed with.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -100,7 +103,7 @@ pub struct Evaluator<'c> {
 
 /// Two programs of the same circuit, compiled when they are first used.
 #[derive(Debug, Default)]
-struct Engines<T> {
+pub(super) struct Engines<T> {
     /// None if blocks of examples do not fit in memory.
     blocks: OnceLock<Engine<T>>,
     one: OnceLock<Engine<T>>,
@@ -112,17 +115,22 @@ const FEW: usize = 4;
 
 impl<T: Number> Engines<T> {
     /// Places in the largest tensor of a block must be numbers of 32 bits.
-    fn new(needed: f64, threads: usize, limit: f64, largest: f64) -> Self {
+    pub fn new(needed: f64, threads: usize, limit: f64, largest: f64) -> Self {
         let needed = needed * size_of::<T>() as f64 / size_of::<f64>() as f64;
         let blocks_fit =
             needed * (T::LANES * threads) as f64 <= limit && largest * (8 * T::LANES) as f64 <= f64::from(u32::MAX);
         Engines { blocks: OnceLock::new(), one: OnceLock::new(), blocks_fit }
     }
 
-    fn engine(&self, rows: usize, graph: &Graph, schedule: &Schedule) -> &Engine<T> {
+    /// Takes over the numbers of the graph's tables.
+    pub fn update(&mut self, graph: &Graph) {
+        self.blocks.get_mut().into_iter().chain(self.one.get_mut()).for_each(|engine| engine.update(graph));
+    }
+
+    pub fn engine(&self, rows: usize, graph: &Graph, schedule: &Schedule) -> &Engine<T> {
         match self.blocks_fit && rows > FEW {
-            true => self.blocks.get_or_init(|| Engine::for_blocks(graph, schedule)),
-            false => self.one.get_or_init(|| Engine::for_one(graph, schedule)),
+            true => self.blocks.get_or_init(|| Engine::for_blocks(graph, schedule, &[])),
+            false => self.one.get_or_init(|| Engine::for_one(graph, schedule, &[])),
         }
     }
 }
@@ -133,7 +141,7 @@ impl<'c> Evaluator<'c> {
         let targets =
             if options.of_inputs { (&circuit.inputs - &circuit.hard).iter().collect() } else { circuit.targets() };
         let open: VarSet = targets.iter().copied().filter(|v| circuit.domains[v.index()].len() > 1).collect();
-        let want = if by_output { Want::Output } else { Want::Gradients(open) };
+        let want = if by_output { Want::Output } else { Want::Gradients(open, vec![]) };
         let is_closed = |v: &VarId| circuit.graph.find(&Op::Evidence(*v)).is_none();
         let schedule = Schedule::new(&circuit.graph, &want);
         let (needed, limit) = (schedule.peak_bytes(&circuit.graph), memory_limit(options.memory));
@@ -281,7 +289,7 @@ fn lost(answers: &Answers) -> Vec<usize> {
 }
 
 /// A hard input has a value in every row.
-fn check_hard(circuit: &Circuit, batch: &Batch) -> Result<()> {
+pub(super) fn check_hard(circuit: &Circuit, batch: &Batch) -> Result<()> {
     for var in circuit.hard.iter() {
         let name = &circuit.variable(var).name;
         let missing = match batch.get(var) {
@@ -298,212 +306,6 @@ fn check_hard(circuit: &Circuit, batch: &Batch) -> Result<()> {
         }
     }
     Ok(())
-}
-
-/// What the examples of a block are taken from.
-struct Block<'a> {
-    circuit: &'a Circuit,
-    evaluator: &'a Evaluator<'a>,
-    batch: &'a Batch,
-}
-
-impl Block<'_> {
-    fn run<T: Number>(&self, worker: &mut Worker<'_, T>, first: usize, posteriors: &mut [f64], logs: &mut [f64]) {
-        worker.begin();
-        for &var in &self.evaluator.loaded {
-            self.load(worker, var, first, logs.len());
-        }
-        worker.forward();
-        if worker.output().is_none() {
-            return self.run_constant(first, posteriors, logs);
-        }
-        let sums = sums(worker, logs);
-        match self.evaluator.by_output {
-            true => self.read_output(worker, self.evaluator.targets[0], &sums, posteriors),
-            false => {
-                let seeds: Vec<T> = sums.iter().map(|&s| if s > 0.0 { T::of(1.0 / s) } else { T::ZERO }).collect();
-                let lanes = worker.lanes();
-                worker.backward(|seed| {
-                    seed.chunks_exact_mut(lanes).for_each(|s| s[..seeds.len()].copy_from_slice(&seeds));
-                });
-                self.read_adjoints(worker, &sums, posteriors, logs);
-            }
-        }
-        let width = posteriors.len() / logs.len();
-        for (lane, (row, log)) in posteriors.chunks_exact_mut(width).zip(logs).enumerate() {
-            if sums[lane] == 0.0 {
-                row.fill(0.0);
-            }
-            if worker.is_lost(lane) {
-                *log = f64::NAN;
-            }
-        }
-    }
-
-    /// All rows are alike if no evidence reaches the output.
-    fn run_constant(&self, first: usize, posteriors: &mut [f64], logs: &mut [f64]) {
-        let width = posteriors.len() / logs.len();
-        self.run_carefully(first, &mut posteriors[..width], &mut logs[0]);
-        (1..logs.len()).for_each(|row| posteriors.copy_within(..width, row * width));
-        logs.fill(logs[0]);
-    }
-
-    /// Fills in the likelihood of an input for the examples of a block; rows that are not there get ones.
-    fn load<T: Number>(&self, worker: &mut Worker<'_, T>, var: VarId, first: usize, rows: usize) {
-        let domain = &self.circuit.domains[var.index()];
-        let card = self.circuit.variables[var.index()].values.len();
-        let Some(to) = worker.evidence(var) else { return };
-        let lanes = to.len() / domain.len();
-        match self.batch.get(var) {
-            None => to.fill(T::ONE),
-            Some(Column::Values(values)) => {
-                let values = &values[first..first + rows];
-                for (&value, to) in domain.iter().zip(to.chunks_exact_mut(lanes)) {
-                    let (here, rest) = to.split_at_mut(rows);
-                    let value = value as i32;
-                    let is = |v: i32| if (v < 0) | (v == value) { T::ONE } else { T::ZERO };
-                    here.iter_mut().zip(values).for_each(|(to, &v)| *to = is(v));
-                    rest.fill(T::ONE);
-                }
-            }
-            Some(Column::Likelihoods(numbers)) => {
-                let numbers = &numbers[first * card..(first + rows) * card];
-                let exponents: Vec<i32> = numbers.chunks_exact(card).map(exponent).collect();
-                for (&value, to) in domain.iter().zip(to.chunks_exact_mut(lanes)) {
-                    let scaled = numbers.chunks_exact(card).zip(&exponents);
-                    let scaled = scaled.map(|(row, e)| T::of(row[value] * f64::power_of_two(-e)));
-                    to.iter_mut().zip(scaled).for_each(|(to, x)| *to = x);
-                    to[rows..].fill(T::ONE);
-                }
-                worker.measure_evidence(var);
-                for (lane, (row, &exponent)) in numbers.chunks_exact(card).zip(&exponents).enumerate() {
-                    worker.scale_evidence(var, lane, exponent);
-                    if row.iter().any(|&x| x > 0.0 && x.exponent() - exponent < T::TINY / 2) {
-                        worker.lose(lane);
-                    }
-                }
-            }
-        }
-    }
-
-    /// The posterior of the one target is the output, divided by its sum.
-    fn read_output<T: Number>(&self, worker: &Worker<'_, T>, target: VarId, sums: &[f64], posteriors: &mut [f64]) {
-        let card = self.circuit.variables[target.index()].values.len();
-        let domain = &self.circuit.domains[target.index()];
-        if let [only] = domain[..] {
-            posteriors.chunks_exact_mut(card).for_each(|row| row[only] = 1.0);
-            return;
-        }
-        let Some(output) = worker.output() else { return };
-        let lanes = output.len() / domain.len();
-        for (&value, numbers) in domain.iter().zip(output.chunks_exact(lanes)) {
-            let rows = posteriors.chunks_exact_mut(card).zip(numbers).zip(sums);
-            rows.filter(|(_, sum)| **sum > 0.0).for_each(|((row, x), sum)| row[value] = x.to_f64() / sum);
-        }
-    }
-
-    /// The posteriors of all targets are derivatives: P(x | e) = λ_x · ∂ ln P(e) / ∂λ_x.
-    fn read_adjoints<T: Number>(
-        &self,
-        worker: &mut Worker<'_, T>,
-        sums: &[f64],
-        posteriors: &mut [f64],
-        logs: &mut [f64],
-    ) {
-        let width = posteriors.len() / sums.len();
-        let mut start = 0;
-        for &var in &self.evaluator.targets {
-            let card = self.circuit.variables[var.index()].values.len();
-            let domain = &self.circuit.domains[var.index()];
-            match (worker.adjoint(var), worker.evidence_of(var)) {
-                (Some(adjoint), Some(evidence)) => {
-                    let lanes = adjoint.len() / domain.len();
-                    for (lane, row) in posteriors.chunks_exact_mut(width).enumerate() {
-                        let product =
-                            |k: usize| adjoint[k * lanes + lane].to_f64() * evidence[k * lanes + lane].to_f64();
-                        let total: f64 = (0..domain.len()).map(product).sum();
-                        if !is_close_to_one(total) && sums[lane] > 0.0 {
-                            logs[lane] = f64::NAN;
-                        }
-                        domain.iter().enumerate().for_each(|(k, &value)| row[start + value] = product(k) / total);
-                    }
-                }
-                _ => posteriors.chunks_exact_mut(width).for_each(|row| row[start + domain[0]] = 1.0),
-            }
-            start += card;
-        }
-    }
-
-    /// Repeats an example with exact exponents, and logarithms if it needs them.
-    fn run_carefully(&self, row: usize, posteriors: &mut [f64], log_evidence: &mut f64) {
-        let likelihood = |v: VarId| likelihood(self.circuit, self.batch, v, row);
-        let graph = &self.circuit.graph;
-        let run = Run::sum(graph, self.evaluator.careful(), likelihood);
-        *log_evidence = run.log_sum();
-        posteriors.fill(0.0);
-        if *log_evidence == f64::NEG_INFINITY {
-            return;
-        }
-        let mut rest = posteriors;
-        for &var in &self.evaluator.targets {
-            let (own, others) = rest.split_at_mut(self.circuit.variables[var.index()].values.len());
-            rest = others;
-            let domain = &self.circuit.domains[var.index()];
-            let weights = match domain.len() {
-                1 => vec![1.0],
-                _ if self.evaluator.by_output => run.output(),
-                _ => joint(graph, &run, var),
-            };
-            let total: f64 = weights.iter().sum();
-            domain.iter().zip(&weights).for_each(|(&value, w)| own[value] = w / total);
-        }
-    }
-}
-
-/// The variables whose likelihoods a graph reads.
-fn loaded(graph: &Graph) -> impl Iterator<Item = VarId> + '_ {
-    graph.ops().filter_map(|(_, op)| if let Op::Evidence(v) = op { Some(*v) } else { None })
-}
-
-/// P(x, e) for each value x that is left, up to a common factor.
-pub(super) fn joint(graph: &Graph, run: &Run<'_>, var: VarId) -> Vec<f64> {
-    let evidence = graph.find(&Op::Evidence(var)).expect("every target is an input");
-    run.weighted(evidence)
-}
-
-/// What is known of a variable in an example, for the values that are left.
-fn likelihood(circuit: &Circuit, batch: &Batch, var: VarId, row: usize) -> Vec<f64> {
-    let card = circuit.variables[var.index()].values.len();
-    let of = |&value: &usize| batch.get(var).map_or(1.0, |column| column.likelihood(row, value, card));
-    circuit.domains[var.index()].iter().map(of).collect()
-}
-
-/// The sum of the output's data for each example; its logarithm, with the exponent, goes to `logs`.
-fn sums<T: Number>(worker: &Worker<'_, T>, logs: &mut [f64]) -> Vec<f64> {
-    let mut sums = vec![0.0; logs.len()];
-    if let Some(output) = worker.output() {
-        let lanes = worker.lanes();
-        for numbers in output.chunks_exact(lanes) {
-            sums.iter_mut().zip(numbers).for_each(|(sum, x)| *sum += x.to_f64());
-        }
-    }
-    for (lane, (log, sum)) in logs.iter_mut().zip(&sums).enumerate() {
-        *log = sum.ln() + f64::from(worker.exponent(lane)) * std::f64::consts::LN_2;
-    }
-    sums
-}
-
-/// The exponent of the largest of some likelihoods; zero if all of them are.
-fn exponent(row: &[f64]) -> i32 {
-    match row.iter().copied().fold(0.0, f64::max) {
-        0.0 => 0,
-        largest => largest.exponent().max(f64::TINY),
-    }
-}
-
-/// What the probabilities of a variable's values must add up to, but for rounding.
-fn is_close_to_one(total: f64) -> bool {
-    (total - 1.0).abs() < 1e-3
 }
 
 #[cfg(test)]

@@ -29,7 +29,7 @@ impl<'a> Ready<'a> {
         options: &Options,
     ) -> Result<Self> {
         let is_single = question.targets.len() == 1;
-        let want = if is_single { Want::Output } else { Want::Gradients(open(&compiled, &question.targets)) };
+        let want = if is_single { Want::Output } else { Want::Gradients(open(&compiled, &question.targets), vec![]) };
         let program = admit(&compiled, &want, options)?;
         Ok(Ready { net, compiled, program, asked, is_single })
     }

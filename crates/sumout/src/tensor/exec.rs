@@ -25,7 +25,7 @@ const CALM: i64 = 100;
 impl Tensor {
     /// Moves a power of two to the exponent, unless the largest number is near one.
     fn rescale(&mut self) {
-        let largest = self.data.iter().copied().fold(0.0, f64::max);
+        let largest = self.data.iter().copied().map(f64::abs).fold(0.0, f64::max);
         let shift = exponent_of(largest);
         if largest == 0.0 || (-CALM..=CALM).contains(&shift) {
             return;
@@ -81,6 +81,32 @@ pub(crate) fn shared(graph: &Graph, program: &Program, varies: &[bool]) -> Vec<T
             let mut out = run.contract::<SumProduct>(step);
             out.rescale();
             run.slots[step.planned.out] = out;
+        }
+    }
+    run.slots
+}
+
+/// The derivatives with respect to tensors that do not depend on evidence, from those with respect to the ones that
+/// examples read.
+pub(crate) fn differentiate_shared(
+    graph: &Graph,
+    program: &Program,
+    varies: &[bool],
+    shared: &[Tensor],
+    read: impl Iterator<Item = (Slot, Tensor)>,
+) -> Vec<Tensor> {
+    let mut run = Run { graph, program, slots: shared.to_vec(), is_log: false };
+    read.for_each(|(slot, adjoint)| run.slots[slot] = adjoint);
+    for step in &program.steps[program.forward..] {
+        let Planned { a, b, out, .. } = step.planned;
+        if varies[a - graph.len()] || b.is_some_and(|b| varies[b]) || run.slots[a].data.is_empty() {
+            continue;
+        }
+        let mut found = run.contract::<SumProduct>(step);
+        found.rescale();
+        match run.slots[out].data.is_empty() {
+            true => run.slots[out] = found,
+            false => run.slots[out].add(found),
         }
     }
     run.slots

@@ -263,6 +263,11 @@ impl Graph {
         &self.tables
     }
 
+    /// The numbers of a table, to be changed.
+    pub fn table_mut(&mut self, table: TableId) -> &mut [f64] {
+        &mut self.tables[table.index()].values
+    }
+
     /// The lists.
     pub fn lists(&self) -> &[List] {
         &self.lists
@@ -285,6 +290,11 @@ impl Graph {
 }
 
 impl Op {
+    /// The table that it is.
+    pub fn table(&self) -> Option<TableId> {
+        if let Op::Table(table) = self { Some(*table) } else { None }
+    }
+
     /// The nodes that it reads.
     pub fn inputs(&self) -> impl Iterator<Item = NodeId> + use<> {
         let (a, b) = match *self {

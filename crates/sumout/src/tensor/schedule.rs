@@ -8,7 +8,7 @@
 //! other roles, and for gathers, where entries are added to where they were read. Rescaling only changes how a
 //! tensor is represented, not its value; a rescaled node shares the slot of its input, in both passes.
 
-use super::graph::{Graph, List, ListId, MapId, NodeId, Op};
+use super::graph::{Graph, List, ListId, MapId, NodeId, Op, TableId};
 use crate::vars::VarSet;
 
 /// What a run must leave behind.
@@ -16,8 +16,8 @@ use crate::vars::VarSet;
 pub(crate) enum Want {
     /// The output.
     Output,
-    /// The output, and its derivative with respect to the evidence on these variables.
-    Gradients(VarSet),
+    /// The output, and its derivative with respect to the evidence on these variables, and to these tables.
+    Gradients(VarSet, Vec<TableId>),
     /// The output and all tensors on the way to it, to find where its maximum came from.
     Everything,
 }
@@ -85,8 +85,8 @@ impl Schedule {
         let order = order(graph);
         schedule.add_forward(graph, &order);
         schedule.forward = schedule.steps.len();
-        if let Want::Gradients(vars) = want {
-            schedule.add_backward(graph, vars, &order);
+        if let Want::Gradients(vars, tables) = want {
+            schedule.add_backward(graph, &leads_to(graph, vars, tables), &order);
         }
         if !matches!(want, Want::Everything) {
             schedule.add_frees(graph);
@@ -142,8 +142,7 @@ impl Schedule {
         self.steps.push(Planned { a, b, out, guide, accumulate: false, rescale: false, free: vec![] });
     }
 
-    fn add_backward(&mut self, graph: &Graph, vars: &VarSet, order: &[NodeId]) {
-        let leads_to = leads_to_evidence(graph, vars);
+    fn add_backward(&mut self, graph: &Graph, leads_to: &[bool], order: &[NodeId]) {
         let mut has_adjoint = vec![false; self.slots()];
         let value = |node: NodeId| Schedule::value(graph, node);
         for &node in order.iter().rev() {
@@ -251,12 +250,13 @@ fn needs(graph: &Graph) -> Vec<f64> {
     needs
 }
 
-/// Which nodes depend on the evidence on some variables.
-fn leads_to_evidence(graph: &Graph, vars: &VarSet) -> Vec<bool> {
+/// Which nodes depend on the evidence on some variables, or on some tables.
+fn leads_to(graph: &Graph, vars: &VarSet, tables: &[TableId]) -> Vec<bool> {
     let mut leads = vec![false; graph.len()];
     for (node, op) in graph.ops() {
         leads[node.index()] = match op {
             Op::Evidence(x) => vars.contains(*x),
+            Op::Table(table) => tables.contains(table),
             _ => op.inputs().any(|input| leads[input.index()]),
         };
     }

@@ -97,7 +97,7 @@ fn check_examples(net: &Network, question: &Question, compiled: &Compiled, seed:
     let domains = &compiled.pruned.domains;
     let open: VarSet = question.targets.iter().filter(|v| domains[v.index()].len() > 1).collect();
     let is_single = question.targets.len() == 1;
-    let want = if is_single { Want::Output } else { Want::Gradients(open.clone()) };
+    let want = if is_single { Want::Output } else { Want::Gradients(open.clone(), vec![]) };
     let program = Program::new(&compiled.graph, &Schedule::new(&compiled.graph, &want));
     let rng = &mut ChaCha8Rng::seed_from_u64(seed);
     for _ in 0..4 {

@@ -130,7 +130,7 @@ fn all_posteriors_agree_with_brute_force() {
         let (joints, _) = case.enumerate();
         let Some((pruned, graph)) = case.compile(MAX_LEAVES) else { continue };
         let open: VarSet = case.net.ids().filter(|v| pruned.domains[v.index()].len() > 1).collect();
-        let program = Program::new(&graph, &Schedule::new(&graph, &Want::Gradients(open.clone())));
+        let program = Program::new(&graph, &Schedule::new(&graph, &Want::Gradients(open.clone(), vec![])));
         let run = Run::sum(&graph, &program, |v| case.evidence(&pruned, v));
         for v in open.iter() {
             let evidence = graph.find(&Op::Evidence(v)).unwrap();

@@ -121,7 +121,7 @@ fn all_marginals_agree_with_brute_force() {
                 continue;
             };
             let inputs: VarSet = pruned.hosts.iter().map(|(v, _)| *v).collect();
-            let program = program(&supported, &Want::Gradients(inputs.clone()));
+            let program = program(&supported, &Want::Gradients(inputs.clone(), vec![]));
             let run = Run::sum(&supported.graph, &program, |v| likelihoods[v.index()].clone());
             for v in inputs.iter().filter(|v| pruned.domains[v.index()].len() > 1) {
                 let node = supported.graph.find(&Op::Evidence(v)).unwrap();

@@ -28,7 +28,7 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, OnceLock};
 
 use super::exec::{self, Tensor};
-use super::graph::Graph;
+use super::graph::{Graph, Op, TableId};
 use super::layout;
 use super::schedule::Schedule;
 use crate::vars::VarId;
@@ -46,6 +46,9 @@ pub(crate) struct Engine<T> {
     shared: Vec<Vec<T>>,
     exponents: Vec<i32>,
     bounds: Vec<[T; BOUNDS]>,
+    /// The shared tensors as they are, if they are differentiated.
+    before: Vec<Tensor>,
+    layout: layout::Program,
     /// Whether shared numbers are so far apart that small ones may be lost.
     is_fragile: bool,
     /// The memory of workers that are done.
@@ -66,43 +69,80 @@ fn cache() -> usize {
 }
 
 impl<T: Number> Engine<T> {
-    /// Compiles a graph for blocks of examples, as many as keep a block's tensors in the cache.
-    pub fn for_blocks(graph: &Graph, schedule: &Schedule) -> Self {
+    /// Compiles a graph for blocks of examples, as many as keep a block's tensors in the cache. Derivatives with respect
+    /// to the tables of `each` are kept for each example, others are summed.
+    pub fn for_blocks(graph: &Graph, schedule: &Schedule, each: &[TableId]) -> Self {
         let layout = layout::Program::new(graph, schedule);
-        let one = BlockProgram::new(graph, schedule, &layout, T::LANES);
+        let one = BlockProgram::new(graph, schedule, &layout, each, T::LANES);
         let bytes = one.arena * T::LANES * size_of::<T>();
         let lines = (1..=MOST_LINES).rev().find(|n| n.is_power_of_two() && n * bytes <= cache()).unwrap_or(1);
         let program = match lines {
             1 => one,
-            _ => BlockProgram::new(graph, schedule, &layout, lines * T::LANES),
+            _ => BlockProgram::new(graph, schedule, &layout, each, lines * T::LANES),
         };
-        Engine::with(graph, &layout, program)
+        Engine::with(graph, layout, program)
     }
 
     /// Compiles a graph for one example at a time.
-    pub fn for_one(graph: &Graph, schedule: &Schedule) -> Self {
+    pub fn for_one(graph: &Graph, schedule: &Schedule, each: &[TableId]) -> Self {
         let layout = layout::Program::new(graph, schedule);
-        let program = BlockProgram::new(graph, schedule, &layout, 1);
-        Engine::with(graph, &layout, program)
+        let program = BlockProgram::new(graph, schedule, &layout, each, 1);
+        Engine::with(graph, layout, program)
     }
 
-    fn with(graph: &Graph, layout: &layout::Program, program: BlockProgram) -> Self {
-        let varies = program::varying(graph);
-        let mut shared = exec::shared(graph, layout, &varies);
-        program.keep_read(&mut shared);
-        let is_fragile = shared.iter().any(is_fragile::<T>);
-        let (shared, exponents): (Vec<_>, Vec<_>) = shared.into_iter().map(converted).unzip();
-        let bounds = shared.iter().map(|numbers: &Vec<T>| bounds::exact(numbers)).collect();
-        Engine {
+    fn with(graph: &Graph, layout: layout::Program, program: BlockProgram) -> Self {
+        let mut engine = Engine {
             inputs: program.inputs(graph),
             ends: program.ends(graph),
             program,
-            shared,
-            exponents,
-            bounds,
-            is_fragile,
+            layout,
+            shared: vec![],
+            exponents: vec![],
+            bounds: vec![],
+            before: vec![],
+            is_fragile: false,
             idle: Mutex::default(),
+        };
+        engine.update(graph);
+        engine
+    }
+
+    /// Takes over the numbers of the graph's tables.
+    pub fn update(&mut self, graph: &Graph) {
+        let mut shared = exec::shared(graph, &self.layout, &self.program.varies);
+        if !self.program.sums.is_empty() {
+            self.before = shared.clone();
         }
+        self.program.keep_read(&mut shared);
+        self.is_fragile = shared.iter().any(is_fragile::<T>);
+        (self.shared, self.exponents) = shared.into_iter().map(converted).unzip();
+        self.bounds = self.shared.iter().map(|numbers: &Vec<T>| bounds::exact(numbers)).collect();
+    }
+
+    /// The number of numbers that examples add to.
+    pub fn sums(&self) -> usize {
+        self.program.sums.iter().map(|(_, entries)| entries).sum()
+    }
+
+    /// The derivatives with respect to some tables, from the sums that examples have added to.
+    pub fn differentiate(&self, graph: &Graph, sums: &[f64], tables: &[TableId]) -> Vec<Vec<f64>> {
+        let mut rest = sums;
+        let read = self.program.sums.iter().map(|&(slot, entries)| {
+            let (data, others) = rest.split_at(entries);
+            rest = others;
+            (slot, Tensor { data: data.to_vec(), exponent: -i64::from(self.exponents[slot - graph.len()]) })
+        });
+        let found = exec::differentiate_shared(graph, &self.layout, &self.program.varies, &self.before, read);
+        let numbers = |table: &TableId| {
+            let node = graph.find(&Op::Table(*table)).expect("the table is there");
+            let Tensor { data, exponent } = &found[Schedule::adjoint(graph, node)];
+            let size = graph.tables()[table.index()].values.len();
+            match data.is_empty() {
+                true => vec![0.0; size], // the output does not depend on it
+                false => data.iter().map(|x| x * 2f64.powi(*exponent as i32)).collect(),
+            }
+        };
+        tables.iter().map(numbers).collect()
     }
 
     /// The number of examples in a block.

@@ -2,7 +2,8 @@
 //!
 //! What no evidence reaches is computed once, before any example, and *shared*. Of the backward pass, what leads
 //! from a shared tensor to the tables is computed once, too, after all examples: a step that goes from a varying
-//! tensor to a shared one adds up its examples.
+//! tensor to a shared one adds up its examples. Unless derivatives are wanted for each example: then whatever depends
+//! on the tables in question is computed for each of them.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +13,7 @@ use super::fuse::Fusion;
 use super::lanes::{Form, MOST, Move, Store, Terms, Tiles};
 use super::single::Matrices;
 use crate::tensor::exec::Tensor;
-use crate::tensor::graph::{Graph, MapId, NodeId, Op};
+use crate::tensor::graph::{Graph, MapId, NodeId, Op, TableId};
 use crate::tensor::kernel::Loop;
 use crate::tensor::layout::{self, Step};
 use crate::tensor::schedule::{Guide, Schedule, Slot};
@@ -25,6 +26,8 @@ pub(super) enum Place {
     Shared(Slot),
     /// In the arena of a block: where, in entries, and how many.
     Block { start: usize, entries: usize, slot: usize },
+    /// A sum over all examples: by its number.
+    Sum(usize),
 }
 
 /// The loops of a step.
@@ -71,14 +74,18 @@ pub(super) struct BlockProgram {
     pub arena: usize,
     /// The number of tensors that a block has.
     pub tensors: usize,
+    /// The slots, and the numbers of entries, of sums over all examples.
+    pub sums: Vec<(Slot, usize)>,
+    /// Which nodes differ between examples.
+    pub varies: Vec<bool>,
     /// The place of each slot that a block has.
     places: Vec<Option<Place>>,
 }
 
 impl BlockProgram {
     /// Compiles the varying part of a schedule for blocks of this many examples.
-    pub fn new(graph: &Graph, schedule: &Schedule, program: &layout::Program, lanes: usize) -> Self {
-        let mut builder = Builder::new(graph, schedule, program, lanes);
+    pub fn new(graph: &Graph, schedule: &Schedule, program: &layout::Program, each: &[TableId], lanes: usize) -> Self {
+        let mut builder = Builder::new(graph, schedule, program, each, lanes);
         builder.add_inputs();
         for (index, step) in program.steps.iter().enumerate() {
             if index == program.forward {
@@ -98,6 +105,12 @@ impl BlockProgram {
             _ => None,
         };
         graph.ops().filter_map(input).collect()
+    }
+
+    /// The place of a table's derivative for each example.
+    pub fn adjoint_of(&self, graph: &Graph, table: TableId) -> Option<Place> {
+        let node = graph.find(&Op::Table(table))?;
+        self.places[Schedule::adjoint(graph, node)]
     }
 
     /// Where a forward pass ends, and a backward pass begins.
@@ -125,11 +138,13 @@ pub(super) struct Ends {
     pub seed: Option<Place>,
 }
 
-/// Which nodes depend on evidence.
-pub(super) fn varying(graph: &Graph) -> Vec<bool> {
+/// Which nodes depend on evidence, or on some tables; the tables themselves do not.
+fn varying(graph: &Graph, each: &[TableId]) -> Vec<bool> {
+    let is_each = |node: NodeId| matches!(graph.op(node), Op::Table(table) if each.contains(table));
     let mut varies = vec![false; graph.len()];
     for (node, op) in graph.ops() {
-        varies[node.index()] = matches!(op, Op::Evidence(_)) || op.inputs().any(|input| varies[input.index()]);
+        let depends = |input: NodeId| varies[input.index()] || is_each(input);
+        varies[node.index()] = matches!(op, Op::Evidence(_)) || op.inputs().any(depends);
     }
     varies
 }
@@ -138,7 +153,7 @@ struct Builder<'a> {
     graph: &'a Graph,
     schedule: &'a Schedule,
     program: &'a layout::Program,
-    varies: Vec<bool>,
+    each: &'a [TableId],
     fusion: Fusion,
     arena: Arena,
     /// Whether the forward step to a slot rescales it, until its adjoint has been corrected.
@@ -147,22 +162,41 @@ struct Builder<'a> {
 }
 
 impl<'a> Builder<'a> {
-    fn new(graph: &'a Graph, schedule: &'a Schedule, program: &'a layout::Program, lanes: usize) -> Self {
-        let places = vec![None; schedule.slots()];
-        let built = BlockProgram { steps: vec![], forward: 0, lanes, arena: 0, tensors: 0, places };
-        let rescaled = vec![false; graph.len()];
-        let varies = varying(graph);
+    fn new(
+        graph: &'a Graph,
+        schedule: &'a Schedule,
+        program: &'a layout::Program,
+        each: &'a [TableId],
+        lanes: usize,
+    ) -> Self {
+        let (places, varies) = (vec![None; schedule.slots()], varying(graph, each));
         let fusion = Fusion::of(graph, schedule, &varies);
-        Builder { graph, schedule, program, varies, fusion, arena: Arena::default(), rescaled, built }
+        let built =
+            BlockProgram { steps: vec![], forward: 0, lanes, arena: 0, tensors: 0, sums: vec![], varies, places };
+        let rescaled = vec![false; graph.len()];
+        Builder { graph, schedule, program, each, fusion, arena: Arena::default(), rescaled, built }
     }
 
+    /// Whether a tensor differs between examples.
     fn varies(&self, slot: Slot) -> bool {
-        self.varies[self.schedule.node(slot).index()]
+        let node = self.schedule.node(slot);
+        let is_each = |table: &TableId| slot >= self.graph.len() && self.each.contains(table);
+        self.built.varies[node.index()] || matches!(self.graph.op(node), Op::Table(table) if is_each(table))
+    }
+
+    /// The place of a derivative that all examples add to.
+    fn sum(&mut self, slot: Slot) -> Place {
+        let sums = &mut self.built.sums;
+        let found = sums.iter().position(|(sum, _)| *sum == slot).unwrap_or(sums.len());
+        if found == sums.len() {
+            sums.push((slot, self.program.sizes[slot]));
+        }
+        Place::Sum(found)
     }
 
     fn place(&mut self, slot: Slot) -> Place {
         if !self.varies(slot) {
-            return Place::Shared(slot);
+            return if slot < self.graph.len() { Place::Shared(slot) } else { self.sum(slot) };
         }
         let (arena, tensors, size) = (&mut self.arena, &mut self.built.tensors, self.program.sizes[slot]);
         *self.built.places[slot].get_or_insert_with(|| {
@@ -196,7 +230,7 @@ impl<'a> Builder<'a> {
         let inputs: Vec<Place> = slots.iter().map(|&slot| self.place(slot)).collect();
         let out = self.place(planned.out);
         let store = match (out, planned.accumulate) {
-            (Place::Shared(_), _) => Store::Reduce,
+            (Place::Sum(_), _) => Store::Reduce,
             (_, true) => Store::Add,
             _ => Store::Set,
         };

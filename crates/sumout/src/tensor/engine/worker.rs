@@ -29,6 +29,8 @@ pub(super) struct Memory<T> {
     bounds: Vec<T>,
     /// A number for each example.
     factors: Vec<T>,
+    /// What examples add up to.
+    sums: Vec<Vec<T>>,
     lost: Vec<bool>,
     /// Inputs with numbers other than zero and one.
     measured: Vec<Place>,
@@ -46,6 +48,7 @@ impl<T: Number> Memory<T> {
             shifts: vec![0; tensors * lanes],
             bounds: vec![T::ZERO; (tensors + 1) * BOUNDS * lanes],
             factors: vec![T::ZERO; lanes],
+            sums: engine.program.sums.iter().map(|(_, entries)| vec![T::ZERO; *entries]).collect(),
             lost: vec![false; lanes],
             measured: vec![],
         };
@@ -123,22 +126,34 @@ impl<'e, T: Number> Worker<'e, T> {
     }
 
     /// Computes derivatives, those with respect to the output being given as they are to its data.
-    ///
-    /// They tell better than bounds whether what became zero would have counted.
-    pub fn backward(&mut self, seed: impl Fn(&mut [T])) {
+    pub fn backward(&mut self, seed: impl FnOnce(&mut [T])) {
         let _flushing = simd::Flushing::begin();
         let engine = self.engine;
         let Some(place) = engine.ends.seed else { return };
         seed(self.block_mut(place));
-        let is_doubtful = !engine.is_fragile && self.memory.lost.contains(&true);
-        if is_doubtful {
-            self.memory.lost.fill(false);
-        }
+        self.memory.sums.iter_mut().for_each(|sum| sum.fill(T::ZERO));
         for step in &engine.program.steps[engine.program.forward..] {
             if let Some(slot) = step.unscale {
-                self.unscale(slot, step.inputs[0], is_doubtful);
+                self.unscale(slot, step.inputs[0]);
             }
             self.run(step);
+        }
+    }
+
+    /// Adds what the examples of the block have added up to.
+    pub fn add_sums(&self, to: &mut [f64]) {
+        to.iter_mut().zip(self.memory.sums.iter().flatten()).for_each(|(to, x)| *to += x.to_f64());
+    }
+
+    /// Writes the derivatives with respect to the likelihood of a variable, example after example.
+    pub fn read_adjoint(&self, var: VarId, rows: usize, to: &mut [f64]) {
+        let Some(&(Place::Block { slot, .. }, Some(adjoint))) = self.engine.inputs.get(&var) else { return };
+        let (lanes, card) = (self.lanes(), to.len() / rows);
+        for (k, numbers) in self.block(adjoint).chunks_exact(lanes).enumerate() {
+            for (lane, x) in numbers[..rows].iter().enumerate() {
+                let exponent = self.memory.exponents[slot * lanes + lane];
+                to[lane * card + k] = x.to_f64() * 2f64.powi(-exponent);
+            }
         }
     }
 
@@ -166,6 +181,7 @@ impl<'e, T: Number> Worker<'e, T> {
     fn block(&self, place: Place) -> &[T] {
         match place {
             Place::Shared(slot) => &self.engine.shared[slot],
+            Place::Sum(sum) => &self.memory.sums[sum],
             Place::Block { start, entries, .. } => {
                 &self.memory.arena[self.memory.start + start * self.lanes()..][..entries * self.lanes()]
             }
@@ -175,7 +191,7 @@ impl<'e, T: Number> Worker<'e, T> {
     fn block_mut(&mut self, place: Place) -> &mut [T] {
         let lanes = self.lanes();
         match place {
-            Place::Shared(_) => &mut [],
+            Place::Shared(_) | Place::Sum(_) => &mut [],
             Place::Block { start, entries, .. } => {
                 &mut self.memory.arena[self.memory.start + start * lanes..][..entries * lanes]
             }
@@ -185,13 +201,16 @@ impl<'e, T: Number> Worker<'e, T> {
     /// Runs the loops of a step. The last row of bounds gets the peaks and totals.
     fn run(&mut self, step: &BlockStep) {
         let lanes = self.engine.lanes();
-        let Place::Block { start, entries, .. } = step.out else { return };
-        let Memory { arena, start: first, bounds, .. } = &mut self.memory;
+        let Memory { arena, start: first, bounds, sums, .. } = &mut self.memory;
+        let (start, entries) =
+            if let Place::Block { start, entries, .. } = step.out { (start, entries) } else { (0, 0) };
         let (before, rest) = arena[*first..].split_at_mut(start * lanes);
         let (out, after) = rest.split_at_mut(entries * lanes);
         let end = (start + entries) * lanes;
+        let out = if let Place::Sum(sum) = step.out { &mut sums[sum][..] } else { out };
         let input = |place: Place| match place {
             Place::Shared(slot) => &self.engine.shared[slot][..],
+            Place::Sum(_) => unreachable!("sums are read when all examples are done"),
             Place::Block { start: at, entries, .. } if at < start => &before[at * lanes..][..entries * lanes],
             Place::Block { start: at, entries, .. } => &after[at * lanes - end..][..entries * lanes],
         };
@@ -209,7 +228,7 @@ impl<'e, T: Number> Worker<'e, T> {
         let lanes = self.lanes();
         let (known, row) = self.memory.bounds.split_at_mut(self.engine.program.tensors * BOUNDS * lanes);
         let of = |place: Place| match place {
-            Place::Shared(slot) => Known::of(&self.engine.bounds[slot]),
+            Place::Shared(slot) | Place::Sum(slot) => Known::of(&self.engine.bounds[slot]),
             Place::Block { slot, .. } => Known::of(&known[slot * BOUNDS * lanes..][..BOUNDS * lanes]),
         };
         let mut inputs = [of(step.inputs[0]); MOST];
@@ -228,7 +247,9 @@ impl<'e, T: Number> Worker<'e, T> {
         sums.fill(0);
         for place in &step.inputs {
             match *place {
-                Place::Shared(slot) => sums.iter_mut().for_each(|sum| *sum += self.engine.exponents[slot]),
+                Place::Shared(slot) | Place::Sum(slot) => {
+                    sums.iter_mut().for_each(|sum| *sum += self.engine.exponents[slot]);
+                }
                 Place::Block { slot, .. } => {
                     sums.iter_mut().zip(&exponents[slot * lanes..][..lanes]).for_each(|(sum, e)| *sum += e);
                 }
@@ -285,44 +306,23 @@ impl<'e, T: Number> Worker<'e, T> {
         let unit = T::of(entries as f64) * T::power_of_two(T::TINY - T::TOLERANCE);
         let errors = Known::of(&bounds[slot * BOUNDS * lanes..][..BOUNDS * lanes]).errors;
         for ((lost, error), sum) in lost.iter_mut().zip(errors).zip(factors) {
-            *lost |= !(*error * unit <= *sum) || !sum.is_finite();
+            let is_certain = *error * unit <= *sum && sum.is_finite();
+            *lost |= !is_certain;
         }
     }
 
     fn exponent_of(&self, place: Place, lane: usize) -> i32 {
         match place {
-            Place::Shared(slot) => self.engine.exponents[slot],
+            Place::Shared(slot) | Place::Sum(slot) => self.engine.exponents[slot],
             Place::Block { slot, .. } => self.memory.exponents[slot * self.lanes() + lane],
         }
     }
 
     /// The shift of a tensor changes what its data mean, and so the derivative with respect to them.
-    fn unscale(&mut self, slot: usize, adjoint: Place, is_doubtful: bool) {
+    fn unscale(&mut self, slot: usize, adjoint: Place) {
         let lanes = self.lanes();
-        if is_doubtful {
-            self.certify(slot, adjoint);
-        }
         if self.memory.shifts[slot * lanes..][..lanes].iter().any(|&shift| shift != 0) {
             self.shift(slot, adjoint);
-        }
-    }
-
-    /// Marks the examples for which numbers of a tensor that were too small would have counted.
-    ///
-    /// What rounding to zero loses of ln P(e) is the sum, over all entries, of an error below the smallest number times
-    /// the derivative with respect to the entry.
-    fn certify(&mut self, slot: usize, adjoint: Place) {
-        const ENTRIES: i32 = 24; // of the bits of an error are for the number of entries
-        let lanes = self.lanes();
-        let Place::Block { start, entries, .. } = adjoint else { return };
-        let Memory { arena, start: first, factors: peaks, shifts, lost, .. } = &mut self.memory;
-        peaks.fill(T::ZERO);
-        for row in arena[*first + start * lanes..][..entries * lanes].chunks_exact(lanes) {
-            peaks.iter_mut().zip(row).for_each(|(peak, x)| *peak = peak.larger(*x));
-        }
-        for lane in 0..lanes {
-            let exponent = peaks[lane].exponent() - shifts[slot * lanes + lane];
-            lost[lane] |= exponent + T::TINY + ENTRIES > T::TOLERANCE || !peaks[lane].is_finite();
         }
     }
 

@@ -1,0 +1,247 @@
+//! Differentiates losses of the posterior: with respect to the tables of a circuit, and to evidence.
+//!
+//! A loss L of an example is a function of its posterior p, or of ln P(e). All that the backward pass needs to know of it
+//! is g(k) = ∂L / ∂ln out(k), where out(k) = P(k, e) is the circuit's output and p(k) its share of P(e):
+//!
+//! ```text
+//! L = -ln P(e)            g(k) = -p(k)
+//! L = -Σ y(k) ln p(k)     g(k) = p(k) Σ y - y(k)
+//! ```
+
+use rayon::prelude::*;
+
+use super::batch::Batch;
+use super::evaluate::{Engines, Precision, Running, check_hard, load, loaded, sums};
+use super::{Circuit, memory_limit, too_large};
+use crate::error::{Error, ErrorKind, Result};
+use crate::tensor::engine::{Number, Worker};
+use crate::tensor::schedule::{Schedule, Want};
+use crate::tensor::{Graph, TableId};
+use crate::vars::VarId;
+
+/// Writes, for an example with this number and this posterior, g(k) for each value k of the target that is left.
+///
+/// The posterior of a circuit without a target is a single one.
+pub type Derive<'l> = dyn Fn(usize, &[f64], &mut [f64]) + Sync + 'l;
+
+/// The derivatives of the sum of all losses of a batch.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Derivatives {
+    /// For each example, P(k | e) for each value k of the target that is left; a single one if there is no target.
+    pub posteriors: Vec<f64>,
+    /// For each example, ln P(e).
+    pub log_evidence: Vec<f64>,
+    /// For each table that was asked for, the derivatives with respect to its numbers.
+    pub tables: Vec<Vec<f64>>,
+    /// For each input that was asked for and that the circuit depends on, the derivatives with respect to the likelihoods
+    /// of the values that are left, example after example.
+    pub evidence: Vec<(VarId, Vec<f64>)>,
+}
+
+/// A circuit that is ready to be differentiated. Its tables can be changed.
+#[derive(Debug)]
+pub struct Differentiator<'c> {
+    circuit: &'c Circuit,
+    graph: Graph,
+    tables: Vec<TableId>,
+    inputs: Vec<VarId>,
+    loaded: Vec<VarId>,
+    precision: Precision,
+    short: Engines<f32>,
+    long: Engines<f64>,
+    schedule: Schedule,
+    pool: rayon::ThreadPool,
+}
+
+impl Circuit {
+    /// Prepares to differentiate losses with respect to some tables of the [graph](Circuit::graph), and the likelihoods
+    /// of some inputs.
+    pub fn differentiator(
+        &self,
+        tables: &[TableId],
+        inputs: &[VarId],
+        options: &Running,
+    ) -> Result<Differentiator<'_>> {
+        Differentiator::new(self, tables, inputs, options)
+    }
+}
+
+/// What the examples of one batch, or of a part of it, add up to.
+struct Part {
+    width: usize,
+    posteriors: Vec<f64>,
+    log_evidence: Vec<f64>,
+    sums: Vec<f64>,
+    evidence: Vec<Vec<f64>>,
+}
+
+impl<'c> Differentiator<'c> {
+    fn new(circuit: &'c Circuit, tables: &[TableId], inputs: &[VarId], options: &Running) -> Result<Self> {
+        let graph = circuit.graph.clone();
+        let loaded: Vec<VarId> = loaded(&graph).collect();
+        let inputs: Vec<VarId> = inputs.iter().copied().filter(|input| loaded.contains(input)).collect();
+        let want = Want::Gradients(inputs.iter().copied().collect(), tables.to_vec());
+        let schedule = Schedule::new(&graph, &want);
+        let (needed, limit) = (schedule.peak_bytes(&graph), memory_limit(options.memory));
+        if needed > limit {
+            return Err(too_large(needed, limit, "", "raise the limit with `--memory`"));
+        }
+        let threads = if options.threads == 0 { rayon::current_num_threads() } else { options.threads };
+        let threads = threads.min((limit / needed.max(1.0)) as usize).max(1);
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+        let pool = pool.map_err(|e| Error::new(ErrorKind::Memory, format!("cannot start threads: {e}")))?;
+        let largest = graph.ops().map(|(node, _)| graph.size(node)).fold(1.0, f64::max);
+        Ok(Differentiator {
+            circuit,
+            tables: tables.to_vec(),
+            inputs,
+            loaded,
+            precision: options.precision,
+            short: Engines::new(needed, threads, limit, largest),
+            long: Engines::new(needed, threads, limit, largest),
+            schedule,
+            graph,
+            pool,
+        })
+    }
+
+    /// Changes the numbers of a table. What they were stays in use until [`Differentiator::refresh`].
+    ///
+    /// # Panics
+    /// If the table has another number of entries.
+    pub fn set_table(&mut self, table: TableId, values: &[f64]) {
+        self.graph.table_mut(table).copy_from_slice(values);
+    }
+
+    /// Computes again what does not depend on evidence, from the numbers of the tables.
+    pub fn refresh(&mut self) {
+        self.short.update(&self.graph);
+        self.long.update(&self.graph);
+    }
+
+    /// The graph with the numbers that its tables have now.
+    pub fn graph(&self) -> &Graph {
+        &self.graph
+    }
+
+    /// The derivatives of the sum of the losses of all examples.
+    ///
+    /// An example that is impossible, or whose numbers are further apart than 64 bits reach, adds nothing; its `log_evidence`
+    /// is negative infinity, or NaN.
+    pub fn run(&self, batch: &Batch, loss: &Derive<'_>) -> Result<Derivatives> {
+        check_hard(self.circuit, batch)?;
+        let mut found = match self.precision {
+            Precision::F32 => self.run_on(&self.short, batch, loss),
+            Precision::F64 => self.run_on(&self.long, batch, loss),
+        };
+        let lost: Vec<usize> = (0..batch.len()).filter(|&row| found.1.log_evidence[row].is_nan()).collect();
+        if self.precision == Precision::F32 && !lost.is_empty() {
+            let again = |row: usize, posterior: &[f64], to: &mut [f64]| loss(lost[row], posterior, to);
+            let again = self.run_on(&self.long, &batch.select(self.circuit, &lost), &again);
+            found.0.iter_mut().zip(again.0).for_each(|(to, from)| to.iter_mut().zip(from).for_each(|(x, y)| *x += y));
+            found.1.replace(&lost, &again.1);
+        }
+        let (tables, Part { posteriors, log_evidence, evidence, .. }) = found;
+        Ok(Derivatives {
+            posteriors,
+            log_evidence,
+            tables,
+            evidence: self.inputs.iter().copied().zip(evidence).collect(),
+        })
+    }
+
+    fn run_on<T: Number>(&self, engines: &Engines<T>, batch: &Batch, loss: &Derive<'_>) -> (Vec<Vec<f64>>, Part) {
+        let engine = engines.engine(batch.len(), &self.graph, &self.schedule);
+        let mut whole = Part::new(self, 0, engine.sums());
+        let blocks = batch.len().div_ceil(engine.lanes());
+        let run = |worker: &mut Worker<'_, T>, block: usize| {
+            let first = block * engine.lanes();
+            self.run_block(worker, batch, first..batch.len().min(first + engine.lanes()), loss, engine.sums())
+        };
+        // In rounds, so that what blocks add up to is never in memory for all of them; in order, so that the number of
+        // threads changes nothing.
+        for start in (0..blocks).step_by(ROUND) {
+            let round = start..blocks.min(start + ROUND);
+            let parts: Vec<Part> = match blocks {
+                1 => vec![run(&mut engine.worker(), 0)],
+                _ => self.pool.install(|| round.into_par_iter().map_init(|| engine.worker(), run).collect()),
+            };
+            parts.into_iter().for_each(|part| whole.append(part));
+        }
+        (engine.differentiate(&self.graph, &whole.sums, &self.tables), whole)
+    }
+
+    fn run_block<T: Number>(
+        &self,
+        worker: &mut Worker<'_, T>,
+        batch: &Batch,
+        rows: std::ops::Range<usize>,
+        loss: &Derive<'_>,
+        sums_len: usize,
+    ) -> Part {
+        let mut part = Part::new(self, rows.len(), sums_len);
+        worker.begin();
+        self.loaded.iter().for_each(|&var| load(self.circuit, batch, worker, var, rows.clone()));
+        worker.forward();
+        let totals = sums(worker, &mut part.log_evidence);
+        let Some(output) = worker.output() else { return part };
+        let (lanes, width) = (worker.lanes(), part.width);
+        let mut seeds = vec![T::ZERO; output.len()];
+        let mut derivatives = vec![0.0; width];
+        for (lane, posterior) in part.posteriors.chunks_exact_mut(width).enumerate() {
+            if worker.is_lost(lane) {
+                part.log_evidence[lane] = f64::NAN;
+            } else if totals[lane] > 0.0 {
+                let joint = |k: usize| output[k * lanes + lane].to_f64();
+                posterior.iter_mut().enumerate().for_each(|(k, p)| *p = joint(k) / totals[lane]);
+                derivatives.fill(0.0);
+                loss(rows.start + lane, posterior, &mut derivatives);
+                for (k, g) in derivatives.iter().enumerate().filter(|(k, _)| joint(*k) > 0.0) {
+                    seeds[k * lanes + lane] = T::of(g / joint(k));
+                }
+            }
+        }
+        worker.backward(|seed| seed.copy_from_slice(&seeds));
+        worker.add_sums(&mut part.sums);
+        for (to, &var) in part.evidence.iter_mut().zip(&self.inputs) {
+            worker.read_adjoint(var, rows.len(), to);
+        }
+        part
+    }
+}
+
+/// So many blocks run before what they add up to is added up.
+const ROUND: usize = 64;
+
+impl Part {
+    fn new(of: &Differentiator<'_>, rows: usize, sums: usize) -> Self {
+        let width = of.graph.size(of.graph.output()) as usize;
+        let numbers = |var: &VarId| vec![0.0; rows * of.circuit.domains[var.index()].len()];
+        Part {
+            width,
+            posteriors: vec![0.0; rows * width],
+            log_evidence: vec![0.0; rows],
+            sums: vec![0.0; sums],
+            evidence: of.inputs.iter().map(numbers).collect(),
+        }
+    }
+
+    /// Adds the examples that follow.
+    fn append(&mut self, other: Part) {
+        self.posteriors.extend(other.posteriors);
+        self.log_evidence.extend(other.log_evidence);
+        self.sums.iter_mut().zip(other.sums).for_each(|(sum, x)| *sum += x);
+        self.evidence.iter_mut().zip(other.evidence).for_each(|(to, from)| to.extend(from));
+    }
+
+    /// Takes some examples from another run.
+    fn replace(&mut self, rows: &[usize], other: &Part) {
+        let take = |to: &mut [f64], from: &[f64]| {
+            let (width, all) = (from.len() / rows.len(), from.chunks_exact((from.len() / rows.len()).max(1)));
+            rows.iter().zip(all).for_each(|(row, from)| to[row * width..][..width].copy_from_slice(from));
+        };
+        take(&mut self.posteriors, &other.posteriors);
+        take(&mut self.log_evidence, &other.log_evidence);
+        self.evidence.iter_mut().zip(&other.evidence).for_each(|(to, from)| take(to, from));
+    }
+}

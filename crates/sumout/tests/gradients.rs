@@ -1,0 +1,161 @@
+//! Derivatives against central differences.
+
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use sumout::model::random::{Shape, network};
+use sumout::tensor::TableId;
+use sumout::{Batch, Circuit, Column, Differentiator, Level, Network, Options, Precision, Query, Running, VarId};
+
+const LEVELS: [Level; 5] = [Level::Classical, Level::Paper, Level::Functional, Level::Tables, Level::Support];
+
+/// Cross entropy with random labels, or the logarithm of the probability of the evidence.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Loss {
+    CrossEntropy,
+    Likelihood,
+}
+
+impl Loss {
+    fn value(self, row: usize, posterior: &[f64], log_evidence: f64) -> f64 {
+        match self {
+            Loss::CrossEntropy => -posterior[row % posterior.len()].max(1e-300).ln(),
+            Loss::Likelihood => -log_evidence,
+        }
+    }
+
+    fn derive(self, row: usize, posterior: &[f64], to: &mut [f64]) {
+        let label = row % posterior.len();
+        for (k, (to, p)) in to.iter_mut().zip(posterior).enumerate() {
+            *to = match self {
+                Loss::CrossEntropy => p - f64::from(k == label),
+                Loss::Likelihood => -p,
+            };
+        }
+    }
+}
+
+struct Case<'c> {
+    circuit: &'c Circuit,
+    tables: Vec<TableId>,
+    inputs: Vec<VarId>,
+    loss: Loss,
+}
+
+impl<'c> Case<'c> {
+    fn ready(&self, precision: Precision, threads: usize) -> Differentiator<'c> {
+        let running = Running { precision, threads, ..Running::default() };
+        self.circuit.differentiator(&self.tables, &self.inputs, &running).unwrap()
+    }
+
+    fn total(&self, ready: &Differentiator<'_>, batch: &Batch) -> f64 {
+        let found = ready.run(batch, &|row, p, to| self.loss.derive(row, p, to)).unwrap();
+        let width = found.posteriors.len() / batch.len();
+        let value =
+            |row: usize| self.loss.value(row, &found.posteriors[row * width..][..width], found.log_evidence[row]);
+        (0..batch.len()).map(value).sum()
+    }
+}
+
+/// Soft evidence, all of it positive, so that every row is possible.
+fn likelihoods(circuit: &Circuit, rows: usize, rng: &mut ChaCha8Rng) -> Vec<(VarId, Vec<f64>)> {
+    let column = |input: VarId| {
+        let card = circuit.variable(input).values.len();
+        (input, (0..rows * card).map(|_| rng.random_range(0.1..1.0)).collect())
+    };
+    circuit.inputs().map(column).collect()
+}
+
+fn batch(circuit: &Circuit, rows: usize, columns: &[(VarId, Vec<f64>)]) -> Batch {
+    let mut batch = Batch::new(rows);
+    for (input, numbers) in columns {
+        batch.insert(circuit, *input, Column::Likelihoods(numbers.clone())).unwrap();
+    }
+    batch
+}
+
+fn close(found: f64, expected: f64) -> bool {
+    (found - expected).abs() <= 1e-6 * (1.0 + expected.abs())
+}
+
+fn check(circuit: &Circuit, loss: Loss, rng: &mut ChaCha8Rng) {
+    let rows = rng.random_range(1..40);
+    let tables: Vec<TableId> = circuit.graph().ops().filter_map(|(_, op)| op.table()).collect();
+    let case = Case { circuit, tables, inputs: circuit.inputs().collect(), loss };
+    let columns = likelihoods(circuit, rows, rng);
+    let batch = |columns: &[(VarId, Vec<f64>)]| batch(circuit, rows, columns);
+    let mut ready = case.ready(Precision::F64, 1);
+    let found = ready.run(&batch(&columns), &|row, p, to| loss.derive(row, p, to)).unwrap();
+    const STEP: f64 = 1e-5;
+    for (t, &table) in case.tables.iter().enumerate() {
+        let values = circuit.graph().tables()[table.index()].values.clone();
+        for i in 0..values.len().min(5) {
+            let mut at = |h: f64| {
+                let mut moved = values.clone();
+                moved[i] += h;
+                ready.set_table(table, &moved);
+                ready.refresh();
+                case.total(&ready, &batch(&columns))
+            };
+            if values[i] < STEP {
+                continue; // an entry that became negative would be no number for the bounds
+            }
+            let expected = (at(STEP) - at(-STEP)) / (2.0 * STEP);
+            at(0.0);
+            assert!(close(found.tables[t][i], expected), "{table:?}[{i}]: {} {expected}", found.tables[t][i]);
+        }
+    }
+    for (input, derivatives) in &found.evidence {
+        let at = columns.iter().position(|(v, _)| v == input).unwrap();
+        let card = derivatives.len() / rows;
+        if card < circuit.variable(*input).values.len() {
+            continue;
+        }
+        let i = rng.random_range(0..derivatives.len());
+        let moved = |h: f64| {
+            let mut columns = columns.clone();
+            columns[at].1[i] += h;
+            case.total(&ready, &batch(&columns))
+        };
+        let expected = (moved(STEP) - moved(-STEP)) / (2.0 * STEP);
+        assert!(close(derivatives[i], expected), "{input:?}[{i}]: {} {expected}", derivatives[i]);
+    }
+    let short = case.ready(Precision::F32, 2).run(&batch(&columns), &|row, p, to| loss.derive(row, p, to)).unwrap();
+    for (x, y) in short.tables.iter().flatten().zip(found.tables.iter().flatten()) {
+        assert!((x - y).abs() <= 1e-4 * (1.0 + y.abs()) * rows as f64, "{x} {y}");
+    }
+}
+
+#[test]
+fn derivatives_are_central_differences() {
+    for seed in 0..60 {
+        let mut rng = ChaCha8Rng::seed_from_u64(seed);
+        let nodes = 3 + (seed % 6) as usize;
+        let net = network(&Shape { nodes, max_values: 3, max_parents: 3, functional: 0.3 * (seed % 3) as f64 }, seed)
+            .unwrap();
+        let target = VarId::new(rng.random_range(0..nodes));
+        let name = |v: VarId| net.variable(v).name.clone();
+        let others: Vec<String> = net.ids().filter(|v| *v != target && rng.random_bool(0.7)).map(name).collect();
+        for level in LEVELS {
+            let options = Options { level, seed, effort: 0.01, ..Options::default() };
+            let one = net.compile(&Query::of(name(target)).given(others.clone()), &options).unwrap();
+            let all = net.compile(&Query::all(), &options).unwrap();
+            check(&one, Loss::CrossEntropy, &mut rng);
+            check(&one, Loss::Likelihood, &mut rng);
+            check(&all, Loss::Likelihood, &mut rng);
+        }
+    }
+}
+
+#[test]
+fn derivatives_do_not_depend_on_the_number_of_threads() {
+    let net = Network::read("rect:5").unwrap();
+    let circuit = net.compile(&Query::of("label").given(["pixel_*"]), &Options::default()).unwrap();
+    let tables: Vec<TableId> = circuit.graph().ops().filter_map(|(_, op)| op.table()).collect();
+    let case = Case { circuit: &circuit, tables, inputs: vec![], loss: Loss::CrossEntropy };
+    let columns = likelihoods(&circuit, 2000, &mut ChaCha8Rng::seed_from_u64(1));
+    let batch = batch(&circuit, 2000, &columns);
+    let [one, three] = [1, 3].map(|threads| {
+        case.ready(Precision::F32, threads).run(&batch, &|row, p, to| case.loss.derive(row, p, to)).unwrap()
+    });
+    assert_eq!(one, three);
+}
