@@ -129,6 +129,13 @@ fn cells_that_are_no_values_are_bad_rows_and_columns_of_other_kinds_are_refused(
         let stderr = String::from_utf8_lossy(&refused.stderr);
         assert!(refused.status.code() == Some(2) && stderr.contains(complaint), "{stderr}");
     }
+    sumout(&folder, "convert asia counted.json");
+    let counted = fs::read_to_string(folder.join("counted.json")).unwrap();
+    fs::write(folder.join("counted.json"), counted.replace("\"yes\"", "\"1\"").replace("\"no\"", "\"2\"")).unwrap();
+    sumout(&folder, "compile counted.json lung --given xray -o counted.sumout");
+    write(&path, Compression::SNAPPY, &[("xray", Cells::Int32(vec![Some(1); 4]))]);
+    let refused = output(&folder, "eval counted.sumout cases.parquet");
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("are they names or positions?"));
     fs::write(&path, "no columns at all").unwrap();
     let refused = output(&folder, "eval lung.sumout cases.parquet");
     assert!(String::from_utf8_lossy(&refused.stderr).contains("is damaged, or no Parquet file"));

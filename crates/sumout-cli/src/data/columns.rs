@@ -124,6 +124,12 @@ impl Input {
         (position < self.values.len() as i64).then(|| position.max(-1) as i32)
     }
 
+    /// Whether values have numbers for names, but others than their positions.
+    pub fn is_named_otherwise(&self) -> bool {
+        let names: Option<Vec<usize>> = self.values.iter().map(|name| name.parse().ok()).collect();
+        names.is_some_and(|names| !names.into_iter().eq(0..self.values.len()))
+    }
+
     /// What is wrong with a cell.
     pub fn no_name(&self, cell: &[u8]) -> String {
         let cell = String::from_utf8_lossy(cell);

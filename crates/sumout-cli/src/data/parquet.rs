@@ -2,9 +2,11 @@
 //!
 //! All columns are read side by side, a page at a time, so that row groups may be of any size.
 
+use std::cell::Cell;
 use std::fs::File;
+use std::iter::repeat;
 
-use parquet::basic::ConvertedType;
+use parquet::basic::{ConvertedType, Type as Kind};
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
 use parquet::data_type::DataType;
 use parquet::errors::ParquetError;
@@ -20,8 +22,6 @@ pub struct Parquet {
     file: SerializedFileReader<File>,
     columns: Columns,
     inputs: Vec<Input>,
-    /// For each input, whether cells may be null.
-    optional: Vec<bool>,
     /// The row group that comes next.
     next: usize,
     /// A reader for each input in the row group before that, and how many rows are left there.
@@ -40,8 +40,7 @@ impl Parquet {
         for (input, &(column, _)) in inputs.iter().zip(&columns.found) {
             check(&name, input, &schema.column(column))?;
         }
-        let optional = columns.found.iter().map(|&(column, _)| schema.column(column).max_def_level() > 0).collect();
-        Ok(Parquet { name, file, columns, inputs, optional, next: 0, readers: vec![], left: 0 })
+        Ok(Parquet { name, file, columns, inputs, next: 0, readers: vec![], left: 0 })
     }
 
     /// Goes to the next row group that has rows; false at the end.
@@ -61,31 +60,38 @@ impl Parquet {
     }
 }
 
-/// Refuses columns of other kinds than text and numbers.
+/// Refuses columns of other kinds than text and numbers, and numbers that can be understood in two ways.
 fn check(name: &str, input: &Input, column: &ColumnDescriptor) -> Result<()> {
-    use ConvertedType as T;
-    use parquet::basic::Type;
-    let is_integer = || {
-        let kinds = [T::NONE, T::INT_8, T::INT_16, T::INT_32, T::INT_64, T::UINT_8, T::UINT_16, T::UINT_32, T::UINT_64];
-        kinds.contains(&column.converted_type())
-    };
-    let is_known = match column.physical_type() {
-        Type::BYTE_ARRAY => true,
-        Type::INT32 | Type::INT64 => is_integer(),
-        Type::FLOAT | Type::DOUBLE => true,
-        Type::BOOLEAN => ["true", "false"].map(|value| input.named(value.as_bytes())).iter().all(Option::is_some),
-        _ => false,
-    };
-    if is_known && column.max_rep_level() == 0 {
+    let values = input.values.join(", ");
+    let is_number = matches!(column.physical_type(), Kind::INT32 | Kind::INT64 | Kind::FLOAT | Kind::DOUBLE);
+    if is_number && input.is_named_otherwise() {
+        let what = format!("`{name}`: column `{}` has numbers, and values are called {values}", input.name);
+        let error = Error::new(ErrorKind::Format, format!("{what}: are they names or positions?"));
+        return Err(error.hint("give names as text"));
+    }
+    if is_readable(input, column) {
         return Ok(());
     }
     let kind = match column.converted_type() {
-        T::NONE => format!("{:?}", column.physical_type()),
+        ConvertedType::NONE => format!("{:?}", column.physical_type()),
         converted => format!("{converted:?}"),
     };
     let what = format!("`{name}`: column `{}` has cells of kind {kind}", input.name);
-    let hint = format!("give names of values ({}) as text, or their positions as integers", input.values.join(", "));
+    let hint = format!("give names of values ({values}) as text, or their positions as integers");
     Err(Error::new(ErrorKind::Format, what).hint(hint))
+}
+
+/// Whether cells of a column can be understood.
+fn is_readable(input: &Input, column: &ColumnDescriptor) -> bool {
+    use ConvertedType as T;
+    let integers = [T::NONE, T::INT_8, T::INT_16, T::INT_32, T::INT_64, T::UINT_8, T::UINT_16, T::UINT_32, T::UINT_64];
+    let is_known = match column.physical_type() {
+        Kind::BYTE_ARRAY | Kind::FLOAT | Kind::DOUBLE => true,
+        Kind::INT32 | Kind::INT64 => integers.contains(&column.converted_type()),
+        Kind::BOOLEAN => ["true", "false"].iter().all(|value| input.named(value.as_bytes()).is_some()),
+        _ => false,
+    };
+    is_known && column.max_rep_level() == 0
 }
 
 impl Source for Parquet {
@@ -95,12 +101,7 @@ impl Source for Parquet {
         while chunk.rows < rows && self.advance()? {
             let count = self.left.min(rows - chunk.rows);
             for (i, reader) in self.readers.iter_mut().enumerate() {
-                let mut column = Cells {
-                    input: &self.inputs[i],
-                    is_optional: self.optional[i],
-                    to: &mut cells[i],
-                    bad: &mut chunk.bad,
-                };
+                let mut column = Cells { input: &self.inputs[i], to: &mut cells[i], bad: &mut chunk.bad };
                 column.read(reader, count).map_err(|e| damaged(&self.name, &e))?;
             }
             chunk.rows += count;
@@ -123,7 +124,6 @@ impl Source for Parquet {
 /// The cells of a column, and where they go.
 struct Cells<'a> {
     input: &'a Input,
-    is_optional: bool,
     to: &'a mut Vec<i32>,
     bad: &'a mut Vec<(usize, String)>,
 }
@@ -142,7 +142,10 @@ impl Cells<'_> {
         };
         let named = |text: &[u8]| input.named(text).ok_or_else(|| input.no_name(text));
         match reader {
-            ColumnReader::ByteArrayColumnReader(reader) => self.read_as(reader, rows, |text| named(text.data())),
+            ColumnReader::ByteArrayColumnReader(reader) => {
+                let recent = Recent::default();
+                self.read_as(reader, rows, |text| recent.get_or(text.data(), named))
+            }
             ColumnReader::Int32ColumnReader(reader) => self.read_as(reader, rows, |x| placed((*x).into())),
             ColumnReader::Int64ColumnReader(reader) => self.read_as(reader, rows, |x| placed(*x)),
             ColumnReader::FloatColumnReader(reader) => self.read_as(reader, rows, |x| rounded((*x).into())),
@@ -169,8 +172,8 @@ impl Cells<'_> {
             read += records;
         }
         let mut values = values.iter();
-        for row in 0..rows {
-            let is_there = !self.is_optional || levels[row] > 0;
+        let is_there = levels.iter().map(|level| *level > 0).chain(repeat(true)); // no levels where nothing is null
+        for is_there in is_there.take(rows) {
             let cell = if is_there { values.next().map_or(Ok(-1), &said) } else { Ok(-1) };
             let row = self.to.len();
             self.to.push(cell.unwrap_or_else(|what| {
@@ -179,6 +182,27 @@ impl Cells<'_> {
             }));
         }
         Ok(())
+    }
+}
+
+/// The last two names that were found, by where they are in memory: a name that is often there is stored once.
+#[derive(Default)]
+struct Recent {
+    last: Cell<(usize, usize, i32)>,
+    before: Cell<(usize, usize, i32)>,
+}
+
+impl Recent {
+    /// The position of a name. All names that were asked for before must still be in memory.
+    fn get_or(&self, text: &[u8], find: impl Fn(&[u8]) -> Said) -> Said {
+        let (at, length) = (text.as_ptr() as usize, text.len());
+        let is_it = |recent: (usize, usize, i32)| recent.0 == at && recent.1 == length;
+        if is_it(self.last.get()) {
+            return Ok(self.last.get().2);
+        }
+        let before = self.before.replace(self.last.get());
+        self.last.set(if is_it(before) { before } else { (at, length, find(text)?) });
+        Ok(self.last.get().2)
     }
 }
 

@@ -14,8 +14,8 @@ use sumout::{Network, Precision, VarId};
 
 use super::journal::Manifest;
 
-/// So many numbers are in memory at a time.
-const NUMBERS: usize = 1 << 22;
+/// So many cells are in a row group, and in memory.
+const CELLS: usize = 1 << 20;
 
 /// Puts rows of floats into columns: probabilities, the logarithm of the evidence, and whether it is impossible.
 pub fn write_answers(out: impl Write + Send, floats: &mut dyn Read, manifest: &Manifest, rows: u64) -> io::Result<()> {
@@ -30,7 +30,7 @@ pub fn write_answers(out: impl Write + Send, floats: &mut dyn Read, manifest: &M
     let mut writer = writer(out, fields.collect::<Result<_>>().map_err(io::Error::from)?, false)?;
     let mut left = rows;
     while left > 0 {
-        let count = left.min((NUMBERS / width).max(1) as u64);
+        let count = left.min((CELLS / width).max(1) as u64);
         let mut bytes = vec![0; count as usize * width * 8];
         floats.read_exact(&mut bytes)?;
         let floats: Vec<f64> = bytes.as_chunks::<8>().0.iter().map(|&x| f64::from_le_bytes(x)).collect();
@@ -92,16 +92,18 @@ pub fn write_cases(
     let mut writer = writer(out, fields.collect::<Result<_>>().map_err(io::Error::from)?, true)?;
     let mut left = rows;
     while left > 0 {
-        let count = left.min((NUMBERS / columns.len().max(1)).max(1) as u64);
-        let mut cells: Vec<Vec<ByteArray>> = columns.iter().map(|_| vec![]).collect();
+        let count = left.min((8 * CELLS / columns.len().max(1)).max(1) as u64);
+        let mut cells: Vec<Vec<u32>> = columns.iter().map(|_| Vec::with_capacity(count as usize)).collect();
         for _ in 0..count {
             let case = sampler.draw();
-            for (to, &v) in cells.iter_mut().zip(columns) {
-                to.push(net.variable(v).values[case[v.index()] as usize].as_str().into());
-            }
+            cells.iter_mut().zip(columns).for_each(|(to, v)| to.push(case[v.index()]));
         }
         let mut group = writer.next_row_group()?;
-        cells.iter().try_for_each(|cells| write_column::<ByteArrayType, _>(&mut group, cells, None))?;
+        for (cells, &v) in cells.iter().zip(columns) {
+            let names: Vec<ByteArray> = net.variable(v).values.iter().map(|name| name.as_str().into()).collect();
+            let cells: Vec<ByteArray> = cells.iter().map(|&value| names[value as usize].clone()).collect();
+            write_column::<ByteArrayType, _>(&mut group, &cells, None)?;
+        }
         group.close()?;
         left -= count;
     }
