@@ -165,7 +165,7 @@ fn a_plan_with_promised_values_answers_as_brute_force_does() {
             let case = net.sample(1, sample).unwrap();
             let case: Vec<usize> = case.rows().next().unwrap().iter().map(|v| v.unwrap() as usize).collect();
             let mut evidence = Evidence::new();
-            [3, 4, 6].map(|v| evidence.insert(&net, VarId::new(v), Finding::Hard(case[v])).unwrap());
+            [3, 4, 6].into_iter().for_each(|v| evidence.insert(&net, VarId::new(v), Finding::Hard(case[v])).unwrap());
             let (answer, truth) = (plan.answer(&evidence).unwrap(), enumerate(&net, &evidence));
             assert!(close(answer.log_evidence, truth.evidence.ln(), 1e-9), "seed {seed}");
             let (target, posterior) = &answer.posteriors[0];
