@@ -21,7 +21,7 @@ use crate::error::{Error, ErrorKind, Result};
 /// # std::fs::remove_file(path).unwrap();
 /// # Ok::<(), sumout::Error>(())
 /// ```
-pub fn save(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()> {
+pub fn save(path: &Path, write: impl FnOnce(&mut (dyn Write + Send)) -> io::Result<()>) -> Result<()> {
     let target = path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let saved = match target.metadata() {
         Ok(found) if !found.is_file() => fill(&target, write),
@@ -33,7 +33,7 @@ pub fn save(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -
 fn replace(
     path: &Path,
     permissions: Option<fs::Permissions>,
-    write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+    write: impl FnOnce(&mut (dyn Write + Send)) -> io::Result<()>,
 ) -> io::Result<()> {
     let part = path.with_file_name(part_name(path));
     let filled = fill(&part, write).and_then(|()| permissions.map_or(Ok(()), |p| fs::set_permissions(&part, p)));
@@ -49,7 +49,7 @@ fn part_name(path: &Path) -> OsString {
     name
 }
 
-fn fill(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
+fn fill(path: &Path, write: impl FnOnce(&mut (dyn Write + Send)) -> io::Result<()>) -> io::Result<()> {
     let mut file = BufWriter::new(File::create(path)?);
     write(&mut file)?;
     file.flush()?;

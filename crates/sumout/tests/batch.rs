@@ -150,3 +150,39 @@ fn a_query_without_targets_has_the_probability_of_the_evidence() {
     let no = [0.99, 0.99, 0.5, 0.99, 0.7, 1.0, 0.95, 0.9].iter().product::<f64>();
     assert!(close(answers.log_evidence[1], no.ln(), 1e-9), "{}", answers.log_evidence[1].exp());
 }
+
+#[test]
+fn a_plan_with_promised_values_answers_as_brute_force_does() {
+    let shape = Shape { nodes: 7, max_values: 3, max_parents: 2, functional: 0.5 };
+    let options = Options { effort: 0.01, ..Options::default() };
+    for seed in 0..40 {
+        let net = network(&shape, seed).unwrap();
+        let name = |v: usize| net.variable(VarId::new(v)).name.clone();
+        let query = Query::of(name(seed as usize % 3)).given([name(3)]).hard([name(4), name(6)]);
+        let plan = net.plan(&query, &options).unwrap();
+        assert!(plan.answer(&Evidence::new()).unwrap_err().message().contains("was promised to have one"));
+        for sample in 0..4 {
+            let case = net.sample(1, sample).unwrap();
+            let case: Vec<usize> = case.rows().next().unwrap().iter().map(|v| v.unwrap() as usize).collect();
+            let mut evidence = Evidence::new();
+            [3, 4, 6].into_iter().for_each(|v| evidence.insert(&net, VarId::new(v), Finding::Hard(case[v])).unwrap());
+            let (answer, truth) = (plan.answer(&evidence).unwrap(), enumerate(&net, &evidence));
+            assert!(close(answer.log_evidence, truth.evidence.ln(), 1e-9), "seed {seed}");
+            let (target, posterior) = &answer.posteriors[0];
+            for (p, joint) in posterior.iter().zip(&truth.joints[target.index()]) {
+                assert!(close(*p, joint / truth.evidence, 1e-9), "seed {seed}");
+            }
+        }
+    }
+}
+
+#[test]
+fn only_inputs_take_evidence() {
+    let asia = Network::read("asia").unwrap();
+    let circuit = asia.compile(&Query::of("lung").given(["xray", "dysp"]), &Options::default()).unwrap();
+    let mut batch = Batch::new(1);
+    let mut complaint = |v: VarId| batch.insert(&circuit, v, Column::Values(vec![0])).unwrap_err().to_string();
+    assert!(complaint(asia.find("smoke").unwrap()).starts_with("`smoke` is no input of this circuit"));
+    assert!(complaint(VarId::new(1000)).contains("is no variable of this circuit's network"));
+    assert!(circuit.input("xry").unwrap_err().to_string().contains("did you mean `xray`?"));
+}

@@ -152,3 +152,19 @@ fn only_small_probabilities_are_near() {
         assert!(net.plan(&Query::of("x1"), &options).is_err());
     }
 }
+
+#[test]
+fn the_error_is_estimated_where_values_are_promised_as_well() {
+    let options = Options { level: Level::Paper, near: 0.05, effort: 0.0, ..Options::default() };
+    let mut estimated = 0;
+    for seed in 0..40 {
+        let net = noisy(5 + seed as usize % 4, seed, 0.03);
+        let (query, inputs) = random_query(&net, seed);
+        let query = query.hard(inputs.iter().take(2).map(|&v| net.variable(v).name.clone()));
+        let near = net.plan(&query, &options).unwrap().report().near.clone().unwrap();
+        let truth = true_error(&net, &query, &inputs, &options);
+        assert!(near.samples > 0 || truth < 1e-9, "seed {seed}: {near:?}, {truth}");
+        estimated += usize::from(near.samples > 0 && near.estimated_error.is_some());
+    }
+    assert!(estimated > 0);
+}

@@ -8,7 +8,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use serde_json::json;
 use sumout::compile::start::{SavedPlan, Start};
 use sumout::files::save;
-use sumout::{Compilation, Error, ErrorKind, Objective, Options, Query};
+use sumout::{Compilation, Error, ErrorKind, Network, Objective, Options, Query};
 
 use crate::args::{Approximating, Asking, Computing, Reading};
 use crate::output::{Outcome, Result, talk};
@@ -96,7 +96,7 @@ struct Drawing {
 
 pub fn run(args: &Args, json: bool, out: &mut dyn Write) -> Result<Outcome> {
     let net = args.reading.network(&args.asking.model)?;
-    let plan = match args.starting.start()? {
+    let plan = match args.starting.start(&net)? {
         None => net.plan(&args.query(), &args.options())?,
         Some(start) => net.plan_from(&args.query(), &args.options(), &start)?,
     };
@@ -130,7 +130,7 @@ impl Args {
 }
 
 impl Starting {
-    fn start(&self) -> sumout::Result<Option<Start>> {
+    fn start(&self, net: &Network) -> sumout::Result<Option<Start>> {
         if let Some(path) = &self.plan {
             let text = read(path)?;
             return SavedPlan::parse(&path.display().to_string(), &text).map(|saved| Some(Start::Plan(saved)));
@@ -140,7 +140,9 @@ impl Starting {
             names.map(str::trim).filter(|name| !name.is_empty()).map(str::to_owned).collect()
         };
         let path = Path::new(order);
-        let names = if path.is_file() { trimmed(&mut read(path)?.lines()) } else { trimmed(&mut order.split(',')) };
+        let is_file =
+            path.is_file() || (order.contains(['.', '/', '\\']) && !order.contains(',') && net.find(order).is_err());
+        let names = if is_file { trimmed(&mut read(path)?.lines()) } else { trimmed(&mut order.split(',')) };
         Ok(Some(Start::Order(names)))
     }
 }

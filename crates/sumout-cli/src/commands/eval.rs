@@ -1,17 +1,18 @@
 //! `sumout eval`: posteriors for every row of a file, in constant memory.
 
-use std::io::{IsTerminal, Write, stderr};
+mod pipeline;
+
+use std::fs;
+use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::{Receiver, sync_channel};
-use std::thread;
 use std::time::{Duration, Instant};
 
-use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::json;
-use sumout::{Answers, Circuit, Error, ErrorKind};
+use sumout::{Circuit, Error, ErrorKind, Network};
 
+use self::pipeline::{Pipeline, Seen};
 use crate::args::{Using, size};
-use crate::data::{self, Chunk, Output, Source};
+use crate::data::{self, Fingerprint, Manifest, Output, Source};
 use crate::output::{Outcome, Result, talk};
 use crate::text::{counted, grouped};
 
@@ -20,22 +21,22 @@ Examples:
   sumout compile asia lung --given xray dysp -o lung.sumout
   sumout sample asia -n 1000 -o cases.csv
   sumout eval lung.sumout cases.csv -o posteriors.csv
-  sumout eval lung.sumout cases.npy -o posteriors.npy --resume
+  sumout eval lung.sumout cases.parquet -o posteriors.parquet --resume
 
-Columns of a CSV file are found by their names; empty cells are missing. A .npy file has a column of value
+Columns of CSV and Parquet files are found by their names; empty cells are missing. A .npy file has a column of value
 positions for each input, in the order of the network, negative where missing.";
 
-/// Posteriors for every row of a CSV or npy file.
+/// Posteriors for every row of a CSV, Parquet or npy file.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
     /// The circuit: a file that `sumout compile -o` has written.
     circuit: PathBuf,
 
-    /// The rows: a .csv or .npy file, or `-` for CSV from standard input.
+    /// The rows: a .csv, .parquet or .npy file, or `-` for CSV from standard input.
     data: PathBuf,
 
-    /// The file to write, .csv or .npy; without it, CSV to standard output.
+    /// The file to write, .csv, .parquet or .npy; without it, CSV to standard output.
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 
@@ -55,27 +56,36 @@ pub struct Args {
     memory: Option<u64>,
 }
 
-/// So many rows are read, computed and written at a time.
-const ROWS: usize = 8192;
-
 pub fn run(args: &Args, json: bool, out: &mut dyn Write) -> Result<Outcome> {
-    let circuit = Circuit::load(&args.circuit)?;
+    let circuit = load(&args.circuit)?;
     args.refuse_overwriting()?;
     let source = data::open(&args.data, &circuit)?;
-    if !source.missing().is_empty() {
-        talk(&format!("inputs without a column are missing in all rows: {}", source.missing().join(", ")));
+    let columns = source.columns();
+    if !columns.missing.is_empty() {
+        talk(&format!("inputs without a column are missing in all rows: {}", columns.missing.join(", ")));
     }
-    if !source.ignored().is_empty() {
-        talk(&format!("columns that are no inputs are ignored: {}", source.ignored().join(", ")));
+    if !columns.ignored.is_empty() {
+        talk(&format!("columns that are no inputs are ignored: {}", columns.ignored.join(", ")));
     }
-    let mut evaluation = Evaluation { args, circuit: &circuit, seen: Seen::default() };
     let start = Instant::now();
-    match args.output.as_deref().filter(|path| *path != Path::new("-")) {
-        Some(path) => evaluation.fill_file(path, source)?,
-        None => evaluation.fill_stdout(source, if json { None } else { Some(out) })?,
-    }
-    evaluation.seen.report(start.elapsed(), json, out)?;
+    let seen = match args.output.as_deref().filter(|path| *path != Path::new("-")) {
+        Some(path) => args.fill_file(path, &circuit, source)?,
+        None => args.fill_stdout(&circuit, source, if json { None } else { Some(out) })?,
+    };
+    report(&seen, start.elapsed(), json, out)?;
     Ok(Outcome::Done)
+}
+
+/// Reads a circuit; whoever gives a network is told what to do.
+fn load(path: &Path) -> Result<Circuit> {
+    Circuit::load(path).map_err(|error| {
+        if Network::read(path).is_err() {
+            return error.into();
+        }
+        let name = path.display();
+        let error = Error::new(ErrorKind::Format, format!("`{name}` is a network, and no circuit"));
+        error.hint(format!("compile it first: `sumout compile {name} TARGET --given INPUT … -o FILE.sumout`")).into()
+    })
 }
 
 impl Args {
@@ -92,155 +102,77 @@ impl Args {
             }
         }
     }
-}
 
-/// What a run has come across.
-#[derive(Default)]
-struct Seen {
-    rows: u64,
-    impossible: u64,
-    bad: u64,
-    resumed: u64,
-}
-
-impl Seen {
-    fn report(&self, time: Duration, json: bool, out: &mut dyn Write) -> Result<()> {
-        let rate = self.rows as f64 / time.as_secs_f64().max(1e-9);
-        if json {
-            let Seen { rows, impossible, bad, resumed } = self;
-            let report = json!({
-                "rows": rows, "impossible": impossible, "bad": bad, "resumed_after": resumed,
-                "seconds": time.as_secs_f64(), "rows_per_second": rate,
-            });
-            writeln!(out, "{report}")?;
-            return Ok(());
-        }
-        let mut text = format!("{} in {:.2} s", counted(self.rows as usize, "row"), time.as_secs_f64());
-        text += &format!(" ({} rows a second)", grouped(rate as usize));
-        if self.impossible > 0 {
-            text += &format!(", {} impossible", grouped(self.impossible as usize));
-        }
-        if self.bad > 0 {
-            text += &format!(", {} bad and left empty", grouped(self.bad as usize));
-        }
-        talk(&text);
-        Ok(())
+    fn pipeline<'a>(&'a self, circuit: &'a Circuit) -> Pipeline<'a> {
+        let running = self.using.running(self.memory);
+        Pipeline { circuit, running, skip_bad_rows: self.skip_bad_rows, earlier: 0, checks: vec![] }
     }
-}
 
-struct Evaluation<'a> {
-    args: &'a Args,
-    circuit: &'a Circuit,
-    seen: Seen,
-}
-
-impl Evaluation<'_> {
-    fn fill_file(&mut self, path: &Path, source: Box<dyn Source>) -> Result<()> {
+    fn fill_file(&self, path: &Path, circuit: &Circuit, source: Box<dyn Source>) -> Result<Seen> {
         let fail = |e: std::io::Error| Error::new(ErrorKind::Io, format!("cannot write `{}`: {e}", path.display()));
-        let mut output = Output::open(path, self.circuit, self.args.resume).map_err(fail)?;
-        self.seen.resumed = output.rows();
-        self.each(source, output.rows(), |answers, bad| Ok(output.write(answers, bad).map_err(fail)?))?;
+        let manifest = self.manifest(circuit)?;
+        let (mut output, checks) = match self.resume {
+            true => Output::resume(path, &manifest).map_err(|e| unfit(path, &e))?,
+            false => (Output::create(path, &manifest).map_err(fail)?, vec![]),
+        };
+        let pipeline = Pipeline { earlier: output.rows(), checks, ..self.pipeline(circuit) };
+        let seen = pipeline.run(source, |rows, check| Ok(output.write(rows, check).map_err(fail)?));
+        if seen.is_err() && output.rows() > 0 {
+            let rows = counted(output.rows() as usize, "row");
+            talk(&format!("{rows} are in {}.partial, and `--resume` goes on after them", path.display()));
+        }
+        let seen = seen?;
         output.finish().map_err(fail)?;
-        Ok(())
+        Ok(seen)
+    }
+
+    fn manifest(&self, circuit: &Circuit) -> Result<Manifest> {
+        let fail = |e| Error::new(ErrorKind::Io, format!("cannot read `{}`: {e}", self.circuit.display()));
+        let bytes = fs::read(&self.circuit).map_err(fail)?;
+        let (circuit, columns) = (Fingerprint::of(&bytes), data::columns(circuit));
+        Ok(Manifest { circuit, precision: self.using.precision, columns })
     }
 
     /// Writes rows to standard output, unless only a report is wanted there.
-    fn fill_stdout(&mut self, source: Box<dyn Source>, mut out: Option<&mut dyn Write>) -> Result<()> {
+    fn fill_stdout(&self, circuit: &Circuit, source: Box<dyn Source>, mut out: Option<&mut dyn Write>) -> Result<Seen> {
         if let Some(out) = &mut out {
-            data::write_header(out, &data::columns(self.circuit))?;
+            out.write_all(&data::csv_header(&data::columns(circuit))?)?;
         }
-        self.each(source, 0, |answers, bad| {
-            let Some(out) = &mut out else { return Ok(()) };
-            for row in 0..answers.log_evidence.len() {
-                data::write_row(out, answers, row, bad.binary_search(&row).is_ok())?;
-            }
-            Ok(out.flush()?)
+        self.pipeline(circuit).run(source, |rows, _| match &mut out {
+            Some(out) => Ok(rows.write_csv(*out)?),
+            None => Ok(()),
         })
-    }
-
-    /// Evaluates chunk after chunk; while one is computed, another thread reads the next.
-    fn each(
-        &mut self,
-        source: Box<dyn Source>,
-        skipped: u64,
-        mut write: impl FnMut(&Answers, &[usize]) -> Result<()>,
-    ) -> Result<()> {
-        let evaluator = self.circuit.evaluator(&self.args.using.running(self.args.memory))?;
-        let bar = progress(source.len());
-        bar.inc(skipped);
-        let (send, receive) = sync_channel(2);
-        thread::scope(|scope| {
-            scope.spawn(move || read_all(source, skipped, |chunk| send.send(chunk).is_ok()));
-            let receive: Receiver<sumout::Result<Chunk>> = receive;
-            for chunk in receive {
-                let mut chunk = chunk?;
-                chunk.check_hard(self.circuit)?;
-                self.refuse_bad(&chunk, skipped)?;
-                let answers = evaluator.run(&chunk.batch(self.circuit)?)?;
-                let bad: Vec<usize> = chunk.bad.iter().map(|(row, _)| *row).collect();
-                write(&answers, &bad)?;
-                let is_impossible = |row: &usize| answers.is_impossible(*row) && bad.binary_search(row).is_err();
-                self.seen.impossible += (0..chunk.rows).filter(is_impossible).count() as u64;
-                self.seen.bad += bad.len() as u64;
-                self.seen.rows += chunk.rows as u64;
-                bar.inc(chunk.rows as u64);
-            }
-            bar.finish_and_clear();
-            Ok(())
-        })
-    }
-
-    /// Says which rows cannot be read; stops unless they are to be skipped.
-    fn refuse_bad(&self, chunk: &Chunk, skipped: u64) -> Result<()> {
-        for (said, (row, what)) in chunk.bad.iter().enumerate() {
-            let number = skipped + self.seen.rows + *row as u64 + 1;
-            if !self.args.skip_bad_rows {
-                let error = Error::new(ErrorKind::Evidence, format!("row {number}: {what}"));
-                return Err(error.hint("correct it, or leave such rows empty with `--skip-bad-rows`").into());
-            }
-            if self.seen.bad + (said as u64) < 10 {
-                talk(&format!("row {number} is left empty: {what}"));
-            }
-        }
-        Ok(())
     }
 }
 
-/// Reads all chunks but the rows that are there already; until an error, or until nobody takes them.
-fn read_all(mut source: Box<dyn Source>, mut skip: u64, mut take: impl FnMut(sumout::Result<Chunk>) -> bool) {
-    loop {
-        let rows = if skip > 0 { skip.min(ROWS as u64) as usize } else { ROWS };
-        match source.next(rows) {
-            Ok(None) => {
-                if skip > 0 {
-                    let error =
-                        Error::new(ErrorKind::Io, format!("the unfinished file has {skip} rows more than the data"));
-                    take(Err(error.hint("remove it, or run without --resume")));
-                }
-                return;
-            }
-            Ok(Some(chunk)) if skip > 0 => skip -= chunk.rows as u64,
-            Ok(Some(chunk)) => {
-                if !take(Ok(chunk)) {
-                    return;
-                }
-            }
-            Err(error) => {
-                take(Err(error));
-                return;
-            }
-        }
-    }
+/// An unfinished file that cannot be gone on with.
+fn unfit(path: &Path, error: &std::io::Error) -> Error {
+    let message = format!("cannot go on with `{}.partial`: {error}", path.display());
+    Error::new(ErrorKind::Io, message).hint("run without `--resume` to begin again")
 }
 
-/// A bar on a terminal: rows, how many a second, and how long it will take if that is known.
-fn progress(rows: Option<u64>) -> ProgressBar {
-    if !stderr().is_terminal() {
-        return ProgressBar::hidden();
+fn report(seen: &Seen, time: Duration, json: bool, out: &mut dyn Write) -> Result<()> {
+    let Seen { rows, impossible, bad, resumed } = seen;
+    let rate = *rows as f64 / time.as_secs_f64().max(1e-9);
+    if json {
+        let report = json!({
+            "rows": rows, "impossible": impossible, "bad": bad, "resumed_after": resumed,
+            "seconds": time.as_secs_f64(), "rows_per_second": rate,
+        });
+        writeln!(out, "{report}")?;
+        return Ok(());
     }
-    let (bar, style) = match rows {
-        Some(rows) => (ProgressBar::new(rows), "{bar:30} {human_pos} of {human_len} rows, {per_sec}, {eta} left"),
-        None => (ProgressBar::no_length(), "{spinner} {human_pos} rows, {per_sec}"),
-    };
-    bar.with_style(ProgressStyle::with_template(style).unwrap_or_else(|_| ProgressStyle::default_bar()))
+    let mut text = format!("{} in {:.2} s", counted(*rows as usize, "row"), time.as_secs_f64());
+    text += &format!(" ({} rows a second)", grouped(rate as usize));
+    if *resumed > 0 {
+        text += &format!(", after {} of an earlier run", grouped(*resumed as usize));
+    }
+    if *impossible > 0 {
+        text += &format!(", {} impossible", grouped(*impossible as usize));
+    }
+    if *bad > 0 {
+        text += &format!(", {} bad and left empty", grouped(*bad as usize));
+    }
+    talk(&text);
+    Ok(())
 }

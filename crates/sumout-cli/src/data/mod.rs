@@ -1,8 +1,14 @@
-//! Rows of evidence from files, a chunk at a time, so that a file may be larger than the memory.
+//! Rows of evidence from files and answers to files, a chunk at a time, so that a file may be larger than the memory.
 
+mod answers;
+mod columns;
 mod csv;
+mod journal;
 mod npy;
 mod output;
+mod parquet;
+mod records;
+pub mod tables;
 
 use std::fs::File;
 use std::io::{self, BufReader, Read};
@@ -10,14 +16,17 @@ use std::path::Path;
 
 use sumout::{Batch, Circuit, Column, Error, ErrorKind, Result, VarId};
 
-pub use output::{Output, columns, write_header, write_row};
+pub use answers::{Rows, columns, csv_header, npy_header};
+pub use columns::Columns;
+pub use journal::{Check, Fingerprint, Manifest};
+pub use output::Output;
 
 /// Some rows: for each column the positions of values, negative where a cell is missing.
 #[derive(Debug, Default)]
 pub struct Chunk {
     pub rows: usize,
     pub columns: Vec<(VarId, Vec<i32>)>,
-    /// Rows that cannot be read, by their position in the chunk, with what is wrong; their cells are missing.
+    /// Rows that cannot be read, by their position in the chunk, with what is wrong; they get no answer.
     pub bad: Vec<(usize, String)>,
 }
 
@@ -32,21 +41,40 @@ impl Chunk {
                 return Err(error.hint("add the column, or compile with `--given` instead of `--hard`"));
             };
             for (row, value) in values.iter_mut().enumerate().filter(|(_, value)| **value < 0) {
-                if !self.bad.iter().any(|(bad, _)| *bad == row) {
-                    self.bad
-                        .push((row, format!("`{name}` is missing, but the circuit was compiled with `--hard {name}`")));
-                }
+                let what = format!("`{name}` is missing, but the circuit was compiled with `--hard {name}`");
+                self.bad.push((row, what));
                 *value = 0; // any: the row gets no answer
             }
         }
-        self.bad.sort();
+        self.settle();
         Ok(())
     }
 
-    /// The same as a batch for a circuit.
-    pub fn batch(&mut self, circuit: &Circuit) -> Result<Batch> {
-        let mut batch = Batch::new(self.rows);
-        for (var, values) in self.columns.drain(..) {
+    /// Puts the bad rows in order, each with the first thing that is wrong with it.
+    pub fn settle(&mut self) {
+        self.bad.sort_by_key(|(row, _)| *row);
+        self.bad.dedup_by_key(|(row, _)| *row);
+    }
+
+    /// What tells this chunk from others.
+    pub fn fingerprint(&self, before: Fingerprint) -> Fingerprint {
+        let mut print = before.with(self.rows as u64);
+        for (var, values) in &self.columns {
+            let (pairs, rest) = values.as_chunks::<2>();
+            print = print.with(var.index() as u64);
+            print =
+                pairs.iter().fold(print, |print, &[a, b]| print.with(u64::from(a as u32) << 32 | u64::from(b as u32)));
+            print = rest.iter().fold(print, |print, &value| print.with(u64::from(value as u32)));
+        }
+        self.bad.iter().fold(print, |print, (row, _)| print.with(*row as u64))
+    }
+
+    /// The same as a batch for a circuit, of at least so many examples: the last one is repeated.
+    pub fn batch(&mut self, circuit: &Circuit, least: usize) -> Result<Batch> {
+        let rows = self.rows.max(least);
+        let mut batch = Batch::new(rows);
+        for (var, mut values) in self.columns.drain(..) {
+            values.resize(rows, values.last().copied().unwrap_or(-1));
             batch.insert(circuit, var, Column::Values(values))?;
         }
         Ok(batch)
@@ -55,33 +83,33 @@ impl Chunk {
 
 /// A file of rows.
 pub trait Source: Send {
-    /// The next rows, at most so many; none at the end.
+    /// The next rows: as many as asked for, unless the file ends; none at the end.
     fn next(&mut self, rows: usize) -> Result<Option<Chunk>>;
 
-    /// The inputs that the file does not have.
-    fn missing(&self) -> &[String];
+    /// The columns of the file.
+    fn columns(&self) -> &Columns;
 
-    /// What is in the file that the circuit does not use.
-    fn ignored(&self) -> &[String];
-
-    /// The number of rows, if the file says so.
+    /// The number of rows, if it is known or can be estimated.
     fn len(&self) -> Option<u64>;
 }
 
 /// Opens a file of rows; `-` is CSV from standard input.
 pub fn open(path: &Path, circuit: &Circuit) -> Result<Box<dyn Source>> {
     if path == Path::new("-") {
-        return Ok(Box::new(csv::Csv::new("<stdin>".into(), Box::new(io::stdin()), circuit)?));
+        return Ok(Box::new(csv::Csv::new("<stdin>".into(), Box::new(io::stdin()), None, circuit)?));
     }
     let name = path.display().to_string();
     let file = File::open(path).map_err(|e| Error::new(ErrorKind::Io, format!("cannot read `{name}`: {e}")))?;
-    let reader: Box<dyn Read + Send> = Box::new(BufReader::with_capacity(1 << 20, file));
+    let size = file.metadata().ok().filter(|found| found.is_file()).map(|found| found.len());
+    let buffered = |file| -> Box<dyn Read + Send> { Box::new(BufReader::with_capacity(1 << 20, file)) };
     match path.extension().and_then(|e| e.to_str()) {
-        Some("npy") => Ok(Box::new(npy::Npy::new(name, reader, circuit)?)),
-        Some("csv" | "txt") | None => Ok(Box::new(csv::Csv::new(name, reader, circuit)?)),
+        Some("npy") => Ok(Box::new(npy::Npy::new(name, buffered(file), circuit)?)),
+        Some("parquet" | "pq") => Ok(Box::new(parquet::Parquet::new(name, file, circuit)?)),
+        Some("csv" | "txt") | None => Ok(Box::new(csv::Csv::new(name, Box::new(file), size, circuit)?)),
         Some(other) => {
             let error = Error::new(ErrorKind::Format, format!("`{name}`: files of kind `{other}` are not read"));
-            Err(error.hint("give a .csv file with variables in its header, or an .npy file of value positions"))
+            Err(error
+                .hint("give a .csv or .parquet file with columns named like variables, or an .npy file of positions"))
         }
     }
 }

@@ -3,14 +3,16 @@
 
 use std::io::Read;
 
-use sumout::{Circuit, Error, ErrorKind, Result, VarId};
+use sumout::{Circuit, Error, ErrorKind, Result};
 
+use super::columns::{Columns, Input};
 use super::{Chunk, Source};
 
 pub struct Npy {
     name: String,
     reader: Box<dyn Read + Send>,
-    inputs: Vec<(VarId, String, usize)>,
+    columns: Columns,
+    inputs: Vec<Input>,
     kind: Kind,
     rows: u64,
     read: u64,
@@ -43,22 +45,28 @@ impl Kind {
         }
     }
 
-    fn value(self, bytes: &[u8]) -> i64 {
-        match (self, bytes) {
-            (Kind::U8, &[a, ..]) => a.into(),
-            (Kind::I8, &[a, ..]) => (a as i8).into(),
-            (Kind::I16, &[a, b, ..]) => i16::from_le_bytes([a, b]).into(),
-            (Kind::I32, &[a, b, c, d, ..]) => i32::from_le_bytes([a, b, c, d]).into(),
-            (Kind::I64, &[a, b, c, d, e, f, g, h]) => i64::from_le_bytes([a, b, c, d, e, f, g, h]),
-            _ => -1,
+    /// A column of a matrix whose rows have so many bytes; what is larger than any position is left so.
+    fn column(self, bytes: &[u8], width: usize, column: usize) -> Vec<i32> {
+        match self {
+            Kind::U8 => each::<1>(bytes, width, column, |[x]| x.into()),
+            Kind::I8 => each::<1>(bytes, width, column, |[x]| (x as i8).into()),
+            Kind::I16 => each::<2>(bytes, width, column, |x| i16::from_le_bytes(x).into()),
+            Kind::I32 => each::<4>(bytes, width, column, i32::from_le_bytes),
+            Kind::I64 => each::<8>(bytes, width, column, |x| {
+                i64::from_le_bytes(x).clamp(i32::MIN.into(), i32::MAX.into()) as i32
+            }),
         }
     }
 }
 
+fn each<const N: usize>(bytes: &[u8], width: usize, column: usize, number: fn([u8; N]) -> i32) -> Vec<i32> {
+    let cell = |row: &[u8]| row[column * N..].first_chunk().map_or(-1, |cell| number(*cell).max(-1));
+    bytes.chunks_exact(width * N).map(cell).collect()
+}
+
 impl Npy {
     pub fn new(name: String, mut reader: Box<dyn Read + Send>, circuit: &Circuit) -> Result<Self> {
-        let input = |v: VarId| (v, circuit.variable(v).name.clone(), circuit.variable(v).values.len());
-        let inputs: Vec<_> = circuit.inputs().map(input).collect();
+        let inputs: Vec<Input> = circuit.inputs().map(|v| Input::new(v, circuit)).collect();
         let header = header(&name, &mut reader)?;
         let wrong = |what: String, hint: &str| Error::new(ErrorKind::Format, format!("`{name}`: {what}")).hint(hint);
         let text = |key: &str| field(&header, key).ok_or_else(|| damaged(&name));
@@ -76,7 +84,7 @@ impl Npy {
         let shape: Vec<u64> = shape.split(',').filter_map(|n| n.trim().parse().ok()).collect();
         match shape[..] {
             [rows, columns] if columns == inputs.len() as u64 => {
-                Ok(Npy { name, reader, inputs, kind, rows, read: 0, bytes: vec![] })
+                Ok(Npy { name, reader, columns: Columns::all(circuit), inputs, kind, rows, read: 0, bytes: vec![] })
             }
             _ => {
                 let what = format!("its shape is {shape:?}, but the circuit has {} inputs", inputs.len());
@@ -131,29 +139,23 @@ impl Source for Npy {
         read(&self.name, &mut *self.reader, &mut self.bytes)?;
         self.read += rows as u64;
         let mut chunk = Chunk { rows, ..Chunk::default() };
-        for (column, (var, name, card)) in self.inputs.iter().enumerate() {
-            let mut values = Vec::with_capacity(rows);
-            for (row, cells) in self.bytes.chunks_exact(width * size).enumerate() {
-                let value = self.kind.value(&cells[column * size..][..size]);
-                let is_known = value < *card as i64;
-                if !is_known {
-                    chunk.bad.push((row, format!("`{name}` has no value {value}, only {card} values")));
+        for (column, input) in self.inputs.iter().enumerate() {
+            let mut values = self.kind.column(&self.bytes, width, column);
+            let card = input.values.len() as i32;
+            if values.iter().max().is_some_and(|most| *most >= card) {
+                for (row, value) in values.iter_mut().enumerate().filter(|(_, value)| **value >= card) {
+                    chunk.bad.push((row, input.no_place(*value)));
+                    *value = -1;
                 }
-                values.push(if is_known { value.max(-1) as i32 } else { -1 });
             }
-            chunk.columns.push((*var, values));
+            chunk.columns.push((input.var, values));
         }
-        chunk.bad.sort();
-        chunk.bad.dedup_by_key(|(row, _)| *row);
+        chunk.settle();
         Ok((rows > 0).then_some(chunk))
     }
 
-    fn missing(&self) -> &[String] {
-        &[]
-    }
-
-    fn ignored(&self) -> &[String] {
-        &[]
+    fn columns(&self) -> &Columns {
+        &self.columns
     }
 
     fn len(&self) -> Option<u64> {

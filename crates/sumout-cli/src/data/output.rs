@@ -1,54 +1,68 @@
-//! Answers to a file, row by row: complete rows survive an interruption, and the next run can go on after them.
+//! Answers to a file: rows that are written survive an interruption, and the next run can go on after them.
 //!
-//! Rows are written to `FILE.partial`, which gets its name when all rows are there.
+//! Rows are written to `FILE.partial`, which gets its name when all rows are there. A Parquet file cannot be read
+//! without its end, and so its rows are first written as floats, and put into columns when all are there.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
+use std::io::{self, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-use sumout::{Answers, Circuit};
+use super::answers::{NPY_HEADER, Rows, csv_header, npy_header};
+use super::journal::{Check, Journal, Manifest};
+use super::tables;
 
 /// What the rows look like.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Shape {
+enum Shape {
     /// Text, a row in each line.
     Csv,
     /// A NumPy matrix of 64-bit floats.
     Npy,
+    /// Columns.
+    Parquet,
 }
-
-/// The length of the header of a NumPy file.
-const HEADER: u64 = 128;
 
 /// A file of answers that is being written.
 pub struct Output {
     shape: Shape,
-    file: BufWriter<File>,
+    file: File,
+    journal: Journal,
     path: PathBuf,
-    columns: Vec<String>,
+    manifest: Manifest,
     rows: u64,
 }
 
+/// A file to write, and what to know of the data if it has rows already.
+type Opened = (Output, Vec<Check>);
+
 impl Output {
-    /// Opens a file; with `resume`, after the rows that an earlier run has written.
-    pub fn open(path: &Path, circuit: &Circuit, resume: bool) -> io::Result<Self> {
-        let shape = if path.extension().is_some_and(|e| e == "npy") { Shape::Npy } else { Shape::Csv };
-        let columns = columns(circuit);
-        let part = partial(path);
-        let earlier = if resume && part.exists() { Some(kept(&part, shape, &columns)?) } else { None };
-        let mut file = OpenOptions::new().create(true).write(true).truncate(earlier.is_none()).open(&part)?;
-        let mut rows = 0;
-        if let Some((length, kept)) = earlier {
-            file.set_len(length)?;
-            file.seek(SeekFrom::End(0))?;
-            rows = kept;
+    /// Opens a file, to be written from the beginning.
+    pub fn create(path: &Path, manifest: &Manifest) -> io::Result<Self> {
+        let journal = Journal::create(&beside(path, ".partial.journal"), manifest)?;
+        let mut file = File::create(beside(path, ".partial"))?;
+        let shape = shape(path);
+        file.write_all(&header(shape, &manifest.columns)?)?;
+        Ok(Output { shape, file, journal, path: path.to_owned(), manifest: manifest.clone(), rows: 0 })
+    }
+
+    /// Opens a file behind the rows that an earlier run has written, if there are any.
+    pub fn resume(path: &Path, manifest: &Manifest) -> io::Result<Opened> {
+        let part = beside(path, ".partial");
+        let found = if part.exists() { kept(&part, shape(path), &manifest.columns)? } else { 0 };
+        if found == 0 {
+            return Ok((Output::create(path, manifest)?, vec![]));
         }
-        let mut output =
-            Output { shape, file: BufWriter::with_capacity(1 << 20, file), path: path.to_owned(), columns, rows };
-        if earlier.is_none() {
-            output.begin()?;
-        }
-        Ok(output)
+        let journal = Journal::resume(&beside(path, ".partial.journal"), manifest).map_err(|e| match e.kind() {
+            io::ErrorKind::NotFound => io::Error::other("it has no journal of what it was computed from"),
+            _ => e,
+        });
+        let (journal, mut checks) = journal?;
+        let rows = found.min(checks.last().map_or(0, |check| check.rows));
+        checks.truncate(checks.partition_point(|check| check.rows < rows) + 1);
+        let mut file = OpenOptions::new().read(true).write(true).open(&part)?;
+        cut(&mut file, shape(path), &manifest.columns, rows)?;
+        let (shape, path, manifest) = (shape(path), path.to_owned(), manifest.clone());
+        Ok((Output { shape, file, journal, path, manifest, rows }, checks))
     }
 
     /// How many rows are there.
@@ -56,105 +70,100 @@ impl Output {
         self.rows
     }
 
-    fn begin(&mut self) -> io::Result<()> {
-        match self.shape {
-            Shape::Csv => write_header(&mut self.file, &self.columns),
-            Shape::Npy => self.file.write_all(&npy_header(0, self.columns.len())),
-        }
-    }
-
-    /// Writes the answers to a chunk; rows that are bad have no numbers.
-    pub fn write(&mut self, answers: &Answers, bad: &[usize]) -> io::Result<()> {
-        for row in 0..answers.log_evidence.len() {
-            let is_bad = bad.binary_search(&row).is_ok();
-            match self.shape {
-                Shape::Csv => write_row(&mut self.file, answers, row, is_bad)?,
-                Shape::Npy => {
-                    let impossible = f64::from(answers.is_impossible(row));
-                    let ends = [answers.log_evidence[row], impossible];
-                    for x in answers.row(row).iter().chain(&ends) {
-                        self.file.write_all(&if is_bad { f64::NAN } else { *x }.to_le_bytes())?;
-                    }
-                }
-            }
-        }
-        self.rows += answers.log_evidence.len() as u64;
-        self.file.flush()
+    /// Writes the answers to a chunk, after which the data has a fingerprint.
+    pub fn write(&mut self, rows: &Rows, check: Check) -> io::Result<()> {
+        self.journal.announce(check)?;
+        self.file.write_all(&if self.shape == Shape::Csv { rows.csv() } else { rows.floats() })?;
+        self.rows = check.rows;
+        Ok(())
     }
 
     /// All rows are there: the file gets its name.
     pub fn finish(mut self) -> io::Result<()> {
-        self.file.flush()?;
-        let file = self.file.get_mut();
-        if self.shape == Shape::Npy {
-            file.seek(SeekFrom::Start(0))?;
-            file.write_all(&npy_header(self.rows, self.columns.len()))?;
+        let part = beside(&self.path, ".partial");
+        let columns = self.manifest.columns.len();
+        if self.shape != Shape::Csv {
+            self.file.seek(SeekFrom::Start(0))?;
+            self.file.write_all(&npy_header("<f8", self.rows, columns))?;
         }
-        file.sync_all()?;
-        fs::rename(partial(&self.path), &self.path)
+        self.file.sync_all()?;
+        if self.shape == Shape::Parquet {
+            let mut floats = BufReader::with_capacity(1 << 20, File::open(&part)?);
+            floats.seek(SeekFrom::Start(NPY_HEADER as u64))?;
+            let whole = beside(&self.path, ".partial.parquet");
+            tables::write_answers(File::create(&whole)?, &mut floats, &self.manifest, self.rows)?;
+            fs::rename(&whole, &self.path)?;
+            fs::remove_file(&part)?;
+        } else {
+            fs::rename(&part, &self.path)?;
+        }
+        fs::remove_file(beside(&self.path, ".partial.journal"))
     }
 }
 
-/// The titles of the columns.
-pub fn columns(circuit: &Circuit) -> Vec<String> {
-    let names = |v| {
-        let variable = circuit.variable(v);
-        variable.values.iter().map(move |value| format!("{}={value}", variable.name))
-    };
-    let posteriors = circuit.targets().into_iter().flat_map(names);
-    posteriors.chain(["log_evidence".to_string(), "impossible".to_string()]).collect()
+fn shape(path: &Path) -> Shape {
+    match path.extension().and_then(|e| e.to_str()) {
+        Some("npy") => Shape::Npy,
+        Some("parquet" | "pq") => Shape::Parquet,
+        _ => Shape::Csv,
+    }
 }
 
-/// Writes titles as a line of CSV.
-pub fn write_header(out: &mut dyn Write, columns: &[String]) -> io::Result<()> {
-    let mut csv = csv::Writer::from_writer(out);
-    csv.write_record(columns)?;
-    csv.flush()
+/// What stands before the rows of an unfinished file.
+fn header(shape: Shape, columns: &[String]) -> io::Result<Vec<u8>> {
+    if shape == Shape::Csv { csv_header(columns) } else { Ok(npy_header("<f8", 0, columns.len())) }
 }
 
-/// Writes the answer to a row as a line of CSV.
-pub fn write_row(out: &mut dyn Write, answers: &Answers, row: usize, is_bad: bool) -> io::Result<()> {
-    if is_bad {
-        return writeln!(out, "{}", ",".repeat(answers.width() + 1));
-    }
-    if answers.is_impossible(row) {
-        return writeln!(out, "{},true", ",".repeat(answers.width()));
-    }
-    for p in answers.row(row) {
-        write!(out, "{p},")?;
-    }
-    writeln!(out, "{},false", answers.log_evidence[row])
-}
-
-fn partial(path: &Path) -> PathBuf {
+fn beside(path: &Path, ending: &str) -> PathBuf {
     let mut name = path.file_name().unwrap_or_default().to_owned();
-    name.push(".partial");
+    name.push(ending);
     path.with_file_name(name)
 }
 
-/// How many bytes of an unfinished file are complete rows, and how many rows they are.
-fn kept(path: &Path, shape: Shape, columns: &[String]) -> io::Result<(u64, u64)> {
-    let mut file = BufReader::new(File::open(path)?);
-    let other = || io::Error::other("the unfinished file has other columns; remove it, or run without --resume");
-    if shape == Shape::Npy {
-        let mut start = vec![0; HEADER as usize];
-        let whole = file.read_exact(&mut start).is_ok() && start == npy_header(0, columns.len());
-        let width = 8 * columns.len() as u64;
-        let rows = path.metadata()?.len().saturating_sub(HEADER) / width;
-        return if whole { Ok((HEADER + rows * width, rows)) } else { Err(other()) };
+/// How many complete rows an unfinished file has.
+fn kept(path: &Path, shape: Shape, columns: &[String]) -> io::Result<u64> {
+    let mut file = BufReader::with_capacity(1 << 18, File::open(path)?);
+    let expected = header(shape, columns)?;
+    let mut start = vec![];
+    file.by_ref().take(expected.len() as u64).read_to_end(&mut start)?;
+    if !expected.starts_with(&start) {
+        return Err(io::Error::other("it has other columns"));
     }
-    let mut expected = vec![];
-    write_header(&mut expected, columns)?;
-    let mut text = vec![];
-    file.read_to_end(&mut text)?;
-    let end = text.iter().rposition(|&b| b == b'\n').map_or(0, |at| at + 1);
-    let rows = text[..end].iter().filter(|&&b| b == b'\n').count() as u64;
-    if text.starts_with(&expected) { Ok((end as u64, rows - 1)) } else { Err(other()) }
+    if start.len() < expected.len() {
+        return Ok(0);
+    }
+    match shape {
+        Shape::Csv => lines(&mut file, u64::MAX).map(|(rows, _)| rows),
+        Shape::Npy | Shape::Parquet => Ok((path.metadata()?.len() - NPY_HEADER as u64) / (8 * columns.len() as u64)),
+    }
 }
 
-fn npy_header(rows: u64, columns: usize) -> Vec<u8> {
-    let text = format!("{{'descr': '<f8', 'fortran_order': False, 'shape': ({rows}, {columns}), }}");
-    let mut header = b"\x93NUMPY\x01\x00\x76\x00".to_vec();
-    header.extend(format!("{text:<117}\n").bytes());
-    header
+/// How many complete lines there are, up to some number, and how many bytes they have.
+fn lines(file: &mut dyn Read, most: u64) -> io::Result<(u64, u64)> {
+    let (mut rows, mut end, mut read) = (0, 0, 0);
+    let mut block = vec![0; 1 << 16];
+    loop {
+        let length = file.read(&mut block)?;
+        for at in memchr::memchr_iter(b'\n', &block[..length]).take((most - rows) as usize) {
+            rows += 1;
+            end = read + at as u64 + 1;
+        }
+        read += length as u64;
+        if length == 0 || rows == most {
+            return Ok((rows, end));
+        }
+    }
+}
+
+/// Cuts an unfinished file behind some rows, and goes there.
+fn cut(file: &mut File, shape: Shape, columns: &[String], rows: u64) -> io::Result<()> {
+    let start = header(shape, columns)?.len() as u64;
+    file.seek(SeekFrom::Start(start))?;
+    let length = match shape {
+        Shape::Csv => lines(file, rows)?.1,
+        Shape::Npy | Shape::Parquet => rows * 8 * columns.len() as u64,
+    };
+    file.set_len(start + length)?;
+    file.seek(SeekFrom::End(0))?;
+    Ok(())
 }

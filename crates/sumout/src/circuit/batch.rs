@@ -79,7 +79,7 @@ impl Batch {
 
     /// Adds what is known of an input, instead of what was known before.
     pub fn insert(&mut self, circuit: &Circuit, input: VarId, column: Column) -> Result<()> {
-        let variable = circuit.variable(input);
+        let variable = circuit.check_input(input)?;
         check(&column, &variable.name, variable.values.len(), self.rows)?;
         self.columns.insert(input, column);
         Ok(())

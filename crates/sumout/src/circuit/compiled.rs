@@ -4,10 +4,12 @@ use super::batch::{Answers, Batch};
 use super::evaluate::{Evaluator, Precision, Running};
 use super::{Options, near};
 use crate::compile::{self, Compiled, Query, Question, Search};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result, did_you_mean, shortlist};
 use crate::model::{Network, Variable};
 use crate::tensor::Graph;
 use crate::vars::{VarId, VarSet};
+
+const UNKNOWN: &str = "is no variable of this circuit's network";
 
 /// A query on a network, compiled: evaluates batches of evidence.
 ///
@@ -81,11 +83,24 @@ impl Circuit {
         let found = self.inputs().find(|&v| self.variable(v).name == name);
         found.ok_or_else(|| {
             let known = self.variables.iter().any(|variable| variable.name == name);
-            let what = if known { "is no input of this circuit" } else { "is no variable of this circuit's network" };
-            let names: Vec<&str> = self.inputs().take(5).map(|v| &*self.variable(v).name).collect();
-            let error = Error::new(ErrorKind::Name, format!("`{name}` {what}"));
-            error.hint(format!("inputs are named when a circuit is compiled; this one has {}…", names.join(", ")))
+            let meant = did_you_mean(name, self.inputs().map(|v| &*self.variable(v).name)).filter(|_| !known);
+            self.no_input(name, if known { "is no input of this circuit" } else { UNKNOWN }, meant)
         })
+    }
+
+    /// An input by its id.
+    pub(super) fn check_input(&self, var: VarId) -> Result<&Variable> {
+        match self.variables.get(var.index()) {
+            Some(variable) if self.inputs.contains(var) => Ok(variable),
+            Some(variable) => Err(self.no_input(&variable.name, "is no input of this circuit", None)),
+            None => Err(self.no_input(&format!("{var:?}"), UNKNOWN, None)),
+        }
+    }
+
+    fn no_input(&self, name: &str, what: &str, meant: Option<String>) -> Error {
+        let names = || shortlist(self.inputs().map(|v| &*self.variable(v).name));
+        let inputs = || format!("inputs are named when a circuit is compiled; this one has {}", names());
+        Error::new(ErrorKind::Name, format!("`{name}` {what}")).hint(meant.unwrap_or_else(inputs))
     }
 
     /// Evaluates a batch with all processors, in double precision.

@@ -104,9 +104,6 @@ fn estimate(
     planned: &Planned,
     options: &Options,
 ) -> Result<(f64, f64, usize), String> {
-    if !question.hard.is_empty() {
-        return Err("inputs with promised values cannot be evaluated yet".into());
-    }
     let samples = if question.inputs.is_empty() && question.targets.len() == 1 { 1 } else { SAMPLES };
     let exact = Question { near: 0.0, trainable: Default::default(), ..question.clone() };
     let search = Search { thorough: true, ..options.search() };

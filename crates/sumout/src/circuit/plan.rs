@@ -8,7 +8,7 @@ use crate::compile::draw::{self, Jointree};
 use crate::compile::start::{SavedPlan, Start};
 use crate::compile::{self, Planned, Query, Question, Report, Search};
 use crate::error::{Error, ErrorKind, Result};
-use crate::model::{Evidence, Network};
+use crate::model::{Evidence, Finding, Network};
 use crate::vars::VarId;
 
 /// A query with a plan for it: what it costs, and how it looks.
@@ -74,7 +74,7 @@ impl Compilation<'_> {
 
     /// The answer for one example: what the plan computes from evidence on the inputs.
     ///
-    /// Inputs that were promised to have a value in every example cannot be evaluated yet.
+    /// Inputs that were promised to have a value in every example must have one.
     pub fn answer(&self, evidence: &Evidence) -> Result<Answer> {
         let Compilation { net, question, planned, options, .. } = self;
         check_ids(net, evidence.iter().map(|(v, _)| v))?;
@@ -84,9 +84,12 @@ impl Compilation<'_> {
             let message = format!("`{}` is no input of this query", net.variable(stranger).name);
             return Err(Error::new(ErrorKind::Evidence, message).hint("name it among the inputs when you plan"));
         }
-        if !question.hard.is_empty() {
-            let error = Error::new(ErrorKind::Evidence, "inputs with promised values cannot be evaluated yet");
-            return Err(error.hint("plan them as ordinary inputs"));
+        let has_value = |v: &VarId| matches!(evidence.get(*v), Some(Finding::Hard(_)));
+        if let Some(promised) = question.hard.iter().find(|v| !has_value(v)) {
+            let message = format!("`{}` has no value, but was promised to have one", net.variable(promised).name);
+            return Err(
+                Error::new(ErrorKind::Evidence, message).hint("give it a value, or plan it as an ordinary input")
+            );
         }
         let asked = question.targets.iter().collect();
         Ok(Ready::new(net, question, asked, planned.clone().lower(), options)?.answer(evidence))

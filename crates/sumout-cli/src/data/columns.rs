@@ -1,0 +1,143 @@
+//! Which columns of a file are inputs of a circuit, and what their cells say.
+
+use std::collections::BTreeMap;
+
+use sumout::{Circuit, Error, ErrorKind, Result, VarId};
+
+/// The columns of a file.
+#[derive(Debug, Default)]
+pub struct Columns {
+    /// The inputs that the file has, each with the position of its column.
+    pub found: Vec<(usize, VarId)>,
+    /// The inputs that the file does not have.
+    pub missing: Vec<String>,
+    /// What is in the file that the circuit does not use; with what may have been meant.
+    pub ignored: Vec<String>,
+}
+
+/// Of so many columns that are no inputs it is asked what else they may be.
+const DOUBTFUL: usize = 20;
+
+impl Columns {
+    /// Finds inputs by the titles of columns.
+    pub fn find<'a>(name: &str, titles: impl IntoIterator<Item = &'a str>, circuit: &Circuit) -> Result<Self> {
+        let mut left: BTreeMap<&str, VarId> = circuit.inputs().map(|v| (&*circuit.variable(v).name, v)).collect();
+        let inputs = left.clone();
+        let mut columns = Columns::default();
+        for (column, title) in titles.into_iter().enumerate() {
+            match (left.remove(title), inputs.contains_key(title)) {
+                (Some(var), _) => columns.found.push((column, var)),
+                (None, true) => {
+                    let error = Error::new(ErrorKind::Format, format!("`{name}`: two columns are called `{title}`"));
+                    return Err(error.hint("give each variable one column"));
+                }
+                (None, false) => columns.ignored.push(title.to_owned()),
+            }
+        }
+        columns.missing =
+            circuit.inputs().map(|v| &circuit.variable(v).name).filter(|n| left.contains_key(&***n)).cloned().collect();
+        columns.doubt(circuit);
+        Ok(columns)
+    }
+
+    /// Adds what may have been meant by columns that are no inputs.
+    fn doubt(&mut self, circuit: &Circuit) {
+        for title in self.ignored.iter_mut().take(DOUBTFUL) {
+            let advice = circuit.input(title).err().and_then(|error| error.advice().map(str::to_owned));
+            if let Some(advice) =
+                advice.filter(|advice| self.missing.iter().any(|name| advice.contains(&format!("mean `{name}`"))))
+            {
+                *title += &format!(" ({advice})");
+            }
+        }
+    }
+
+    /// All inputs, in the order of the network.
+    pub fn all(circuit: &Circuit) -> Self {
+        Columns { found: circuit.inputs().enumerate().collect(), ..Columns::default() }
+    }
+
+    /// Refuses a file that has nothing to do with the circuit.
+    pub fn refuse_none(&self, name: &str, hint: impl FnOnce() -> String) -> Result<()> {
+        if !self.found.is_empty() {
+            return Ok(());
+        }
+        let error = Error::new(ErrorKind::Format, format!("`{name}`: no column is an input of the circuit"));
+        Err(error.hint(
+            self.ignored
+                .iter()
+                .find(|title| title.ends_with("`?)"))
+                .map_or_else(hint, |title| format!("columns are {title}")),
+        ))
+    }
+}
+
+/// What the titles should have been.
+pub fn wanted(circuit: &Circuit) -> String {
+    let names: Vec<&str> = circuit.inputs().take(6).map(|v| &*circuit.variable(v).name).collect();
+    match names[..] {
+        [] => "the circuit has no inputs, and so the same answer for all rows: `sumout query` gives it".into(),
+        _ if names.len() > 5 => format!("columns are named like variables; inputs are {}, …", names[..5].join(", ")),
+        _ => format!("columns are named like variables; inputs are {}", names.join(", ")),
+    }
+}
+
+/// An input, and how its cells are understood.
+#[derive(Debug)]
+pub struct Input {
+    /// The variable.
+    pub var: VarId,
+    /// Its name.
+    pub name: String,
+    /// The names of its values.
+    pub values: Vec<String>,
+    /// The positions of the values, by the order of their names.
+    sorted: Vec<i32>,
+}
+
+/// So few names are compared one by one.
+const FEW: usize = 8;
+
+impl Input {
+    /// An input of a circuit.
+    pub fn new(var: VarId, circuit: &Circuit) -> Self {
+        let variable = circuit.variable(var);
+        let mut sorted: Vec<i32> = (0..variable.values.len() as i32).collect();
+        sorted.sort_by_key(|&position| &variable.values[position as usize]);
+        Input { var, name: variable.name.clone(), values: variable.values.clone(), sorted }
+    }
+
+    /// The position of a value by its name; negative if the cell is empty, none if there is no such value.
+    pub fn named(&self, cell: &[u8]) -> Option<i32> {
+        if cell.is_empty() {
+            return Some(-1);
+        }
+        if self.values.len() <= FEW {
+            return self.values.iter().position(|value| value.as_bytes() == cell).map(|position| position as i32);
+        }
+        let name = |position: &i32| self.values[*position as usize].as_bytes();
+        self.sorted.binary_search_by(|position| name(position).cmp(cell)).ok().map(|at| self.sorted[at])
+    }
+
+    /// A value by its position; negative if the number is, none if there are not as many values.
+    pub fn placed(&self, position: i64) -> Option<i32> {
+        (position < self.values.len() as i64).then(|| position.max(-1) as i32)
+    }
+
+    /// Whether values have numbers for names, but others than their positions.
+    pub fn is_named_otherwise(&self) -> bool {
+        let names: Option<Vec<usize>> = self.values.iter().map(|name| name.parse().ok()).collect();
+        names.is_some_and(|names| !names.into_iter().eq(0..self.values.len()))
+    }
+
+    /// What is wrong with a cell.
+    pub fn no_name(&self, cell: &[u8]) -> String {
+        let cell = String::from_utf8_lossy(cell);
+        format!("`{}` has no value `{cell}`; its values are {}", self.name, self.values.join(", "))
+    }
+
+    /// What is wrong with a number.
+    pub fn no_place(&self, number: impl std::fmt::Display) -> String {
+        format!("`{}` has no value {number}, only {} values", self.name, self.values.len())
+    }
+}

@@ -1,0 +1,211 @@
+//! Parquet: columns are found by name. Text has names of values, numbers are positions of values; null is missing.
+//!
+//! All columns are read side by side, a page at a time, so that row groups may be of any size.
+
+use std::cell::Cell;
+use std::fs::File;
+use std::iter::repeat;
+
+use parquet::basic::{ConvertedType, Type as Kind};
+use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
+use parquet::data_type::DataType;
+use parquet::errors::ParquetError;
+use parquet::file::reader::{FileReader, SerializedFileReader};
+use parquet::schema::types::ColumnDescriptor;
+use sumout::{Circuit, Error, ErrorKind, Result};
+
+use super::columns::{Columns, Input, wanted};
+use super::{Chunk, Source};
+
+pub struct Parquet {
+    name: String,
+    file: SerializedFileReader<File>,
+    columns: Columns,
+    inputs: Vec<Input>,
+    /// The row group that comes next.
+    next: usize,
+    /// A reader for each input in the row group before that, and how many rows are left there.
+    readers: Vec<ColumnReader>,
+    left: usize,
+}
+
+impl Parquet {
+    pub fn new(name: String, file: File, circuit: &Circuit) -> Result<Self> {
+        let file = SerializedFileReader::new(file).map_err(|e| damaged(&name, &e))?;
+        let schema = file.metadata().file_metadata().schema_descr_ptr();
+        let titles: Vec<String> = schema.columns().iter().map(|column| column.path().string()).collect();
+        let columns = Columns::find(&name, titles.iter().map(|title| &**title), circuit)?;
+        columns.refuse_none(&name, || wanted(circuit))?;
+        let inputs: Vec<Input> = columns.found.iter().map(|&(_, var)| Input::new(var, circuit)).collect();
+        for (input, &(column, _)) in inputs.iter().zip(&columns.found) {
+            check(&name, input, &schema.column(column))?;
+        }
+        Ok(Parquet { name, file, columns, inputs, next: 0, readers: vec![], left: 0 })
+    }
+
+    /// Goes to the next row group that has rows; false at the end.
+    fn advance(&mut self) -> Result<bool> {
+        while self.left == 0 {
+            if self.next >= self.file.num_row_groups() {
+                return Ok(false);
+            }
+            let damaged = |e: ParquetError| damaged(&self.name, &e);
+            let group = self.file.get_row_group(self.next).map_err(damaged)?;
+            self.left = group.metadata().num_rows() as usize;
+            let readers = self.columns.found.iter().map(|&(column, _)| group.get_column_reader(column));
+            self.readers = readers.collect::<std::result::Result<_, _>>().map_err(damaged)?;
+            self.next += 1;
+        }
+        Ok(true)
+    }
+}
+
+/// Refuses columns of other kinds than text and numbers, and numbers that can be understood in two ways.
+fn check(name: &str, input: &Input, column: &ColumnDescriptor) -> Result<()> {
+    let values = input.values.join(", ");
+    let is_number = matches!(column.physical_type(), Kind::INT32 | Kind::INT64 | Kind::FLOAT | Kind::DOUBLE);
+    if is_number && input.is_named_otherwise() {
+        let what = format!("`{name}`: column `{}` has numbers, and values are called {values}", input.name);
+        let error = Error::new(ErrorKind::Format, format!("{what}: are they names or positions?"));
+        return Err(error.hint("give names as text"));
+    }
+    if is_readable(input, column) {
+        return Ok(());
+    }
+    let kind = match column.converted_type() {
+        ConvertedType::NONE => format!("{:?}", column.physical_type()),
+        converted => format!("{converted:?}"),
+    };
+    let what = format!("`{name}`: column `{}` has cells of kind {kind}", input.name);
+    let hint = format!("give names of values ({values}) as text, or their positions as integers");
+    Err(Error::new(ErrorKind::Format, what).hint(hint))
+}
+
+/// Whether cells of a column can be understood.
+fn is_readable(input: &Input, column: &ColumnDescriptor) -> bool {
+    use ConvertedType as T;
+    let integers = [T::NONE, T::INT_8, T::INT_16, T::INT_32, T::INT_64, T::UINT_8, T::UINT_16, T::UINT_32, T::UINT_64];
+    let is_known = match column.physical_type() {
+        Kind::BYTE_ARRAY | Kind::FLOAT | Kind::DOUBLE => true,
+        Kind::INT32 | Kind::INT64 => integers.contains(&column.converted_type()),
+        Kind::BOOLEAN => ["true", "false"].iter().all(|value| input.named(value.as_bytes()).is_some()),
+        _ => false,
+    };
+    is_known && column.max_rep_level() == 0
+}
+
+impl Source for Parquet {
+    fn next(&mut self, rows: usize) -> Result<Option<Chunk>> {
+        let mut chunk = Chunk::default();
+        let mut cells: Vec<Vec<i32>> = self.inputs.iter().map(|_| Vec::with_capacity(rows)).collect();
+        while chunk.rows < rows && self.advance()? {
+            let count = self.left.min(rows - chunk.rows);
+            for (i, reader) in self.readers.iter_mut().enumerate() {
+                let mut column = Cells { input: &self.inputs[i], to: &mut cells[i], bad: &mut chunk.bad };
+                column.read(reader, count).map_err(|e| damaged(&self.name, &e))?;
+            }
+            chunk.rows += count;
+            self.left -= count;
+        }
+        chunk.columns = self.inputs.iter().map(|input| input.var).zip(cells).collect();
+        chunk.settle();
+        Ok((chunk.rows > 0).then_some(chunk))
+    }
+
+    fn columns(&self) -> &Columns {
+        &self.columns
+    }
+
+    fn len(&self) -> Option<u64> {
+        u64::try_from(self.file.metadata().file_metadata().num_rows()).ok()
+    }
+}
+
+/// The cells of a column, and where they go.
+struct Cells<'a> {
+    input: &'a Input,
+    to: &'a mut Vec<i32>,
+    bad: &'a mut Vec<(usize, String)>,
+}
+
+/// What a cell says, or what is wrong with it.
+type Said = std::result::Result<i32, String>;
+
+impl Cells<'_> {
+    fn read(&mut self, reader: &mut ColumnReader, rows: usize) -> parquet::errors::Result<()> {
+        let input = self.input;
+        let placed = |x: i64| input.placed(x).ok_or_else(|| input.no_place(x));
+        let rounded = |x: f64| match x.fract() == 0.0 {
+            true => placed(x as i64),
+            false if x.is_nan() => Ok(-1),
+            false => Err(input.no_place(x)),
+        };
+        let named = |text: &[u8]| input.named(text).ok_or_else(|| input.no_name(text));
+        match reader {
+            ColumnReader::ByteArrayColumnReader(reader) => {
+                let recent = Recent::default();
+                self.read_as(reader, rows, |text| recent.get_or(text.data(), named))
+            }
+            ColumnReader::Int32ColumnReader(reader) => self.read_as(reader, rows, |x| placed((*x).into())),
+            ColumnReader::Int64ColumnReader(reader) => self.read_as(reader, rows, |x| placed(*x)),
+            ColumnReader::FloatColumnReader(reader) => self.read_as(reader, rows, |x| rounded((*x).into())),
+            ColumnReader::DoubleColumnReader(reader) => self.read_as(reader, rows, |x| rounded(*x)),
+            ColumnReader::BoolColumnReader(reader) => {
+                self.read_as(reader, rows, |x| named(if *x { b"true" } else { b"false" }))
+            }
+            _ => Err(ParquetError::General("a column of another kind than the schema says".into())),
+        }
+    }
+
+    fn read_as<T: DataType>(
+        &mut self,
+        reader: &mut ColumnReaderImpl<T>,
+        rows: usize,
+        said: impl Fn(&T::T) -> Said,
+    ) -> parquet::errors::Result<()> {
+        let (mut levels, mut values, mut read) = (vec![], Vec::with_capacity(rows), 0);
+        while read < rows {
+            let (records, ..) = reader.read_records(rows - read, Some(&mut levels), None, &mut values)?;
+            if records == 0 {
+                return Err(ParquetError::EOF("a column has fewer rows than the others".into()));
+            }
+            read += records;
+        }
+        let mut values = values.iter();
+        let is_there = levels.iter().map(|level| *level > 0).chain(repeat(true)); // no levels where nothing is null
+        for is_there in is_there.take(rows) {
+            let cell = if is_there { values.next().map_or(Ok(-1), &said) } else { Ok(-1) };
+            let row = self.to.len();
+            self.to.push(cell.unwrap_or_else(|what| {
+                self.bad.push((row, what));
+                -1
+            }));
+        }
+        Ok(())
+    }
+}
+
+/// The last two names that were found, by where they are in memory: a name that is often there is stored once.
+#[derive(Default)]
+struct Recent {
+    last: Cell<(usize, usize, i32)>,
+    before: Cell<(usize, usize, i32)>,
+}
+
+impl Recent {
+    /// The position of a name. All names that were asked for before must still be in memory.
+    fn get_or(&self, text: &[u8], find: impl Fn(&[u8]) -> Said) -> Said {
+        let (at, length) = (text.as_ptr() as usize, text.len());
+        let is_it = |recent: (usize, usize, i32)| recent.0 == at && recent.1 == length;
+        if is_it(self.last.get()) {
+            return Ok(self.last.get().2);
+        }
+        let before = self.before.replace(self.last.get());
+        self.last.set(if is_it(before) { before } else { (at, length, find(text)?) });
+        Ok(self.last.get().2)
+    }
+}
+
+fn damaged(name: &str, error: &ParquetError) -> Error {
+    Error::new(ErrorKind::Format, format!("`{name}` is damaged, or no Parquet file: {error}"))
+}

@@ -1,0 +1,126 @@
+//! Parquet files: answers in columns, and cases that were drawn.
+
+use std::io::{self, Read, Write};
+use std::sync::Arc;
+
+use parquet::basic::{Compression, ConvertedType, LogicalType, Repetition, Type as Kind};
+use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DataType, DoubleType, FloatType};
+use parquet::errors::{ParquetError, Result};
+use parquet::file::properties::WriterProperties;
+use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
+use parquet::schema::types::{Type, TypePtr};
+use sumout::model::Sampler;
+use sumout::{Network, Precision, VarId};
+
+use super::journal::Manifest;
+
+/// So many cells are in a row group, and in memory.
+const CELLS: usize = 1 << 20;
+
+/// Puts rows of floats into columns: probabilities, the logarithm of the evidence, and whether it is impossible.
+pub fn write_answers(out: impl Write + Send, floats: &mut dyn Read, manifest: &Manifest, rows: u64) -> io::Result<()> {
+    let columns = &manifest.columns;
+    let (width, last) = (columns.len(), columns.len() - 1);
+    let kind = |column: usize| match manifest.precision {
+        _ if column == last => Kind::BOOLEAN,
+        Precision::F32 if column + 1 < last => Kind::FLOAT,
+        _ => Kind::DOUBLE,
+    };
+    let fields = columns.iter().enumerate().map(|(at, name)| field(name, kind(at), Repetition::OPTIONAL));
+    let mut writer = writer(out, fields.collect::<Result<_>>().map_err(io::Error::from)?, false)?;
+    let mut left = rows;
+    while left > 0 {
+        let count = left.min((CELLS / width).max(1) as u64);
+        let mut bytes = vec![0; count as usize * width * 8];
+        floats.read_exact(&mut bytes)?;
+        let floats: Vec<f64> = bytes.as_chunks::<8>().0.iter().map(|&x| f64::from_le_bytes(x)).collect();
+        let mut group = writer.next_row_group()?;
+        (0..width).try_for_each(|column| write_numbers(&mut group, &floats, width, column, kind(column)))?;
+        group.close()?;
+        left -= count;
+    }
+    writer.close()?;
+    Ok(())
+}
+
+/// Writes a column of a row group; rows without an answer are null, and of impossible ones all but the flag.
+fn write_numbers<W: Write + Send>(
+    group: &mut SerializedRowGroupWriter<'_, W>,
+    floats: &[f64],
+    width: usize,
+    column: usize,
+    kind: Kind,
+) -> Result<()> {
+    let is_there = |row: &&[f64]| match kind {
+        Kind::BOOLEAN => !row[column].is_nan(),
+        _ => !row[width - 1].is_nan() && row[width - 1] == 0.0,
+    };
+    let rows = || floats.chunks_exact(width);
+    let levels: Vec<i16> = rows().map(|row| is_there(&row).into()).collect();
+    let values = rows().filter(is_there).map(|row| row[column]);
+    match kind {
+        Kind::BOOLEAN => {
+            write_column::<BoolType, W>(group, &values.map(|x| x != 0.0).collect::<Vec<_>>(), Some(&levels))
+        }
+        Kind::FLOAT => {
+            write_column::<FloatType, W>(group, &values.map(|x| x as f32).collect::<Vec<_>>(), Some(&levels))
+        }
+        _ => write_column::<DoubleType, W>(group, &values.collect::<Vec<_>>(), Some(&levels)),
+    }
+}
+
+fn write_column<T: DataType, W: Write + Send>(
+    group: &mut SerializedRowGroupWriter<'_, W>,
+    values: &[T::T],
+    levels: Option<&[i16]>,
+) -> Result<()> {
+    let column = group.next_column()?;
+    let mut column = column.ok_or_else(|| ParquetError::General("there are more columns than fields".into()))?;
+    column.typed::<T>().write_batch(values, levels, None)?;
+    column.close()
+}
+
+/// Writes cases in columns of names of values.
+pub fn write_cases(
+    out: impl Write + Send,
+    net: &Network,
+    columns: &[VarId],
+    sampler: &mut Sampler<'_>,
+    rows: u64,
+) -> io::Result<()> {
+    let fields = columns.iter().map(|&v| field(&net.variable(v).name, Kind::BYTE_ARRAY, Repetition::REQUIRED));
+    let mut writer = writer(out, fields.collect::<Result<_>>().map_err(io::Error::from)?, true)?;
+    let mut left = rows;
+    while left > 0 {
+        let count = left.min((8 * CELLS / columns.len().max(1)).max(1) as u64);
+        let mut cells: Vec<Vec<u32>> = columns.iter().map(|_| Vec::with_capacity(count as usize)).collect();
+        for _ in 0..count {
+            let case = sampler.draw();
+            cells.iter_mut().zip(columns).for_each(|(to, v)| to.push(case[v.index()]));
+        }
+        let mut group = writer.next_row_group()?;
+        for (cells, &v) in cells.iter().zip(columns) {
+            let names: Vec<ByteArray> = net.variable(v).values.iter().map(|name| name.as_str().into()).collect();
+            let cells: Vec<ByteArray> = cells.iter().map(|&value| names[value as usize].clone()).collect();
+            write_column::<ByteArrayType, _>(&mut group, &cells, None)?;
+        }
+        group.close()?;
+        left -= count;
+    }
+    writer.close()?;
+    Ok(())
+}
+
+fn field(name: &str, kind: Kind, repetition: Repetition) -> Result<TypePtr> {
+    let field = Type::primitive_type_builder(name, kind).with_repetition(repetition);
+    let text = (kind == Kind::BYTE_ARRAY).then_some(LogicalType::String);
+    let converted = if text.is_some() { ConvertedType::UTF8 } else { ConvertedType::NONE };
+    Ok(Arc::new(field.with_logical_type(text).with_converted_type(converted).build()?))
+}
+
+fn writer<W: Write + Send>(out: W, fields: Vec<TypePtr>, are_repeated: bool) -> Result<SerializedFileWriter<W>> {
+    let schema = Type::group_type_builder("schema").with_fields(fields).build()?;
+    let properties =
+        WriterProperties::builder().set_compression(Compression::SNAPPY).set_dictionary_enabled(are_repeated);
+    SerializedFileWriter::new(out, Arc::new(schema), Arc::new(properties.build()))
+}
