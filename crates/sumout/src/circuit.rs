@@ -6,6 +6,7 @@
 mod batch;
 mod compiled;
 mod evaluate;
+mod export;
 mod file;
 mod machine;
 mod near;
@@ -24,6 +25,7 @@ use crate::vars::{VarId, VarSet};
 pub use batch::{Answers, Batch, Column};
 pub use compiled::Circuit;
 pub use evaluate::{Evaluator, Precision, Running};
+pub use export::{Export, Language};
 pub use machine::Machine;
 pub use plan::Compilation;
 
