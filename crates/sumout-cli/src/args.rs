@@ -8,7 +8,7 @@ use clap::{Args, Parser, Subcommand};
 use sumout::model::format::{self, ReadOptions};
 use sumout::{Error, ErrorKind, Format, Level, Network, Options, Precision, Query, Running};
 
-use crate::commands::{bench, compile, completions, convert, demo, eval, mpe, paper, query, sample, show};
+use crate::commands::{bench, compile, completions, convert, demo, eval, export, mpe, paper, query, sample, show};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -47,6 +47,7 @@ pub enum Command {
     Mpe(mpe::Args),
     Compile(compile::Args),
     Eval(eval::Args),
+    Export(export::Args),
     Bench(bench::Args),
     Sample(sample::Args),
     Convert(convert::Args),

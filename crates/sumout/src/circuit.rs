@@ -7,6 +7,7 @@ mod batch;
 mod compiled;
 mod differentiate;
 mod evaluate;
+mod export;
 mod file;
 mod machine;
 mod near;
@@ -26,6 +27,7 @@ pub use batch::{Answers, Batch, Column};
 pub use compiled::Circuit;
 pub use differentiate::{Derivatives, Derive, Differentiator};
 pub use evaluate::{Evaluator, Precision, Running};
+pub use export::{Export, Language};
 pub use machine::Machine;
 pub use plan::Compilation;
 

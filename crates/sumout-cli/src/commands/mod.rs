@@ -6,6 +6,7 @@ pub mod completions;
 pub mod convert;
 pub mod demo;
 pub mod eval;
+pub mod export;
 pub mod mpe;
 pub mod paper;
 pub mod query;
@@ -26,6 +27,7 @@ pub fn run(cli: &Cli, out: &mut dyn Write) -> Result<Outcome> {
         Command::Mpe(args) => mpe::run(args, cli.json, out),
         Command::Compile(args) => compile::run(args, cli.json, out),
         Command::Eval(args) => eval::run(args, cli.json, out),
+        Command::Export(args) => export::run(args, cli.json, out),
         Command::Bench(args) => bench::run(args, cli.json, out),
         Command::Paper(args) => paper::run(args, cli.json, out),
         Command::Sample(args) => sample::run(args, cli.json, out),

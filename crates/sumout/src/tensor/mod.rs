@@ -9,6 +9,8 @@ pub(crate) mod gather;
 pub mod graph;
 pub(crate) mod kernel;
 pub(crate) mod layout;
+pub mod scalar;
 pub(crate) mod schedule;
 
 pub use graph::{Graph, List, ListId, Map, MapId, NodeId, Op, Table, TableId};
+pub use scalar::ScalarGraph;

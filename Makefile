@@ -1,0 +1,7 @@
+.PHONY: test bench
+
+test:
+	./test
+
+bench:
+	bench/run
