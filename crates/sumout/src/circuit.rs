@@ -8,6 +8,7 @@ mod compiled;
 mod differentiate;
 mod evaluate;
 mod export;
+mod families;
 mod file;
 mod machine;
 mod near;
@@ -28,6 +29,7 @@ pub use compiled::Circuit;
 pub use differentiate::{Derivatives, Derive, Differentiator};
 pub use evaluate::{Evaluator, Precision, Running};
 pub use export::{Export, Language};
+pub use families::Families;
 pub use machine::Machine;
 pub use plan::Compilation;
 
@@ -188,6 +190,7 @@ fn question(evidence: &Evidence) -> Question {
         hard: VarSet::default(),
         known: evidence.iter().filter_map(hard).collect(),
         explain: false,
+        families: false,
         trainable: VarSet::default(),
         near: 0.0,
     }

@@ -65,7 +65,7 @@ pub mod vars;
 
 pub use circuit::{
     Answer, Answers, Batch, Circuit, Column, Compilation, Derivatives, Derive, Differentiator, Evaluator, Explanation,
-    Machine, Options, Precision, Running,
+    Families, Machine, Options, Precision, Running,
 };
 pub use compile::{Level, Objective, Query, Report};
 pub use error::{Error, ErrorKind, Place, Result};

@@ -11,7 +11,7 @@
 use rayon::prelude::*;
 
 use super::batch::Batch;
-use super::evaluate::{Engines, Precision, Running, check_hard, load, loaded, sums};
+use super::evaluate::{Engines, Precision, Running, check_hard, load, loaded, sums, weigh_closed};
 use super::{Circuit, memory_limit, too_large};
 use crate::error::{Error, ErrorKind, Result};
 use crate::tensor::engine::{Number, Worker};
@@ -97,8 +97,8 @@ impl<'c> Differentiator<'c> {
             inputs,
             loaded,
             precision: options.precision,
-            short: Engines::new(needed, threads, limit, largest),
-            long: Engines::new(needed, threads, limit, largest),
+            short: Engines::new(needed, threads, limit, largest, &[]),
+            long: Engines::new(needed, threads, limit, largest, &[]),
             schedule,
             graph,
             pool,
@@ -130,17 +130,24 @@ impl<'c> Differentiator<'c> {
     /// is negative infinity, or NaN.
     pub fn run(&self, batch: &Batch, loss: &Derive<'_>) -> Result<Derivatives> {
         check_hard(self.circuit, batch)?;
+        let closed = weigh_closed(self.circuit, batch);
+        let possible = |row: usize, posterior: &[f64], to: &mut [f64]| {
+            if closed.get(row) != Some(&f64::NEG_INFINITY) {
+                loss(row, posterior, to);
+            }
+        };
         let mut found = match self.precision {
-            Precision::F32 => self.run_on(&self.short, batch, loss),
-            Precision::F64 => self.run_on(&self.long, batch, loss),
+            Precision::F32 => self.run_on(&self.short, batch, &possible),
+            Precision::F64 => self.run_on(&self.long, batch, &possible),
         };
         let lost: Vec<usize> = (0..batch.len()).filter(|&row| found.1.log_evidence[row].is_nan()).collect();
         if self.precision == Precision::F32 && !lost.is_empty() {
-            let again = |row: usize, posterior: &[f64], to: &mut [f64]| loss(lost[row], posterior, to);
+            let again = |row: usize, posterior: &[f64], to: &mut [f64]| possible(lost[row], posterior, to);
             let again = self.run_on(&self.long, &batch.select(self.circuit, &lost), &again);
             found.0.iter_mut().zip(again.0).for_each(|(to, from)| to.iter_mut().zip(from).for_each(|(x, y)| *x += y));
             found.1.replace(&lost, &again.1);
         }
+        found.1.log_evidence.iter_mut().zip(&closed).for_each(|(log, weight)| *log += weight);
         let (tables, Part { posteriors, log_evidence, evidence, .. }) = found;
         Ok(Derivatives {
             posteriors,

@@ -14,10 +14,10 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::tensor::engine::{Engine, Number, Worker};
 use crate::tensor::layout::Program;
 use crate::tensor::schedule::{Schedule, Want};
-use crate::tensor::{Graph, Op};
+use crate::tensor::{Graph, Op, TableId};
 use crate::vars::{VarId, VarSet};
 use block::Block;
-pub(super) use block::{joint, load, loaded, sums};
+pub(super) use block::{joint, likelihood, load, loaded, sums};
 
 /// The numbers that are computed with.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -96,8 +96,6 @@ pub struct Evaluator<'c> {
     by_output: bool,
     /// The variables whose likelihoods the graph reads.
     loaded: Vec<VarId>,
-    /// The inputs that the graph does not have.
-    closed: Vec<VarId>,
     pool: rayon::ThreadPool,
 }
 
@@ -108,6 +106,8 @@ pub(super) struct Engines<T> {
     blocks: OnceLock<Engine<T>>,
     one: OnceLock<Engine<T>>,
     blocks_fit: bool,
+    /// The tables whose derivatives are wanted for each example.
+    each: Vec<TableId>,
 }
 
 /// So few examples are evaluated one by one.
@@ -115,11 +115,11 @@ const FEW: usize = 4;
 
 impl<T: Number> Engines<T> {
     /// Places in the largest tensor of a block must be numbers of 32 bits.
-    pub fn new(needed: f64, threads: usize, limit: f64, largest: f64) -> Self {
+    pub fn new(needed: f64, threads: usize, limit: f64, largest: f64, each: &[TableId]) -> Self {
         let needed = needed * size_of::<T>() as f64 / size_of::<f64>() as f64;
         let blocks_fit =
             needed * (T::LANES * threads) as f64 <= limit && largest * (8 * T::LANES) as f64 <= f64::from(u32::MAX);
-        Engines { blocks: OnceLock::new(), one: OnceLock::new(), blocks_fit }
+        Engines { blocks: OnceLock::new(), one: OnceLock::new(), blocks_fit, each: each.to_vec() }
     }
 
     /// Takes over the numbers of the graph's tables.
@@ -129,8 +129,8 @@ impl<T: Number> Engines<T> {
 
     pub fn engine(&self, rows: usize, graph: &Graph, schedule: &Schedule) -> &Engine<T> {
         match self.blocks_fit && rows > FEW {
-            true => self.blocks.get_or_init(|| Engine::for_blocks(graph, schedule, &[])),
-            false => self.one.get_or_init(|| Engine::for_one(graph, schedule, &[])),
+            true => self.blocks.get_or_init(|| Engine::for_blocks(graph, schedule, &self.each)),
+            false => self.one.get_or_init(|| Engine::for_one(graph, schedule, &self.each)),
         }
     }
 }
@@ -142,7 +142,6 @@ impl<'c> Evaluator<'c> {
             if options.of_inputs { (&circuit.inputs - &circuit.hard).iter().collect() } else { circuit.targets() };
         let open: VarSet = targets.iter().copied().filter(|v| circuit.domains[v.index()].len() > 1).collect();
         let want = if by_output { Want::Output } else { Want::Gradients(open, vec![]) };
-        let is_closed = |v: &VarId| circuit.graph.find(&Op::Evidence(*v)).is_none();
         let schedule = Schedule::new(&circuit.graph, &want);
         let (needed, limit) = (schedule.peak_bytes(&circuit.graph), memory_limit(options.memory));
         if needed > limit {
@@ -157,14 +156,13 @@ impl<'c> Evaluator<'c> {
         Ok(Evaluator {
             circuit,
             precision: options.precision,
-            short: Engines::new(needed, threads, limit, largest),
-            long: Engines::new(needed, threads, limit, largest),
+            short: Engines::new(needed, threads, limit, largest, &[]),
+            long: Engines::new(needed, threads, limit, largest, &[]),
             schedule,
             careful: OnceLock::new(),
             targets,
             by_output,
             loaded: loaded(&circuit.graph).collect(),
-            closed: circuit.inputs.iter().filter(is_closed).collect(),
             pool,
         })
     }
@@ -195,7 +193,13 @@ impl<'c> Evaluator<'c> {
             self.run_on(&self.long, batch, &mut answers);
         }
         self.repeat_carefully(batch, &mut answers);
-        self.weigh_closed(batch, &mut answers);
+        for (row, weight) in weigh_closed(self.circuit, batch).into_iter().enumerate() {
+            answers.log_evidence[row] += weight;
+            if weight == f64::NEG_INFINITY {
+                let width = answers.width();
+                answers.posteriors[row * width..][..width].fill(0.0);
+            }
+        }
         Ok(answers)
     }
 
@@ -259,28 +263,28 @@ impl<'c> Evaluator<'c> {
         }
     }
 
-    /// Evidence on a variable of which one value is left is no input of the graph, but multiplies into P(e).
-    fn weigh_closed(&self, batch: &Batch, answers: &mut Answers) {
-        let width = answers.width();
-        let Answers { posteriors, log_evidence, .. } = answers;
-        for &var in self.closed.iter() {
-            let Some(column) = batch.get(var) else { continue };
-            let (card, only) = (self.circuit.variable(var).values.len(), self.circuit.domains[var.index()][0]);
-            for (row, log) in log_evidence.iter_mut().enumerate() {
-                let weight = column.likelihood(row, only, card);
-                if weight != 1.0 {
-                    *log += weight.ln();
-                }
-                if weight == 0.0 {
-                    posteriors[row * width..][..width].fill(0.0);
-                }
-            }
-        }
-    }
-
     fn careful(&self) -> &Program {
         self.careful.get_or_init(|| Program::new(&self.circuit.graph, &self.schedule))
     }
+}
+
+/// Evidence on a variable of which one value is left is no input of the graph, but multiplies into P(e): for each
+/// example, the logarithm of its likelihood. Empty if there is none.
+pub(super) fn weigh_closed(circuit: &Circuit, batch: &Batch) -> Vec<f64> {
+    let is_closed = |v: &VarId| circuit.graph.find(&Op::Evidence(*v)).is_none();
+    let mut weights = vec![];
+    for var in circuit.inputs().filter(is_closed) {
+        let Some(column) = batch.get(var) else { continue };
+        weights.resize(batch.len(), 0.0);
+        let (card, only) = (circuit.variable(var).values.len(), circuit.domains[var.index()][0]);
+        for (row, weight) in weights.iter_mut().enumerate() {
+            let likelihood = column.likelihood(row, only, card);
+            if likelihood != 1.0 {
+                *weight += likelihood.ln();
+            }
+        }
+    }
+    weights
 }
 
 /// The examples that have no answer yet.

@@ -63,7 +63,9 @@ impl<'a> Lowering<'a> {
     fn leaf(&mut self, leaf: &Leaf, keep: &VarSet) -> NodeId {
         let (factor, clamped) = (&self.pruned.factors[leaf.factor], &self.pruned.clamped);
         let graph = &mut self.graph;
-        let mut node = *self.tables[leaf.factor].get_or_insert_with(|| graph.table(factor.clone()));
+        let origin = &self.pruned.origins[leaf.factor];
+        let mut node =
+            *self.tables[leaf.factor].get_or_insert_with(|| graph.table_from(factor.clone(), origin.clone()));
         let mut evidence: Vec<VarId> = factor.axes.iter().copied().filter(|&v| clamped.contains(v)).collect();
         let free = &graph.axes(node).clone() - clamped;
         if !leaf.is_copy {

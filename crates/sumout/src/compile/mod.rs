@@ -61,6 +61,8 @@ pub struct Question {
     pub explain: bool,
     /// The variables whose CPTs are yet to be learned: of their numbers only what their roles promise is known.
     pub trainable: VarSet,
+    /// Whether the marginals of all families are asked for: all CPTs stay visible in the circuit.
+    pub families: bool,
     /// Tables whose rows each have an entry of at least one less this count as functions: an approximation, unless
     /// it is zero.
     pub near: f64,

@@ -70,7 +70,8 @@ impl Problem {
 
     /// The same for plans that may know which functions the definers are, as far as that is known.
     pub fn with_tables(mut self, pruned: &Pruned) -> Self {
-        let is_known = |f: usize, v: &VarId| !self.clamped[f] && pruned.is_function(*v);
+        let is_visible = |f: usize| pruned.origins[f].is_some();
+        let is_known = |f: usize, v: &VarId| !self.clamped[f] && !is_visible(f) && pruned.is_function(*v);
         self.known = (0..self.factors.len()).map(|f| self.defines(f).filter(|v| is_known(f, v))).collect();
         self
     }

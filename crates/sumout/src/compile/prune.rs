@@ -16,7 +16,7 @@
 use std::collections::VecDeque;
 
 use crate::model::{Cpt, Network};
-use crate::tensor::Table;
+use crate::tensor::{Origin, Table};
 use crate::vars::{VarId, VarSet};
 
 use super::Question;
@@ -39,6 +39,8 @@ pub struct Pruned {
     pub near: VarSet,
     /// Whether the numbers of each factor are yet to be learned, so that not even its zeros are known.
     pub learned: Vec<bool>,
+    /// For each factor whose numbers must stay visible in the circuit, where they come from.
+    pub origins: Vec<Option<Origin>>,
     /// The variables that the output keeps: the target, if there is only one.
     pub output: VarSet,
     /// The variables that have a value in every example: no axes, but what mentions them differs between examples.
@@ -53,6 +55,7 @@ impl Pruned {
         let mut pruned = self.clone();
         imply(&mut pruned.factors, &self.cards(), &mut pruned.definers, &self.learned);
         pruned.learned.resize(pruned.factors.len(), false);
+        pruned.origins.resize(pruned.factors.len(), None);
         (pruned.definers != self.definers).then_some(pruned)
     }
 
@@ -82,8 +85,8 @@ pub fn prune(net: &Network, question: &Question) -> Option<Pruned> {
         domains[var.index()].retain(|&v| v == value);
     }
     remove_impossible(&factors, &cards, &mut domains)?;
-    factors.iter_mut().for_each(|f| f.table = restrict(&f.table, &cards, &domains));
-    factors.retain(|f| !f.is_trivial(&cards, &domains));
+    factors.iter_mut().for_each(|f| f.restrict(&cards, &domains));
+    factors.retain(|f| question.families || !f.is_trivial(&cards, &domains));
     Some(host(factors, domains, question))
 }
 
@@ -97,6 +100,11 @@ struct Factor {
     is_promised: bool,
     /// Whether it is nearly a function, and is to be taken for one.
     is_near: bool,
+    /// Whether its numbers must stay visible.
+    is_visible: bool,
+    /// The number of entries of the CPT, and for each number that is left its place there, if it must stay visible.
+    size: usize,
+    entries: Vec<u32>,
 }
 
 impl Factor {
@@ -110,7 +118,25 @@ impl Factor {
             table,
             is_learned: is_trainable && !cpt.role().keep_zeros,
             is_promised: is_trainable && cpt.role().functional,
+            size: cpt.size(cards),
+            is_visible: is_trainable || (question.families && cpt.child().is_some()),
+            entries: vec![],
         }
+    }
+
+    /// Keeps what is left on the domains.
+    fn restrict(&mut self, cards: &[usize], domains: &[Vec<usize>]) {
+        if self.is_visible {
+            let places = (0..self.table.values.len()).map(|place| place as f64).collect();
+            let places = restrict(&Table { axes: self.table.axes.clone(), values: places }, cards, domains);
+            self.entries = places.values.into_iter().map(|place| place as u32).collect();
+        }
+        self.table = restrict(&self.table, cards, domains);
+    }
+
+    fn origin(&self) -> Option<Origin> {
+        let child = self.child.filter(|_| self.is_visible)?;
+        Some(Origin { child, size: self.size, entries: self.entries.clone() })
     }
 
     /// Whether it is the CPT of a variable that has one value, whatever its parents are.
@@ -167,6 +193,9 @@ fn unmentioned(net: &Network) -> Vec<Factor> {
         is_learned: false,
         is_promised: false,
         is_near: false,
+        is_visible: false,
+        size: 0,
+        entries: vec![],
     };
     net.ids().filter(|v| !mentioned[v.index()]).map(ones).collect()
 }
@@ -251,6 +280,7 @@ fn host(factors: Vec<Factor>, domains: Vec<Vec<usize>>, question: &Question) -> 
         if is_single { (targets, question.inputs.clone()) } else { (VarSet::default(), &question.inputs | &targets) };
     let (definers, promised, near) = definers(&factors, &domains);
     let mut learned: Vec<bool> = factors.iter().map(|f| f.is_learned).collect();
+    let mut origins: Vec<Option<Origin>> = factors.iter().map(Factor::origin).collect();
     let clamped: VarSet = question.hard.iter().filter(is_open).collect();
     let mut tables: Vec<Table> = vec![];
     let mut best: Vec<Option<(bool, usize, usize)>> = vec![None; domains.len()];
@@ -274,8 +304,9 @@ fn host(factors: Vec<Factor>, domains: Vec<Vec<usize>>, question: &Question) -> 
         tables.push(Table { axes: vec![], values: vec![1.0] });
     }
     learned.resize(tables.len(), false);
+    origins.resize(tables.len(), None);
     let explain = question.explain;
-    Pruned { domains, factors: tables, hosts, definers, promised, near, learned, output, clamped, explain }
+    Pruned { domains, factors: tables, hosts, definers, promised, near, learned, origins, output, clamped, explain }
 }
 
 /// The factor that makes each variable a function, and the variables of which that is only promised, or nearly so.

@@ -16,6 +16,7 @@ pub struct Query {
     given: Vec<String>,
     hard: Vec<String>,
     trainable: Option<Vec<String>>,
+    families: bool,
 }
 
 impl Query {
@@ -54,6 +55,12 @@ impl Query {
         self
     }
 
+    /// Asks for the marginals of all [families](crate::Circuit::families), too.
+    pub fn families(mut self) -> Self {
+        self.families = true;
+        self
+    }
+
     /// The same for one network. A name that it does not have is an error, and so is a target that is given.
     pub fn question(&self, net: &Network) -> Result<Question> {
         let target = self.target.as_deref().map(|name| net.find(name)).transpose()?;
@@ -65,7 +72,7 @@ impl Query {
         }
         let targets = target.map_or_else(|| &net.ids().collect() - &hard, |v| VarSet::from_iter([v]));
         let trainable = self.trainable.as_ref().map_or_else(|| Ok(by_roles(net)), |names| matching(net, names))?;
-        Ok(Question { targets, inputs, hard, trainable, ..Question::default() })
+        Ok(Question { targets, inputs, hard, trainable, families: self.families, ..Question::default() })
     }
 }
 

@@ -6,7 +6,7 @@
 //! The same graph is read as sums of products (posteriors, P(e)) or as maxima of products (most probable
 //! explanations).
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 
 use crate::vars::{VarId, VarSet};
@@ -93,6 +93,24 @@ pub struct Table {
     pub values: Vec<f64>,
 }
 
+/// Where the numbers of a table come from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Origin {
+    /// The variable whose CPT it is.
+    pub child: VarId,
+    /// The number of entries of the CPT's dense table.
+    pub size: usize,
+    /// For each number, its place in the CPT's dense table.
+    pub entries: Vec<u32>,
+}
+
+impl Origin {
+    /// The origin of some of the numbers.
+    pub(crate) fn at(&self, places: impl Iterator<Item = usize>) -> Origin {
+        Origin { child: self.child, size: self.size, entries: places.map(|place| self.entries[place]).collect() }
+    }
+}
+
 /// Which entries of two tensors, of one axis at most, are multiplied, and which entry the product is part of.
 ///
 /// With it a tensor is stored on the joint states that can occur, and nowhere else. Its one axis is then no
@@ -134,6 +152,7 @@ impl Map {
 pub struct Graph {
     cards: Vec<usize>,
     tables: Vec<Table>,
+    origins: BTreeMap<TableId, Origin>,
     lists: Vec<List>,
     maps: Vec<Map>,
     ops: Vec<Op>,
@@ -148,6 +167,7 @@ impl Graph {
         Graph {
             cards,
             tables: vec![],
+            origins: BTreeMap::new(),
             lists: vec![],
             maps: vec![],
             ops: vec![],
@@ -163,6 +183,16 @@ impl Graph {
         self.tables.push(table);
         let id = TableId(u32::try_from(self.tables.len() - 1).expect("a graph has fewer than 2^32 tables"));
         self.add(Op::Table(id))
+    }
+
+    /// Adds a table, and says where its numbers come from.
+    pub fn table_from(&mut self, table: Table, origin: Option<Origin>) -> NodeId {
+        let node = self.table(table);
+        if let (Some(origin), Op::Table(id)) = (origin, &self.ops[node.index()]) {
+            debug_assert_eq!(origin.entries.len(), self.tables[id.index()].values.len());
+            self.origins.insert(*id, origin);
+        }
+        node
     }
 
     /// Adds an axis that is no variable of the network.
@@ -261,6 +291,11 @@ impl Graph {
     /// The tables.
     pub fn tables(&self) -> &[Table] {
         &self.tables
+    }
+
+    /// The tables whose numbers come from CPTs that stay visible.
+    pub fn origins(&self) -> &BTreeMap<TableId, Origin> {
+        &self.origins
     }
 
     /// The numbers of a table, to be changed.

@@ -12,5 +12,5 @@ pub(crate) mod layout;
 pub mod scalar;
 pub(crate) mod schedule;
 
-pub use graph::{Graph, List, ListId, Map, MapId, NodeId, Op, Table, TableId};
+pub use graph::{Graph, List, ListId, Map, MapId, NodeId, Op, Origin, Table, TableId};
 pub use scalar::ScalarGraph;

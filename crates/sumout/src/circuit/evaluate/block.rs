@@ -189,7 +189,7 @@ pub(in crate::circuit) fn joint(graph: &Graph, run: &Run<'_>, var: VarId) -> Vec
 }
 
 /// What is known of a variable in an example, for the values that are left.
-fn likelihood(circuit: &Circuit, batch: &Batch, var: VarId, row: usize) -> Vec<f64> {
+pub(in crate::circuit) fn likelihood(circuit: &Circuit, batch: &Batch, var: VarId, row: usize) -> Vec<f64> {
     let card = circuit.variables[var.index()].values.len();
     let of = |&value: &usize| batch.get(var).map_or(1.0, |column| column.likelihood(row, value, card));
     circuit.domains[var.index()].iter().map(of).collect()

@@ -262,7 +262,9 @@ impl Lowering<'_> {
         let table = &self.pruned.factors[self.plan.leaves[at].factor];
         let entries = self.graph.axis(relation.places.len());
         let values = relation.places.iter().map(|&place| table.values[place]).collect();
-        let node = self.graph.table(Table { axes: vec![entries], values });
+        let origin = self.pruned.origins[self.plan.leaves[at].factor].as_ref();
+        let origin = origin.map(|origin| origin.at(relation.places.iter().copied()));
+        let node = self.graph.table_from(Table { axes: vec![entries], values }, origin);
         let cards = self.pruned.cards();
         let states: Vec<Vec<u16>> = relation.places.iter().map(|&place| states_at(table, &cards, place)).collect();
         let node = match &self.hosted(at)[..] {

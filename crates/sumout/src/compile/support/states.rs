@@ -24,9 +24,11 @@ pub(super) struct Space<'a> {
     pub columns: Vec<Vec<u16>>,
     /// What evidence enters by.
     pub leaves: Vec<Leaf>,
-    /// The weight of each joint state, in units of 2^`exponent`.
+    /// The weight of each joint state, in units of 2^`exponent`, without the factors that must stay visible.
     pub weights: Vec<f64>,
     pub exponent: i64,
+    /// The factors that are numbers once the joint state is known, and must stay visible.
+    pub visible: Vec<Part>,
 }
 
 /// A factor of the product tree.
@@ -93,8 +95,15 @@ impl<'a> Space<'a> {
         let parts: Vec<Part> = pruned.factors.iter().enumerate().map(part).collect();
         let columns = Enumeration::new(pruned, &parts, &is_private).run(most)?;
         let count = columns.0;
-        let mut space =
-            Space { pruned, count, columns: columns.1, leaves: vec![], weights: vec![1.0; count], exponent: 0 };
+        let mut space = Space {
+            pruned,
+            count,
+            columns: columns.1,
+            leaves: vec![],
+            weights: vec![1.0; count],
+            exponent: 0,
+            visible: vec![],
+        };
         space.weigh(&parts);
         space.add_leaves(parts);
         let seen = (0..cards.len()).filter(|&v| is_input[v] && !is_private[v]);
@@ -107,6 +116,10 @@ impl<'a> Space<'a> {
         let mut exponents = vec![0i64; self.count];
         for part in parts.iter().filter(|part| part.private.is_empty()) {
             let values = &self.pruned.factors[part.factor].values;
+            if self.pruned.origins[part.factor].is_some() {
+                self.visible.push(part.clone());
+                continue;
+            }
             if !self.pruned.learned[part.factor] && values.iter().all(|&p| p == 0.0 || p == 1.0) {
                 continue;
             }
@@ -137,6 +150,11 @@ impl<'a> Space<'a> {
             Leaf::Evidence(v) => self.pruned.domains[v.index()].len(),
             Leaf::Factor(part) => part.places.len(),
         }
+    }
+
+    /// The place of a joint state in the table of a factor.
+    pub fn place(&self, part: &Part, at: usize) -> usize {
+        part.place(|v| self.columns[v.index()][at].into())
     }
 
     /// The class of a leaf in some joint states.

@@ -41,6 +41,8 @@ struct Weights {
     /// q, k, and a joint state that has them, the heaviest; in increasing order of q and k.
     triples: Vec<(u32, u32, usize)>,
     values: Vec<f64>,
+    /// All joint states, each with the number of its triple.
+    states: Vec<(usize, u32)>,
 }
 
 impl Weights {
@@ -50,8 +52,10 @@ impl Weights {
         let class = |at: usize| products.column.as_ref().map_or(0, |column| column[at]);
         let mut all: Vec<(u32, u32, usize)> = (0..space.count).map(|at| (value(at), class(at), at)).collect();
         all.sort_unstable();
-        let mut weights = Weights { triples: vec![], values: vec![] };
+        let mut weights = Weights { triples: vec![], values: vec![], states: vec![] };
         for same in all.chunk_by(|x, y| (x.0, x.1) == (y.0, y.1)) {
+            let triple = weights.triples.len() as u32;
+            weights.states.extend(same.iter().map(|&(_, _, at)| (at, triple)));
             let numbers = same.iter().map(|&(_, _, at)| space.weights[at]);
             let heaviest = same.iter().max_by(|x, y| space.weights[x.2].total_cmp(&space.weights[y.2]));
             weights.triples.extend(heaviest);
@@ -86,7 +90,10 @@ impl Lowering<'_> {
         let values =
             part.places.iter().flat_map(|place| part.offsets.iter().map(move |o| numbers[place + o])).collect();
         let axes = std::iter::once(axis).chain(part.private.iter().copied()).collect();
-        let mut node = self.graph.table(Table { axes, values });
+        let origin = pruned.origins[part.factor]
+            .as_ref()
+            .map(|origin| origin.at(part.places.iter().flat_map(|place| part.offsets.iter().map(move |o| place + o))));
+        let mut node = self.graph.table_from(Table { axes, values }, origin);
         for &v in part.private.iter().filter(|v| pruned.hosts.iter().any(|(input, _)| input == *v)) {
             let evidence = self.graph.add(Op::Evidence(v));
             let keep = self.graph.axes(node) - &VarSet::from_iter([v]);
@@ -119,7 +126,10 @@ impl Lowering<'_> {
     /// The tensor of the weights, and what its entries stand for.
     fn weights(&mut self, weights: &Weights) -> (NodeId, Vec<Decoder>) {
         let axis = self.graph.axis(weights.values.len());
-        let node = self.graph.table(Table { axes: vec![axis], values: weights.values.clone() });
+        let node = match self.space.visible.is_empty() {
+            true => self.graph.table(Table { axes: vec![axis], values: weights.values.clone() }),
+            false => self.visible_weights(weights, axis),
+        };
         let node = self.scaled(node, self.space.exponent);
         if !self.space.pruned.explain {
             return (node, vec![]);
@@ -128,6 +138,28 @@ impl Lowering<'_> {
         let vars: Vec<VarId> = (0..columns.len()).filter(|&v| !columns[v].is_empty()).map(VarId::new).collect();
         let states = weights.triples.iter().flat_map(|t| vars.iter().map(|v| columns[v.index()][t.2])).collect();
         (node, vec![Decoder { axis, vars, states }])
+    }
+
+    /// The weights as sums of products of the factors that must stay visible: a product for each joint state.
+    fn visible_weights(&mut self, weights: &Weights, axis: VarId) -> NodeId {
+        let space = self.space;
+        let states = &weights.states;
+        let every = self.graph.axis(states.len());
+        let values = states.iter().map(|&(at, _)| space.weights[at]).collect();
+        let mut node = self.graph.table(Table { axes: vec![every], values });
+        for (i, part) in space.visible.iter().enumerate() {
+            let numbers = space.pruned.factors[part.factor].values.clone();
+            let entries = self.graph.axis(numbers.len());
+            let table = Table { axes: vec![entries], values: numbers };
+            let table = self.graph.table_from(table, space.pruned.origins[part.factor].clone());
+            let is_last = i + 1 == space.visible.len();
+            let triples = states.iter().enumerate().map(|(s, &(at, triple))| {
+                let to = if is_last { triple } else { s as u32 };
+                [to, s as u32, space.place(part, at) as u32]
+            });
+            node = self.join(node, table, Some(if is_last { axis } else { every }), triples);
+        }
+        node
     }
 
     /// A tensor times a power of two that may be no number itself.

@@ -162,11 +162,13 @@ impl Growth {
         let lanes = row.len() / BOUNDS;
         let one = [T::ONE, T::ONE, T::ZERO, T::ONE];
         match *inputs {
-            [a] => self.bound_each::<T, 2, true, false>([a, Known::of(&one)], row),
+            [a] if a.varies(lanes) => self.bound_each::<T, 2, true, false>([a, Known::of(&one)], row),
+            [a] => self.bound_each::<T, 2, false, false>([a, Known::of(&one)], row),
             [a, b] => match (a.varies(lanes), b.varies(lanes)) {
                 (true, true) => self.bound_each::<T, 2, true, true>([a, b], row),
                 (true, false) => self.bound_each::<T, 2, true, false>([a, b], row),
-                (false, _) => self.bound_each::<T, 2, false, true>([a, b], row),
+                (false, true) => self.bound_each::<T, 2, false, true>([a, b], row),
+                (false, false) => self.bound_each::<T, 2, false, false>([a, b], row),
             },
             [a, b, c] => self.bound_each::<T, 3, true, true>([a, b, c], row),
             [a, b, c, d] => self.bound_each::<T, 4, true, true>([a, b, c, d], row),

@@ -310,10 +310,14 @@ pub(super) fn by_list<F: Fused, T: Number, const V: usize>(terms: &Terms, form: 
     assert!((0..terms.arity).all(reached) && terms.starts[entries] as usize * terms.arity == terms.terms.len());
     assert!(entries * if form.store == Store::Reduce { 1 } else { form.lanes } <= on.out.len());
     match (terms.arity, form.varies[0], form.varies[1]) {
-        (1, _, _) => listed::<F, T, V, 1, true, true>(terms, form, on),
+        (1, _, _) => match form.varies[0] {
+            true => listed::<F, T, V, 1, true, true>(terms, form, on),
+            false => listed::<F, T, V, 1, false, false>(terms, form, on),
+        },
         (2, true, true) => listed::<F, T, V, 2, true, true>(terms, form, on),
         (2, true, false) => listed::<F, T, V, 2, true, false>(terms, form, on),
-        (2, false, _) => listed::<F, T, V, 2, false, true>(terms, form, on),
+        (2, false, true) => listed::<F, T, V, 2, false, true>(terms, form, on),
+        (2, false, false) => listed::<F, T, V, 2, false, false>(terms, form, on),
         (3, _, _) => listed::<F, T, V, 3, true, true>(terms, form, on),
         _ => listed::<F, T, V, 4, true, true>(terms, form, on),
     }

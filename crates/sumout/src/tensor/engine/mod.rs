@@ -42,6 +42,8 @@ pub(crate) struct Engine<T> {
     /// The places of the likelihoods, and of their adjoints.
     inputs: BTreeMap<VarId, (Place, Option<Place>)>,
     ends: Ends,
+    /// The places of derivatives with respect to tables, for each example.
+    each: BTreeMap<TableId, Place>,
     /// The numbers of each shared tensor that blocks read; empty for all others.
     shared: Vec<Vec<T>>,
     exponents: Vec<i32>,
@@ -80,20 +82,21 @@ impl<T: Number> Engine<T> {
             1 => one,
             _ => BlockProgram::new(graph, schedule, &layout, each, lines * T::LANES),
         };
-        Engine::with(graph, layout, program)
+        Engine::with(graph, layout, program, each)
     }
 
     /// Compiles a graph for one example at a time.
     pub fn for_one(graph: &Graph, schedule: &Schedule, each: &[TableId]) -> Self {
         let layout = layout::Program::new(graph, schedule);
         let program = BlockProgram::new(graph, schedule, &layout, each, 1);
-        Engine::with(graph, layout, program)
+        Engine::with(graph, layout, program, each)
     }
 
-    fn with(graph: &Graph, layout: layout::Program, program: BlockProgram) -> Self {
+    fn with(graph: &Graph, layout: layout::Program, program: BlockProgram, each: &[TableId]) -> Self {
         let mut engine = Engine {
             inputs: program.inputs(graph),
             ends: program.ends(graph),
+            each: each.iter().filter_map(|&table| Some((table, program.adjoint_of(graph, table)?))).collect(),
             program,
             layout,
             shared: vec![],

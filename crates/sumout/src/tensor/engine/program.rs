@@ -224,7 +224,7 @@ impl<'a> Builder<'a> {
             return;
         }
         let (slots, columns) = self.fusion.inputs(self.graph, planned);
-        if !slots.iter().any(|&slot| self.varies(slot)) {
+        if !self.varies(planned.out) && !slots.iter().any(|&slot| self.varies(slot)) {
             return;
         }
         let inputs: Vec<Place> = slots.iter().map(|&slot| self.place(slot)).collect();

@@ -6,6 +6,7 @@ use super::lanes::{MOST, Operands};
 use super::number::Number;
 use super::program::{BlockStep, Place};
 use super::simd::{self, Isa};
+use crate::tensor::graph::TableId;
 use crate::vars::VarId;
 
 /// Runs blocks, one at a time. Its memory goes back to the engine for the next worker.
@@ -143,6 +144,12 @@ impl<'e, T: Number> Worker<'e, T> {
     /// Adds what the examples of the block have added up to.
     pub fn add_sums(&self, to: &mut [f64]) {
         to.iter_mut().zip(self.memory.sums.iter().flatten()).for_each(|(to, x)| *to += x.to_f64());
+    }
+
+    /// The derivatives with respect to the numbers of a table, entry by entry for all examples; none if the output does not
+    /// depend on it.
+    pub fn table_adjoint(&self, table: TableId) -> Option<&[T]> {
+        self.engine.each.get(&table).map(|place| self.block(*place))
     }
 
     /// Writes the derivatives with respect to the likelihood of a variable, example after example.
