@@ -16,6 +16,7 @@ import time
 from pathlib import Path
 from statistics import median
 
+import peers
 import report
 
 HERE = Path(__file__).resolve().parent
@@ -59,9 +60,8 @@ def limited(command, args, extra={}):
     if done.returncode == 0:
         return json.loads(done.stdout.splitlines()[-1])
     last = (done.stderr.strip().splitlines() or ["killed"])[-1]
-    for word in ["MemoryError", "bad_alloc", "allocate", "OutOfMemory", "out of memory", "width"]:
-        if word in done.stderr or done.returncode < 0:
-            return {"failed": f"over {args.memory:.0f} GiB"}
+    if done.returncode < 0 or any(word in last for word in ("Memory", "memory", "alloc")):
+        return {"failed": f"no memory within {args.memory:.0f} GiB, or killed: {last[:60]}"}
     return {"failed": last[:80]}
 
 
@@ -171,21 +171,43 @@ def prepare(folder, name, file, evidence, target):
     variables = json.loads(sumout("show", file, "--json", "--variables"))["variables"]
     sample = [line.split(",") for line in sumout("sample", file, "-n", 20, "--seed", 5).splitlines()]
     rows = [{n: v for n, v in zip(sample[0], cells) if n in evidence} for cells in sample[1:]]
-    question = {"evidence": evidence, "target": target, "rows": rows, "order": [v["name"] for v in variables],
+    question = {"evidence": evidence, "target": target, "rows": rows, "order": order(folder / "model.uai", variables),
                 "values": {v["name"]: v["values"] for v in variables}}
     (folder / "question.json").write_text(json.dumps(question))
 
 
-def difference(mine, other):
-    """The largest difference between the posteriors that both have."""
-    pairs = [(mine[v][x], p) for v, values in other.items() if v in mine for x, p in values.items()]
-    return max((abs(a - b) for a, b in pairs), default=None)
+def order(uai, variables):
+    """The names of the variables in the order of a UAI file: the one in which its factors are the families."""
+    families = {frozenset([v["name"], *v["parents"]]) for v in variables}
+    scopes = [scope for scope, _ in peers.read_uai(uai)[1]]
+    names = [v["name"] for v in variables]
+    numbered = sorted(names, key=lambda name: int(name[1:]) if name[1:].isdigit() else 0)
+    for candidate in (names, numbered):
+        if {frozenset(candidate[v] for v in scope) for scope in scopes} == families:
+            return candidate
+    raise ValueError("the UAI file has other factors than the network")
+
+
+def checked(found, mine):
+    """What a peer found, unless its posteriors are not ours: then it has no time that could be compared."""
+    value = found.pop("value", None)
+    if not isinstance(value, dict) or not mine:
+        return found
+    pairs = [(mine[v][x], p) for v, values in value.items() if v in mine for x, p in values.items()]
+    differences = [abs(a - b) for a, b in pairs]
+    if all(d < 1e-4 for d in differences):
+        return {**found, "difference": max(differences, default=None)}
+    return {"failed": "other answers than ours"}
 
 
 def part_b(args, folder):
     rows = []
     for name, file, evidence, target in networks(args):
-        prepare(folder, name, file, evidence, target)
+        try:
+            prepare(folder, name, file, evidence, target)
+        except (subprocess.CalledProcessError, ValueError) as error:
+            print(f"{name:12} is left out: {getattr(error, 'stderr', None) or error}", flush=True)
+            continue
         given = ["--given", *(f"{v}={x}" for v, x in evidence.items())]
         row = {"network": name, "ours": {
             "posterior": timed("query", file, target, "--json", *given),
@@ -197,11 +219,8 @@ def part_b(args, folder):
                 if peer == "pgmpy" and task == "evidence":
                     continue
                 found = limited([sys.executable, str(HERE / "peers.py"), peer, task, str(folder)], args)
-                value = found.pop("value", None)
-                mine = row["ours"]["posterior" if task == "posterior" else "marginals"].get("value")
-                if isinstance(value, dict) and mine:
-                    found["difference"] = difference(mine["posteriors"], value)
-                row[task][peer] = found
+                mine = row["ours"]["posterior" if task == "posterior" else "marginals"].get("value", {})
+                row[task][peer] = checked(found, mine.get("posteriors"))
         row["repeated"] = repeated(args, folder, file, evidence)
         [row["ours"][task].pop("value", None) for task in ("posterior", "marginals")]
         rows.append(row)

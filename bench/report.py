@@ -149,7 +149,7 @@ def bars(name, groups):
             value, at = named.get(label), y + 12 * k
             if value:
                 drawn.append(f'<rect x="120" y="{at}" width="{max(1, place(value) - 120):.1f}" height="10" fill="{COLOURS[k % 6]}"/>')
-                drawn.append(text(place(value) + 121, at + 9, duration(value), "start", "#666"))
+                drawn.append(text(place(value) + 4, at + 9, duration(value), "start", "#666"))
             elif label in named:
                 drawn.append(text(121, at + 9, "failed", "start", "#999"))
         y += 12 * len(labels) + 10
