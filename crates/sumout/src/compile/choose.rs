@@ -16,6 +16,9 @@ use super::{Level, Planned, Search};
 /// Supports are chosen where they cost less than this share of a plan: following lists takes longer than loops do.
 const BY_FAR: f64 = 0.5;
 
+/// A question that is run once is worth enumerating its states, if they are few, from this many products on.
+const WORTH_ENUMERATING: f64 = 2e7;
+
 /// The share of the search for plans that comes before supports are tried.
 const FIRST: f64 = 0.2;
 
@@ -81,7 +84,9 @@ impl Choice<'_> {
 
     fn supports_last(&self) -> Chosen {
         let plan = self.plan(self.search);
-        let is_worth = plan::is_worth_knowing(self.search, self.total(&plan.cost));
+        let total = self.total(&plan.cost);
+        let is_worth = plan::is_worth_knowing(self.search, total)
+            || (total > WORTH_ENUMERATING && support::has_few_states(self.pruned));
         if is_worth && self.may_have_supports() { self.with_supports(plan, BY_FAR) } else { (plan, None) }
     }
 

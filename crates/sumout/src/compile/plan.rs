@@ -53,7 +53,7 @@ const ENOUGH_PER_LEAF: f64 = 2e4;
 /// Making a plan takes about as long as this many steps for each of its leaves.
 const STEPS_PER_LEAF: f64 = 50.0;
 
-/// A question that is run once is worth plans with copies, and supports, if it takes more products than this.
+/// A question that is run once is worth plans with copies if it takes more products than this.
 const WORTH_COPYING: f64 = 1e10;
 
 /// From this effort on, plans with copies are always looked for.

@@ -62,6 +62,11 @@ impl Decoder {
     }
 }
 
+/// Whether the joint states can surely be enumerated.
+pub fn has_few_states(pruned: &Pruned) -> bool {
+    states::most_states(pruned) <= states::MOST
+}
+
 /// The cheapest graph over states that can occur; none if there are too many of them.
 ///
 /// To enumerate more states than the plan forms products is no gain. Relations follow the plan, and are worth

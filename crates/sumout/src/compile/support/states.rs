@@ -169,6 +169,14 @@ impl<'a> Space<'a> {
     }
 }
 
+/// No more joint states can occur than this: those of all variables that are neither private nor functions.
+pub(super) fn most_states(pruned: &Pruned) -> f64 {
+    let is_private = private(pruned);
+    let is_free = |v: &VarId| !is_private[v.index()] && !pruned.is_function(*v);
+    let free = (0..is_private.len()).map(VarId::new).filter(is_free);
+    free.map(|v| pruned.domains[v.index()].len() as f64).product()
+}
+
 fn inputs(pruned: &Pruned) -> Vec<bool> {
     let mut is_input = vec![false; pruned.domains.len()];
     pruned.hosts.iter().for_each(|(v, _)| is_input[v.index()] = true);
