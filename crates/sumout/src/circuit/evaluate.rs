@@ -222,8 +222,8 @@ impl<'c> Evaluator<'c> {
         if batch.is_empty() {
             return;
         }
-        if batch.len() <= lanes {
-            return run(&mut engine.worker(), (0, (posteriors, log_evidence)));
+        if batch.len() <= lanes && !engine.is_large() {
+            return run(&mut engine.worker(), (0, (posteriors, log_evidence))); // waking threads takes time
         }
         let blocks = posteriors.par_chunks_mut(lanes * width).zip(log_evidence.par_chunks_mut(lanes)).enumerate();
         self.pool.install(|| blocks.for_each_init(|| engine.worker(), run));
@@ -316,25 +316,48 @@ pub(super) fn check_hard(circuit: &Circuit, batch: &Batch) -> Result<()> {
 mod tests {
     use super::*;
     use crate::model::Network;
-    use crate::{Options, Query};
+    use crate::{Level, Options, Query};
+
+    fn images(model: &str, target: &str, inputs: &str, options: &Options) -> (Circuit, Batch) {
+        let net = Network::read(model).unwrap();
+        let circuit = net.compile(&Query::of(target).given([inputs]), options).unwrap();
+        let data = net.sample(64, 1).unwrap();
+        let mut batch = Batch::new(64);
+        for (k, &var) in data.columns().iter().enumerate().filter(|(_, v)| circuit.inputs.contains(**v)) {
+            let values = data.rows().map(|row| row[k].map_or(-1, |value| value as i32)).collect();
+            batch.insert(&circuit, var, Column::Values(values)).unwrap();
+        }
+        (circuit, batch)
+    }
 
     /// Posteriors of noisy images are as extreme as they come; yet short numbers reach far enough for nearly all.
     #[test]
     fn few_examples_are_repeated() {
         for (model, target, inputs) in [("rect:20", "label", "pixel_*"), ("digits:10", "d", "p_*")] {
-            let net = Network::read(model).unwrap();
             let options = Options { effort: 0.1, ..Options::default() };
-            let circuit = net.compile(&Query::of(target).given([inputs]), &options).unwrap();
-            let data = net.sample(64, 1).unwrap();
-            let mut batch = Batch::new(64);
-            for (k, &var) in data.columns().iter().enumerate().filter(|(_, v)| circuit.inputs.contains(**v)) {
-                let values = data.rows().map(|row| row[k].map_or(-1, |value| value as i32)).collect();
-                batch.insert(&circuit, var, Column::Values(values)).unwrap();
-            }
+            let (circuit, batch) = images(model, target, inputs, &options);
             let evaluator = circuit.evaluator(&Running::default()).unwrap();
             let mut answers = evaluator.blank(64);
             evaluator.run_on(&evaluator.short, &batch, &mut answers);
             assert!(lost(&answers).len() <= 3, "{model}: {} of 64", lost(&answers).len());
         }
+    }
+
+    /// The steps of a single large example are split among threads, which changes nothing.
+    #[test]
+    fn large_steps_run_on_several_threads() {
+        let options = Options { level: Level::Classical, effort: 0.01, ..Options::default() };
+        let (circuit, batch) = images("rect:12", "label", "pixel_*", &options);
+        let one = batch.select(&circuit, &[5]);
+        let run = |threads: usize, batch: &Batch| {
+            let running = Running { precision: Precision::F64, threads, ..Running::default() };
+            let evaluator = circuit.evaluator(&running).unwrap();
+            assert!(evaluator.long.engine(1, &circuit.graph, &evaluator.schedule).is_large());
+            evaluator.run(batch).unwrap()
+        };
+        let (alone, together) = (run(1, &one), run(3, &one));
+        assert_eq!(alone, together);
+        let blocks = run(1, &batch.select(&circuit, &[1, 2, 3, 4, 5]));
+        assert!((alone.row(0)[0] - blocks.row(4)[0]).abs() < 1e-12);
     }
 }

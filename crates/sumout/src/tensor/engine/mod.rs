@@ -153,6 +153,11 @@ impl<T: Number> Engine<T> {
         self.program.lanes
     }
 
+    /// Whether a single example is worth several threads.
+    pub fn is_large(&self) -> bool {
+        self.program.is_large()
+    }
+
     /// A worker that runs blocks, one at a time.
     pub fn worker(&self) -> Worker<'_, T> {
         let idle = self.idle.lock().ok().and_then(|mut idle| idle.pop());

@@ -59,6 +59,9 @@ pub(super) struct BlockStep {
     pub inputs: Vec<Place>,
     pub out: Place,
     pub growth: Growth,
+    /// A loop around the others whose rounds write to parts of the output that do not overlap, of a large step for a single
+    /// example.
+    pub split: Option<Move>,
     /// Of a backward step: the place whose forward step was rescaled, if its adjoint, the first input, is read first here.
     pub unscale: Option<usize>,
 }
@@ -105,6 +108,11 @@ impl BlockProgram {
             _ => None,
         };
         graph.ops().filter_map(input).collect()
+    }
+
+    /// Whether there are steps that are worth several threads.
+    pub fn is_large(&self) -> bool {
+        self.steps.iter().any(|step| step.split.is_some())
     }
 
     /// The place of a table's derivative for each example.
@@ -237,6 +245,7 @@ impl<'a> Builder<'a> {
         let mut varies = [false; MOST];
         inputs.iter().zip(&mut varies).for_each(|(place, varies)| *varies = matches!(place, Place::Block { .. }));
         let form = Form { varies, store, lanes: self.built.lanes };
+        let mut split = None;
         let loops = match planned.guide {
             Guide::List(list, to) => {
                 let [_, _, outs] = to.roles(&self.graph.lists()[list.index()]);
@@ -246,7 +255,11 @@ impl<'a> Builder<'a> {
                 let (from, to): (Vec<u32>, Vec<u32>) = self.mapped(step, map).into_iter().unzip();
                 Loops::Terms(self.terms(&[from], &to, &form, planned.out))
             }
-            Guide::Axes if self.built.lanes == 1 => Loops::Matrices(Matrices::new(&moves(step.nest.loops(), &form))),
+            Guide::Axes if self.built.lanes == 1 => {
+                let mut moves = moves(step.nest.loops(), &form);
+                split = take_split(&mut moves);
+                Loops::Matrices(Matrices::new(&moves))
+            }
             Guide::Axes => Loops::Tiles(tiles(moves(step.nest.loops(), &form))),
         };
         let unscale = if is_backward { self.unscale(planned.a) } else { None };
@@ -254,7 +267,7 @@ impl<'a> Builder<'a> {
             self.rescaled[planned.out] = true;
         }
         let growth = loops.growth();
-        self.built.steps.push(BlockStep { loops, form, inputs, out, growth, unscale });
+        self.built.steps.push(BlockStep { loops, form, inputs, out, growth, split, unscale });
         self.fusion.freed(planned).into_iter().for_each(|slot| self.free(slot));
     }
 
@@ -328,6 +341,16 @@ fn moves(loops: &[Loop], form: &Form) -> Vec<Move> {
         out: scale(l.out, form.store != Store::Reduce),
     };
     loops.iter().map(scaled).collect()
+}
+
+/// A step of at least this many products is worth several threads.
+const LARGE: usize = 1 << 20;
+
+/// Takes the loop out that moves furthest through the output, if the step is large: its rounds do not overlap.
+fn take_split(moves: &mut Vec<Move>) -> Option<Move> {
+    let products: usize = moves.iter().map(|m| m.extent).product();
+    let furthest = (0..moves.len()).max_by_key(|&i| moves[i].out)?;
+    (products >= LARGE && moves[furthest].out > 0 && moves[furthest].extent > 1).then(|| moves.remove(furthest))
 }
 
 /// Sorts the loops of a contraction by what they move.

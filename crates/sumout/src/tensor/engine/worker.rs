@@ -1,8 +1,10 @@
 //! One block of examples, forward and backward.
 
+use rayon::prelude::*;
+
 use super::Engine;
 use super::bounds::{self, BOUNDS, Known};
-use super::lanes::{MOST, Operands};
+use super::lanes::{MOST, Move, Operands};
 use super::number::Number;
 use super::program::{BlockStep, Place};
 use super::simd::{self, Isa};
@@ -226,7 +228,10 @@ impl<'e, T: Number> Worker<'e, T> {
         step.inputs.iter().zip(&mut inputs).for_each(|(place, data)| *data = input(*place));
         let row = bounds.len() - BOUNDS * lanes;
         let (peaks, totals) = bounds[row..][..2 * lanes].split_at_mut(lanes);
-        simd::run(self.isa, &step.loops, &step.form, &mut Operands { inputs, out, peaks, totals });
+        match step.split {
+            None => simd::run(self.isa, &step.loops, &step.form, &mut Operands { inputs, out, peaks, totals }),
+            Some(split) => (peaks[0], totals[0]) = run_split(self.isa, step, split, inputs, out),
+        }
     }
 
     fn step_forward(&mut self, step: &BlockStep) {
@@ -344,4 +349,18 @@ impl<'e, T: Number> Worker<'e, T> {
             row.iter_mut().zip(&*factors).for_each(|(x, factor)| *x = *x * *factor);
         }
     }
+}
+
+/// Runs the rounds of the outermost loop of a step for a single example, on all threads; the peak and the total.
+fn run_split<T: Number>(isa: Isa, step: &BlockStep, split: Move, inputs: [&[T]; MOST], out: &mut [T]) -> (T, T) {
+    let round = |(i, out): (usize, &mut [T])| {
+        let _flushing = simd::Flushing::begin();
+        let (mut peaks, mut totals) = ([T::ZERO], [T::ZERO]);
+        let inputs = [&inputs[0][i * split.a..], &inputs[1][i * split.b..], inputs[2], inputs[3]];
+        let mut on = Operands { inputs, out, peaks: &mut peaks, totals: &mut totals };
+        simd::run(isa, &step.loops, &step.form, &mut on);
+        (peaks[0], totals[0])
+    };
+    let found: Vec<(T, T)> = out.par_chunks_mut(split.out).enumerate().map(round).collect();
+    found.into_iter().fold((T::ZERO, T::ZERO), |(peak, total), (p, t)| (peak.larger(p), total + t))
 }
