@@ -39,6 +39,31 @@ pub struct Derivatives {
 }
 
 /// A circuit that is ready to be differentiated. Its tables can be changed.
+///
+/// A step of gradient descent on the table of `lung`, so that an abnormal X-ray speaks for it:
+///
+/// ```
+/// use sumout::{Batch, Column, Network, Options, Query, Running};
+///
+/// let asia = Network::read("asia")?;
+/// let query = Query::of("lung").given(["xray", "dysp"]).trainable(["lung"]);
+/// let circuit = asia.compile(&query, &Options::default())?;
+/// let tables: Vec<_> = circuit.graph().origins().keys().copied().collect();
+/// let mut learner = circuit.differentiator(&tables, &[], &Running::default())?;
+///
+/// let batch = Batch::new(1).with(&circuit, "xray", Column::Values(vec![0]))?;
+/// let cross_entropy = |_row: usize, posterior: &[f64], to: &mut [f64]| {
+///     to.copy_from_slice(posterior);
+///     to[0] -= 1.0; // the label is the first value
+/// };
+/// let before = learner.run(&batch, &cross_entropy)?;
+/// let step: Vec<f64> = before.tables[0].iter().map(|d| -0.01 * d).collect();
+/// let moved: Vec<f64> = learner.graph().tables()[tables[0].index()].values.iter().zip(&step).map(|(x, s)| x + s).collect();
+/// learner.set_table(tables[0], &moved);
+/// learner.refresh();
+/// assert!(learner.run(&batch, &cross_entropy)?.posteriors[0] > before.posteriors[0]);
+/// # Ok::<(), sumout::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct Differentiator<'c> {
     circuit: &'c Circuit,
