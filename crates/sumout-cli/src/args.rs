@@ -105,7 +105,12 @@ pub struct Asking {
 impl Asking {
     /// The same for the library.
     pub fn query(&self) -> Query {
-        self.target.as_ref().map_or_else(Query::all, Query::of).given(&self.given).hard(&self.hard)
+        self.inputs(self.target.as_ref().map_or_else(Query::all, Query::of))
+    }
+
+    /// A query with the inputs that are given.
+    pub fn inputs(&self, query: Query) -> Query {
+        query.given(&self.given).hard(&self.hard)
     }
 }
 

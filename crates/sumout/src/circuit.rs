@@ -7,6 +7,7 @@ mod batch;
 mod compiled;
 mod differentiate;
 mod evaluate;
+mod explain;
 mod export;
 mod families;
 mod file;
@@ -16,7 +17,7 @@ mod plan;
 mod ready;
 
 use crate::compile::report::Near;
-use crate::compile::{self, Compiled, Level, Objective, Question, Search};
+use crate::compile::{self, Compiled, Completion, Level, Objective, Query, Question, Search};
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{Evidence, Finding, Network};
 use crate::tensor::exec::Run;
@@ -28,6 +29,7 @@ pub use batch::{Answers, Batch, Column};
 pub use compiled::Circuit;
 pub use differentiate::{Derivatives, Derive, Differentiator};
 pub use evaluate::{Evaluator, Precision, Running};
+pub use explain::{Explainer, Explanations};
 pub use export::{Export, Language};
 pub use families::Families;
 pub use machine::Machine;
@@ -146,10 +148,17 @@ impl Network {
             return Ok(impossible);
         }
         let mut states = run.trace();
-        compiled.complete(&mut states);
+        Completion::new(&compiled).complete(compiled.graph.cards(), &mut states);
         let value = |v: VarId| domains[v.index()][states[v.index()].unwrap_or(0)];
         Ok(Explanation { assignment: Some(self.ids().map(value).collect()), log_probability })
     }
+}
+
+/// What a query asks of a network. Explanations are exact.
+fn asked(net: &Network, query: &Query, options: &Options) -> Result<Question> {
+    near::check(options.near)?;
+    let question = query.question(net)?;
+    Ok(Question { near: if question.explain { 0.0 } else { options.near }, ..question })
 }
 
 /// Refuses ids that another network gave.

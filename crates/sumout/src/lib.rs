@@ -64,8 +64,8 @@ pub mod tensor;
 pub mod vars;
 
 pub use circuit::{
-    Answer, Answers, Batch, Circuit, Column, Compilation, Derivatives, Derive, Differentiator, Evaluator, Explanation,
-    Families, Machine, Options, Precision, Running,
+    Answer, Answers, Batch, Circuit, Column, Compilation, Derivatives, Derive, Differentiator, Evaluator, Explainer,
+    Explanation, Explanations, Families, Machine, Options, Precision, Running,
 };
 pub use compile::{Level, Objective, Query, Report};
 pub use error::{Error, ErrorKind, Place, Result};

@@ -2,39 +2,12 @@
 
 mod common;
 
-use common::{close, enumerate, random_evidence, random_markov};
+use common::{LEVELS, batch, close, enumerate, random_evidence, random_markov};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use sumout::compile::Level;
 use sumout::model::random::{Shape, network};
 use sumout::{Batch, Circuit, Column, Evidence, Finding, Network, Options, Precision, Query, Running, VarId};
-
-const LEVELS: [Level; 6] =
-    [Level::Classical, Level::Paper, Level::Functional, Level::Tables, Level::Support, Level::Auto];
-
-/// Evidence on the inputs of a circuit, row by row, as columns of values or of likelihoods.
-fn batch(net: &Network, circuit: &Circuit, rows: &[Evidence]) -> Batch {
-    let mut batch = Batch::new(rows.len());
-    for input in circuit.inputs() {
-        let card = net.card(input);
-        let is_soft = rows.iter().any(|row| matches!(row.get(input), Some(Finding::Soft(_))));
-        let value = |row: &Evidence| match row.get(input) {
-            Some(Finding::Hard(value)) => *value as i32,
-            _ => -1,
-        };
-        let likelihood = |row: &Evidence| match row.get(input) {
-            None => vec![1.0; card],
-            Some(Finding::Hard(value)) => (0..card).map(|v| f64::from(v == *value)).collect(),
-            Some(Finding::Soft(likelihood)) => likelihood.clone(),
-        };
-        let column = match is_soft {
-            true => Column::Likelihoods(rows.iter().flat_map(likelihood).collect()),
-            false => Column::Values(rows.iter().map(value).collect()),
-        };
-        batch.insert(circuit, input, column).unwrap();
-    }
-    batch
-}
 
 fn check(net: &Network, circuit: &Circuit, rows: &[Evidence], precision: Precision) {
     let tolerance = if precision == Precision::F32 { 1e-5 } else { 1e-10 };

@@ -19,6 +19,7 @@ Examples:
   sumout compile rect:8 label --given 'pixel_*'    inputs by a pattern
   sumout compile rect:8 label --hard 'pixel_*'     no pixel is ever missing
   sumout compile asia lung --given xray -o lung.sumout
+  sumout compile asia --mpe --given xray -o case.sumout
   sumout compile asia --level classical            all posteriors, without functions
   sumout compile asia lung --given xray --svg tree.svg --network-dot asia.dot
 
@@ -30,6 +31,10 @@ The target comes before `--given`.";
 pub struct Args {
     #[command(flatten)]
     asking: Asking,
+
+    /// Ask for the most probable values of all variables together, and not for posteriors.
+    #[arg(long, conflicts_with_all = ["target", "trainable", "near"])]
+    mpe: bool,
 
     /// Write the circuit to a file, for `sumout eval`.
     #[arg(long, short, value_name = "FILE")]
@@ -120,7 +125,7 @@ impl Args {
     }
 
     fn query(&self) -> Query {
-        let query = self.asking.query();
+        let query = if self.mpe { self.asking.inputs(Query::explain()) } else { self.asking.query() };
         match self.trainable.as_deref() {
             None => query,
             Some([none]) if none == "none" => query.trainable([""; 0]),

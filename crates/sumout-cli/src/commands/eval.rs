@@ -1,4 +1,4 @@
-//! `sumout eval`: posteriors for every row of a file, in constant memory.
+//! `sumout eval`: posteriors or explanations for every row of a file, in constant memory.
 
 mod pipeline;
 
@@ -12,7 +12,7 @@ use sumout::{Circuit, Error, ErrorKind, Network};
 
 use self::pipeline::{Pipeline, Seen};
 use crate::args::{Using, size};
-use crate::data::{self, Fingerprint, Manifest, Output, Source};
+use crate::data::{self, Fingerprint, Manifest, Output, Source, Titles};
 use crate::output::{Outcome, Result, talk};
 use crate::text::{counted, grouped};
 
@@ -26,7 +26,7 @@ Examples:
 Columns of CSV and Parquet files are found by their names; empty cells are missing. A .npy file has a column of value
 positions for each input, in the order of the network, negative where missing.";
 
-/// Posteriors for every row of a CSV, Parquet or npy file.
+/// Posteriors, or most probable explanations, for every row of a CSV, Parquet or npy file.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
@@ -105,7 +105,8 @@ impl Args {
 
     fn pipeline<'a>(&'a self, circuit: &'a Circuit) -> Pipeline<'a> {
         let running = self.using.running(self.memory);
-        Pipeline { circuit, running, skip_bad_rows: self.skip_bad_rows, earlier: 0, checks: vec![] }
+        let titles = Titles::new(circuit, running.precision);
+        Pipeline { circuit, titles, running, skip_bad_rows: self.skip_bad_rows, earlier: 0, checks: vec![] }
     }
 
     fn fill_file(&self, path: &Path, circuit: &Circuit, source: Box<dyn Source>) -> Result<Seen> {
@@ -129,14 +130,14 @@ impl Args {
     fn manifest(&self, circuit: &Circuit) -> Result<Manifest> {
         let fail = |e| Error::new(ErrorKind::Io, format!("cannot read `{}`: {e}", self.circuit.display()));
         let bytes = fs::read(&self.circuit).map_err(fail)?;
-        let (circuit, columns) = (Fingerprint::of(&bytes), data::columns(circuit));
-        Ok(Manifest { circuit, precision: self.using.precision, columns })
+        let precision = self.using.precision;
+        Ok(Manifest { circuit: Fingerprint::of(&bytes), precision, titles: Titles::new(circuit, precision) })
     }
 
     /// Writes rows to standard output, unless only a report is wanted there.
     fn fill_stdout(&self, circuit: &Circuit, source: Box<dyn Source>, mut out: Option<&mut dyn Write>) -> Result<Seen> {
         if let Some(out) = &mut out {
-            out.write_all(&data::csv_header(&data::columns(circuit))?)?;
+            out.write_all(&data::csv_header(&Titles::new(circuit, self.using.precision).names)?)?;
         }
         self.pipeline(circuit).run(source, |rows, _| match &mut out {
             Some(out) => Ok(rows.write_csv(*out)?),

@@ -2,16 +2,84 @@
 
 use std::io::{self, Write};
 
-use sumout::{Answers, Circuit, Precision};
+use sumout::{Batch, Circuit, Evaluator, Explainer, Precision, Result, Running};
 
-/// The titles of the columns.
-pub fn columns(circuit: &Circuit) -> Vec<String> {
-    let names = |v| {
-        let variable = circuit.variable(v);
-        variable.values.iter().map(move |value| format!("{}={value}", variable.name))
-    };
-    let posteriors = circuit.targets().into_iter().flat_map(names);
-    posteriors.chain(["log_evidence".to_string(), "impossible".to_string()]).collect()
+/// What the columns are called, and what the numbers in them mean.
+#[derive(Clone, Debug)]
+pub struct Titles {
+    pub names: Vec<String>,
+    pub cells: Cells,
+}
+
+/// What the numbers before the last two columns mean.
+#[derive(Clone, Debug)]
+pub enum Cells {
+    /// Probabilities of this precision.
+    Probabilities(Precision),
+    /// For each column the names of values, of which the numbers are positions.
+    Values(Vec<Vec<String>>),
+}
+
+impl Titles {
+    /// The columns of a circuit's answers.
+    pub fn new(circuit: &Circuit, precision: Precision) -> Self {
+        let targets = circuit.targets();
+        let targets = targets.iter().map(|&v| circuit.variable(v));
+        if circuit.explains() {
+            let names = targets.clone().map(|variable| variable.name.clone());
+            let names = names.chain(["log_probability", "impossible"].map(str::to_string)).collect();
+            return Titles { names, cells: Cells::Values(targets.map(|variable| variable.values.clone()).collect()) };
+        }
+        let names = targets.flat_map(|v| v.values.iter().map(|value| format!("{}={value}", v.name)));
+        let names = names.chain(["log_evidence", "impossible"].map(str::to_string)).collect();
+        Titles { names, cells: Cells::Probabilities(precision) }
+    }
+
+    /// The number of columns before the last two.
+    fn width(&self) -> usize {
+        self.names.len() - 2
+    }
+}
+
+/// A circuit that is ready to answer.
+pub enum Answering<'c> {
+    Posteriors(Evaluator<'c>),
+    Explanations(Explainer<'c>),
+}
+
+impl<'c> Answering<'c> {
+    pub fn new(circuit: &'c Circuit, running: &Running) -> Result<Self> {
+        Ok(match circuit.explains() {
+            true => Answering::Explanations(circuit.explainer(running)?),
+            false => Answering::Posteriors(circuit.evaluator(running)?),
+        })
+    }
+
+    /// The numbers of all rows, and their logarithms.
+    pub fn run(&self, batch: &Batch) -> Result<(Vec<f64>, Vec<f64>)> {
+        match self {
+            Answering::Posteriors(evaluator) => {
+                evaluator.run(batch).map(|answers| (answers.posteriors, answers.log_evidence))
+            }
+            Answering::Explanations(explainer) => {
+                let found = explainer.run(batch)?;
+                Ok((found.values.into_iter().map(f64::from).collect(), found.log_probability))
+            }
+        }
+    }
+}
+
+impl Cells {
+    /// The names of values as they stand in CSV; nothing if the numbers are probabilities.
+    fn quoted(&self) -> io::Result<Vec<Vec<Vec<u8>>>> {
+        let Cells::Values(columns) = self else { return Ok(vec![]) };
+        let quoted = |name: &String| {
+            let mut line = csv_header(std::slice::from_ref(name))?;
+            line.pop();
+            Ok(line)
+        };
+        columns.iter().map(|names| names.iter().map(quoted).collect()).collect()
+    }
 }
 
 /// Titles as a line of CSV.
@@ -34,9 +102,12 @@ pub fn npy_header(kind: &str, rows: u64, columns: usize) -> Vec<u8> {
 
 /// The answers to a chunk.
 #[derive(Debug)]
-pub struct Rows {
-    pub answers: Answers,
-    pub precision: Precision,
+pub struct Rows<'a> {
+    pub titles: &'a Titles,
+    /// The numbers of each row, before the last two columns.
+    pub numbers: Vec<f64>,
+    /// The logarithm of each row's probability.
+    pub logs: Vec<f64>,
     /// The number of rows; there may be more answers.
     pub count: usize,
     /// So many rows have been written by an earlier run.
@@ -45,14 +116,22 @@ pub struct Rows {
     pub bad: Vec<usize>,
 }
 
-impl Rows {
+impl Rows<'_> {
+    fn row(&self, row: usize) -> &[f64] {
+        &self.numbers[row * self.titles.width()..][..self.titles.width()]
+    }
+
+    fn is_impossible(&self, row: usize) -> bool {
+        self.logs[row] == f64::NEG_INFINITY
+    }
+
     fn is_bad(&self, row: usize) -> bool {
         self.bad.binary_search(&row).is_ok()
     }
 
     /// The rows whose evidence has probability zero.
     pub fn impossible(&self) -> usize {
-        (self.skip..self.count).filter(|&row| self.answers.is_impossible(row) && !self.is_bad(row)).count()
+        (self.skip..self.count).filter(|&row| self.is_impossible(row) && !self.is_bad(row)).count()
     }
 
     /// How many of the rows that are new have no answer.
@@ -61,36 +140,37 @@ impl Rows {
     }
 
     /// Lines of CSV, with as many digits as tell numbers of that precision apart.
-    pub fn csv(&self) -> Vec<u8> {
-        let (mut text, width) = (vec![], self.answers.width());
+    pub fn csv(&self) -> io::Result<Vec<u8>> {
+        let names = self.titles.cells.quoted()?;
+        let mut text = vec![];
         let mut buffer = zmij::Buffer::new();
         for row in self.skip..self.count {
-            if self.is_bad(row) || self.answers.is_impossible(row) {
-                text.resize(text.len() + width + 1, b',');
+            if self.is_bad(row) || self.is_impossible(row) {
+                text.resize(text.len() + self.titles.width() + 1, b',');
                 text.extend(if self.is_bad(row) { &b"\n"[..] } else { b"true\n" });
                 continue;
             }
-            for &p in self.answers.row(row) {
-                let number = match self.precision {
-                    Precision::F32 => buffer.format(p as f32),
-                    Precision::F64 => buffer.format(p),
-                };
-                text.extend(number.as_bytes());
+            for (column, &x) in self.row(row).iter().enumerate() {
+                match self.titles.cells {
+                    Cells::Values(_) => text.extend(&names[column][x as usize]),
+                    Cells::Probabilities(Precision::F32) => text.extend(buffer.format(x as f32).as_bytes()),
+                    Cells::Probabilities(Precision::F64) => text.extend(buffer.format(x).as_bytes()),
+                }
                 text.push(b',');
             }
-            text.extend(buffer.format(self.answers.log_evidence[row]).as_bytes());
+            text.extend(buffer.format(self.logs[row] + 0.0).as_bytes());
             text.extend(b",false\n");
         }
-        text
+        Ok(text)
     }
 
     /// Rows of 64-bit floats.
     pub fn floats(&self) -> Vec<u8> {
-        let mut bytes = Vec::with_capacity((self.count - self.skip) * (self.answers.width() + 2) * 8);
+        let mut bytes = Vec::with_capacity((self.count - self.skip) * self.titles.names.len() * 8);
         for row in self.skip..self.count {
             let is_bad = self.is_bad(row);
-            let ends = [self.answers.log_evidence[row], f64::from(self.answers.is_impossible(row))];
-            for x in self.answers.row(row).iter().chain(&ends) {
+            let ends = [self.logs[row], f64::from(self.is_impossible(row))];
+            for x in self.row(row).iter().chain(&ends) {
                 bytes.extend(if is_bad { f64::NAN } else { *x }.to_le_bytes());
             }
         }
@@ -99,7 +179,7 @@ impl Rows {
 
     /// Writes lines of CSV.
     pub fn write_csv(&self, out: &mut dyn Write) -> io::Result<()> {
-        out.write_all(&self.csv())?;
+        out.write_all(&self.csv()?)?;
         out.flush()
     }
 }

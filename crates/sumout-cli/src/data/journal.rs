@@ -11,6 +11,8 @@ use std::path::Path;
 use serde_json::{Value, json};
 use sumout::Precision;
 
+use super::answers::Titles;
+
 /// A number that is different for different things, but for one in very many.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Fingerprint(u64);
@@ -41,7 +43,7 @@ pub struct Check {
 pub struct Manifest {
     pub circuit: Fingerprint,
     pub precision: Precision,
-    pub columns: Vec<String>,
+    pub titles: Titles,
 }
 
 impl Manifest {
@@ -50,7 +52,7 @@ impl Manifest {
             ("version of sumout", json!(env!("CARGO_PKG_VERSION"))),
             ("circuit", json!(self.circuit.0)),
             ("precision", json!(self.precision.name())),
-            ("columns", json!(self.columns)),
+            ("columns", json!(self.titles.names)),
         ]
     }
 

@@ -16,7 +16,7 @@ use std::path::Path;
 
 use sumout::{Batch, Circuit, Column, Error, ErrorKind, Result, VarId};
 
-pub use answers::{Rows, columns, csv_header, npy_header};
+pub use answers::{Answering, Rows, Titles, csv_header, npy_header};
 pub use columns::Columns;
 pub use journal::{Check, Fingerprint, Manifest};
 pub use output::Output;

@@ -41,14 +41,14 @@ impl Output {
         let journal = Journal::create(&beside(path, ".partial.journal"), manifest)?;
         let mut file = File::create(beside(path, ".partial"))?;
         let shape = shape(path);
-        file.write_all(&header(shape, &manifest.columns)?)?;
+        file.write_all(&header(shape, &manifest.titles.names)?)?;
         Ok(Output { shape, file, journal, path: path.to_owned(), manifest: manifest.clone(), rows: 0 })
     }
 
     /// Opens a file behind the rows that an earlier run has written, if there are any.
     pub fn resume(path: &Path, manifest: &Manifest) -> io::Result<Opened> {
         let part = beside(path, ".partial");
-        let found = if part.exists() { kept(&part, shape(path), &manifest.columns)? } else { 0 };
+        let found = if part.exists() { kept(&part, shape(path), &manifest.titles.names)? } else { 0 };
         if found == 0 {
             return Ok((Output::create(path, manifest)?, vec![]));
         }
@@ -60,7 +60,7 @@ impl Output {
         let rows = found.min(checks.last().map_or(0, |check| check.rows));
         checks.truncate(checks.partition_point(|check| check.rows < rows) + 1);
         let mut file = OpenOptions::new().read(true).write(true).open(&part)?;
-        cut(&mut file, shape(path), &manifest.columns, rows)?;
+        cut(&mut file, shape(path), &manifest.titles.names, rows)?;
         let (shape, path, manifest) = (shape(path), path.to_owned(), manifest.clone());
         Ok((Output { shape, file, journal, path, manifest, rows }, checks))
     }
@@ -71,9 +71,9 @@ impl Output {
     }
 
     /// Writes the answers to a chunk, after which the data has a fingerprint.
-    pub fn write(&mut self, rows: &Rows, check: Check) -> io::Result<()> {
+    pub fn write(&mut self, rows: &Rows<'_>, check: Check) -> io::Result<()> {
         self.journal.announce(check)?;
-        self.file.write_all(&if self.shape == Shape::Csv { rows.csv() } else { rows.floats() })?;
+        self.file.write_all(&if self.shape == Shape::Csv { rows.csv()? } else { rows.floats() })?;
         self.rows = check.rows;
         Ok(())
     }
@@ -81,7 +81,7 @@ impl Output {
     /// All rows are there: the file gets its name.
     pub fn finish(mut self) -> io::Result<()> {
         let part = beside(&self.path, ".partial");
-        let columns = self.manifest.columns.len();
+        let columns = self.manifest.titles.names.len();
         if self.shape != Shape::Csv {
             self.file.seek(SeekFrom::Start(0))?;
             self.file.write_all(&npy_header("<f8", self.rows, columns))?;

@@ -12,22 +12,28 @@ use parquet::schema::types::{Type, TypePtr};
 use sumout::model::Sampler;
 use sumout::{Network, Precision, VarId};
 
+use super::answers::{Cells, Titles};
 use super::journal::Manifest;
 
 /// So many cells are in a row group, and in memory.
 const CELLS: usize = 1 << 20;
 
-/// Puts rows of floats into columns: probabilities, the logarithm of the evidence, and whether it is impossible.
+/// Puts rows of floats into columns: probabilities or names of values, a logarithm, and whether it is impossible.
 pub fn write_answers(out: impl Write + Send, floats: &mut dyn Read, manifest: &Manifest, rows: u64) -> io::Result<()> {
-    let columns = &manifest.columns;
+    let Titles { names: columns, cells } = &manifest.titles;
     let (width, last) = (columns.len(), columns.len() - 1);
-    let kind = |column: usize| match manifest.precision {
+    let kind = |column: usize| match cells {
         _ if column == last => Kind::BOOLEAN,
-        Precision::F32 if column + 1 < last => Kind::FLOAT,
+        Cells::Values(_) if column + 1 < last => Kind::BYTE_ARRAY,
+        Cells::Probabilities(Precision::F32) if column + 1 < last => Kind::FLOAT,
         _ => Kind::DOUBLE,
     };
+    let values = |column: usize| match cells {
+        Cells::Values(names) if column + 1 < last => byte_arrays(&names[column]),
+        _ => vec![],
+    };
     let fields = columns.iter().enumerate().map(|(at, name)| field(name, kind(at), Repetition::OPTIONAL));
-    let mut writer = writer(out, fields.collect::<Result<_>>().map_err(io::Error::from)?, false)?;
+    let mut writer = writer(out, fields.collect::<Result<_>>().map_err(io::Error::from)?, matches!(cells, Cells::Values(_)))?;
     let mut left = rows;
     while left > 0 {
         let count = left.min((CELLS / width).max(1) as u64);
@@ -35,7 +41,9 @@ pub fn write_answers(out: impl Write + Send, floats: &mut dyn Read, manifest: &M
         floats.read_exact(&mut bytes)?;
         let floats: Vec<f64> = bytes.as_chunks::<8>().0.iter().map(|&x| f64::from_le_bytes(x)).collect();
         let mut group = writer.next_row_group()?;
-        (0..width).try_for_each(|column| write_numbers(&mut group, &floats, width, column, kind(column)))?;
+        for column in 0..width {
+            write_numbers(&mut group, &floats, width, column, (kind(column), &values(column)))?;
+        }
         group.close()?;
         left -= count;
     }
@@ -49,7 +57,7 @@ fn write_numbers<W: Write + Send>(
     floats: &[f64],
     width: usize,
     column: usize,
-    kind: Kind,
+    (kind, names): (Kind, &[ByteArray]),
 ) -> Result<()> {
     let is_there = |row: &&[f64]| match kind {
         Kind::BOOLEAN => !row[column].is_nan(),
@@ -61,6 +69,10 @@ fn write_numbers<W: Write + Send>(
     match kind {
         Kind::BOOLEAN => {
             write_column::<BoolType, W>(group, &values.map(|x| x != 0.0).collect::<Vec<_>>(), Some(&levels))
+        }
+        Kind::BYTE_ARRAY => {
+            let values: Vec<ByteArray> = values.map(|x| names[x as usize].clone()).collect();
+            write_column::<ByteArrayType, W>(group, &values, Some(&levels))
         }
         Kind::FLOAT => {
             write_column::<FloatType, W>(group, &values.map(|x| x as f32).collect::<Vec<_>>(), Some(&levels))
@@ -100,7 +112,7 @@ pub fn write_cases(
         }
         let mut group = writer.next_row_group()?;
         for (cells, &v) in cells.iter().zip(columns) {
-            let names: Vec<ByteArray> = net.variable(v).values.iter().map(|name| name.as_str().into()).collect();
+            let names = byte_arrays(&net.variable(v).values);
             let cells: Vec<ByteArray> = cells.iter().map(|&value| names[value as usize].clone()).collect();
             write_column::<ByteArrayType, _>(&mut group, &cells, None)?;
         }
@@ -109,6 +121,10 @@ pub fn write_cases(
     }
     writer.close()?;
     Ok(())
+}
+
+fn byte_arrays(names: &[String]) -> Vec<ByteArray> {
+    names.iter().map(|name| name.as_str().into()).collect()
 }
 
 fn field(name: &str, kind: Kind, repetition: Repetition) -> Result<TypePtr> {

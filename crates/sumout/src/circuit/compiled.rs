@@ -2,8 +2,9 @@
 
 use super::batch::{Answers, Batch};
 use super::evaluate::{Evaluator, Precision, Running};
-use super::{Options, near};
-use crate::compile::{self, Compiled, Query, Question, Search};
+use super::explain::Explainer;
+use super::{Explanations, Options, asked};
+use crate::compile::{self, Compiled, Completion, Query, Question, Search};
 use crate::error::{Error, ErrorKind, Result, did_you_mean, shortlist};
 use crate::model::{Network, Variable};
 use crate::tensor::Graph;
@@ -24,14 +25,15 @@ pub struct Circuit {
     /// For each variable, the positions of the values that it can have.
     pub(super) domains: Vec<Vec<usize>>,
     pub(super) graph: Graph,
+    /// How explanations are completed, if they are what the circuit is for.
+    pub(super) completion: Option<Completion>,
 }
 
 impl Network {
     /// Compiles a query into a circuit. What is known of its error, if it is [near](Options::near), [`Network::plan`]
     /// reports.
     pub fn compile(&self, query: &Query, options: &Options) -> Result<Circuit> {
-        near::check(options.near)?;
-        let question = Question { near: options.near, ..query.question(self)? };
+        let question = asked(self, query, options)?;
         let search = Search { thorough: true, ..options.search() };
         let compiled = compile::compile(self, &question, &search).ok_or_else(|| nothing_possible(self))?;
         Ok(Circuit::new(self, question, compiled))
@@ -43,13 +45,21 @@ pub(super) fn nothing_possible(net: &Network) -> Error {
     Error::new(ErrorKind::Model, format!("no state of network `{}` has a positive probability", net.name()))
 }
 
+/// A circuit for explanations takes maxima, and has no sums.
+pub(super) fn no_posteriors() -> Error {
+    let error = Error::new(ErrorKind::Model, "the circuit is for explanations, and has no posteriors");
+    error.hint("ask it to explain, or compile another one for posteriors")
+}
+
 impl Circuit {
-    pub(super) fn new(net: &Network, question: Question, Compiled { graph, pruned, .. }: Compiled) -> Self {
+    pub(super) fn new(net: &Network, question: Question, compiled: Compiled) -> Self {
+        let completion = question.explain.then(|| Completion::new(&compiled));
+        let Compiled { graph, pruned, .. } = compiled;
         let target = (question.targets.len() == 1).then(|| question.targets.iter().next()).flatten();
         let is_open = target.is_none() && question.inputs.is_empty();
         let inputs = if is_open { question.targets } else { question.inputs };
         let variables = net.variables().to_vec();
-        Circuit { variables, target, inputs, hard: question.hard, domains: pruned.domains, graph }
+        Circuit { variables, target, inputs, hard: question.hard, domains: pruned.domains, graph, completion }
     }
 
     /// A variable of the network that the circuit was compiled from.
@@ -65,6 +75,11 @@ impl Circuit {
     /// Whether an input must have a value in every example.
     pub fn is_hard(&self, var: VarId) -> bool {
         self.hard.contains(var)
+    }
+
+    /// Whether the circuit is for most probable explanations, and not for posteriors.
+    pub fn explains(&self) -> bool {
+        self.completion.is_some()
     }
 
     /// The variables that are asked for.
@@ -110,6 +125,22 @@ impl Circuit {
 
     /// Prepares to evaluate batches.
     pub fn evaluator(&self, options: &Running) -> Result<Evaluator<'_>> {
+        self.check_posteriors()?;
         Evaluator::new(self, options)
+    }
+
+    /// Explains the examples of a batch with all processors.
+    pub fn explain(&self, batch: &Batch) -> Result<Explanations> {
+        self.explainer(&Running::default())?.run(batch)
+    }
+
+    /// Prepares to explain batches, in double precision whatever the options say.
+    pub fn explainer(&self, options: &Running) -> Result<Explainer<'_>> {
+        Explainer::new(self, options)
+    }
+
+    /// Refuses circuits for explanations.
+    pub(super) fn check_posteriors(&self) -> Result<()> {
+        if self.explains() { Err(no_posteriors()) } else { Ok(()) }
     }
 }

@@ -87,6 +87,7 @@ impl Circuit {
         inputs: &[VarId],
         options: &Running,
     ) -> Result<Differentiator<'_>> {
+        self.check_posteriors()?;
         Differentiator::new(self, tables, inputs, options)
     }
 }

@@ -113,6 +113,7 @@ impl Circuit {
     /// # Ok::<(), sumout::Error>(())
     /// ```
     pub fn export(&self, language: Language) -> Result<Export> {
+        self.check_posteriors()?;
         let emitted = Emitter::new(self, language).emit()?;
         let parts = [
             ("title", self.title()),

@@ -7,6 +7,8 @@
 //! A file is checked as if a stranger had written it: every operation is added anew, so its axes are derived, and
 //! whatever it refers to must be there.
 
+mod completing;
+
 use std::collections::HashMap;
 use std::path::Path;
 
@@ -14,6 +16,7 @@ use safetensors::tensor::{Dtype, SafeTensors, TensorView, serialize};
 use serde::{Deserialize, Serialize};
 
 use super::Circuit;
+use completing::Completing;
 use crate::error::{Error, ErrorKind, Result};
 use crate::files;
 use crate::model::Variable;
@@ -46,6 +49,9 @@ struct Header {
     maps: Vec<(Vec<usize>, Vec<usize>)>,
     operations: Vec<Operation>,
     output: usize,
+    /// How explanations are completed, if they are what the circuit is for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    completion: Option<Completing>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -87,7 +93,7 @@ impl Circuit {
 
     /// The circuit as the bytes of a file.
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
-        let numbers = numbers(&self.graph);
+        let numbers = self.numbers();
         let mut header = self.header();
         header.checksum = checksum(&header, &numbers);
         let text = serde_json::to_string(&header).map_err(|e| Error::new(ErrorKind::Format, e.to_string()))?;
@@ -105,7 +111,7 @@ impl Circuit {
         let header: Header = serde_json::from_str(text).map_err(|e| damaged(&e.to_string()))?;
         let tensors = SafeTensors::deserialize(bytes).map_err(|e| damaged(&e.to_string()))?;
         let circuit = Reader { header: &header, tensors: &tensors }.circuit()?;
-        let expected = checksum(&Header { checksum: 0, ..circuit.header() }, &numbers(&circuit.graph));
+        let expected = checksum(&Header { checksum: 0, ..circuit.header() }, &circuit.numbers());
         if header.checksum == expected { Ok(circuit) } else { Err(damaged("its checksum is wrong")) }
     }
 
@@ -131,7 +137,15 @@ impl Circuit {
                 .collect(),
             operations: graph.ops().map(|(_, op)| operation(op)).collect(),
             output: graph.output().index(),
+            completion: self.completion.as_ref().map(Completing::new),
         }
+    }
+
+    /// All tensors of the file.
+    fn numbers(&self) -> Vec<Numbers> {
+        let mut all = numbers(&self.graph);
+        all.extend(self.completion.iter().flat_map(completing::numbers));
+        all
     }
 }
 
@@ -156,8 +170,12 @@ struct Numbers {
     bytes: Vec<u8>,
 }
 
+/// Numbers as bytes.
+fn words(numbers: &[u32]) -> Vec<u8> {
+    numbers.iter().flat_map(|x| x.to_le_bytes()).collect()
+}
+
 fn numbers(graph: &Graph) -> Vec<Numbers> {
-    let words = |numbers: &[u32]| numbers.iter().flat_map(|x| x.to_le_bytes()).collect::<Vec<u8>>();
     let tables = graph.tables().iter().enumerate().map(|(i, table)| Numbers {
         name: format!("table.{i}"),
         dtype: Dtype::F64,
@@ -227,13 +245,15 @@ impl Reader<'_> {
         }
         let var = |v: &usize| VarId::new(*v);
         let named = |v: &Named| Variable { name: v.name.clone(), values: v.values.clone() };
+        let graph = self.graph()?;
         Ok(Circuit {
+            completion: self.header.completion.as_ref().map(|c| self.completion(c, &graph)).transpose()?,
             variables: variables.iter().map(named).collect(),
             target: target.as_ref().map(var),
             inputs: inputs.iter().map(var).collect(),
             hard: hard.iter().map(var).collect(),
             domains: domains.clone(),
-            graph: self.graph()?,
+            graph,
         })
     }
 
@@ -253,7 +273,8 @@ impl Reader<'_> {
         graph.set_output(output);
         let is_asked = |v: &usize| self.header.domains[*v].len() > 1 && !self.header.hard.contains(v);
         let is_read = |v: usize| graph.find(&Op::Evidence(VarId::new(v))).is_some();
-        match self.header.target.is_some() || (0..self.header.domains.len()).filter(is_asked).all(is_read) {
+        let is_other = self.header.target.is_some() || self.header.completion.is_some();
+        match is_other || (0..self.header.domains.len()).filter(is_asked).all(is_read) {
             true => Ok(graph),
             false => Err(damaged("a variable that is asked for is not there")),
         }

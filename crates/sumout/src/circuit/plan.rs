@@ -2,8 +2,8 @@
 
 use std::time::Instant;
 
-use super::compiled::{Circuit, nothing_possible};
-use super::{Answer, Options, Ready, check_ids, near};
+use super::compiled::{Circuit, no_posteriors, nothing_possible};
+use super::{Answer, Options, Ready, asked, check_ids, near};
 use crate::compile::draw::{self, Jointree};
 use crate::compile::start::{SavedPlan, Start};
 use crate::compile::{self, Planned, Query, Question, Report, Search};
@@ -45,8 +45,7 @@ impl Network {
     }
 
     fn plan_with(&self, query: &Query, options: &Options, start: Option<&Start>) -> Result<Compilation<'_>> {
-        near::check(options.near)?;
-        let question = Question { near: options.near, ..query.question(self)? };
+        let question = asked(self, query, options)?;
         let search = Search { thorough: true, ..options.search() };
         let begun = Instant::now();
         let planned = match start {
@@ -55,7 +54,7 @@ impl Network {
         };
         let planned = planned.ok_or_else(|| nothing_possible(self))?;
         let time = begun.elapsed();
-        let near = (options.near > 0.0).then(|| near::report(self, &question, &planned, options));
+        let near = (question.near > 0.0).then(|| near::report(self, &question, &planned, options));
         let report = Report { near, ..Report::new(self, &question, &planned, &search, time) };
         Ok(Compilation { net: self, question, planned, report, options: options.clone() })
     }
@@ -78,6 +77,9 @@ impl Compilation<'_> {
     pub fn answer(&self, evidence: &Evidence) -> Result<Answer> {
         let Compilation { net, question, planned, options, .. } = self;
         check_ids(net, evidence.iter().map(|(v, _)| v))?;
+        if question.explain {
+            return Err(no_posteriors());
+        }
         let is_input =
             |v: VarId| question.inputs.contains(v) || (question.targets.len() > 1 && question.targets.contains(v));
         if let Some(stranger) = evidence.iter().map(|(v, _)| v).find(|&v| !is_input(v)) {

@@ -17,6 +17,7 @@ mod anneal;
 mod choose;
 mod classical;
 mod clones;
+mod completion;
 mod expand;
 mod greedy;
 mod implied;
@@ -42,8 +43,10 @@ use start::Start;
 use support::{Decoder, Supported};
 use tree::Cost;
 
+pub use completion::Completion;
 pub use query::Query;
 pub use report::Report;
+pub use tables::Function;
 pub use tree::Objective;
 
 /// What is asked of a network.
@@ -200,14 +203,6 @@ impl Planned {
         let lowered = || Supported { graph: lower::lower(&pruned, &problem, &plan), cost: plan.cost, decoders: vec![] };
         let Supported { graph, cost, decoders } = supported.unwrap_or_else(lowered);
         Compiled { graph, pruned, plan, cost, decoders }
-    }
-}
-
-impl Compiled {
-    /// Decides the states that a run left open: those behind added axes, and those of functions.
-    pub fn complete(&self, states: &mut [Option<usize>]) {
-        self.decoders.iter().for_each(|decoder| decoder.decode(states));
-        tables::complete(&self.pruned, states);
     }
 }
 

@@ -17,6 +17,7 @@ pub struct Query {
     hard: Vec<String>,
     trainable: Option<Vec<String>>,
     families: bool,
+    explain: bool,
 }
 
 impl Query {
@@ -28,6 +29,11 @@ impl Query {
     /// Asks for the posteriors of all variables. If no inputs are named, each of them is an input, too.
     pub fn all() -> Self {
         Query::default()
+    }
+
+    /// Asks for the most probable values of all variables together. If no inputs are named, each of them is one.
+    pub fn explain() -> Self {
+        Query { explain: true, ..Query::default() }
     }
 
     /// Names inputs: in each example they have a value, or a likelihood, or nothing is known of them.
@@ -50,6 +56,7 @@ impl Query {
     /// Names the variables whose CPTs are yet to be learned, instead of those whose [roles](crate::model::Role) say so.
     ///
     /// Without this, it is all CPTs that are not fixed; but none if the network does not say anything about roles.
+    /// Explanations take tables as they are.
     pub fn trainable<S: Into<String>>(mut self, names: impl IntoIterator<Item = S>) -> Self {
         self.trainable.get_or_insert_default().extend(names.into_iter().map(Into::into));
         self
@@ -63,6 +70,9 @@ impl Query {
 
     /// The same for one network. A name that it does not have is an error, and so is a target that is given.
     pub fn question(&self, net: &Network) -> Result<Question> {
+        if self.explain {
+            return self.explanation(net);
+        }
         let target = self.target.as_deref().map(|name| net.find(name)).transpose()?;
         let hard = matching(net, &self.hard)?;
         let inputs = &matching(net, &self.given)? | &hard;
@@ -73,6 +83,13 @@ impl Query {
         let targets = target.map_or_else(|| &net.ids().collect() - &hard, |v| VarSet::from_iter([v]));
         let trainable = self.trainable.as_ref().map_or_else(|| Ok(by_roles(net)), |names| matching(net, names))?;
         Ok(Question { targets, inputs, hard, trainable, families: self.families, ..Question::default() })
+    }
+
+    fn explanation(&self, net: &Network) -> Result<Question> {
+        let hard = matching(net, &self.hard)?;
+        let named = &matching(net, &self.given)? | &hard;
+        let inputs = if named.is_empty() { net.ids().collect() } else { named };
+        Ok(Question { inputs, hard, explain: true, ..Question::default() })
     }
 }
 

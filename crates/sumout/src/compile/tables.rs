@@ -110,16 +110,20 @@ impl Gather {
     }
 }
 
-/// A factor that is a known function: for each joint state of its inputs, the state of its output.
-struct Function {
-    inputs: Vec<VarId>,
-    output: VarId,
-    values: Vec<Option<u32>>,
+/// A factor that is a known function.
+#[derive(Clone, Debug)]
+pub struct Function {
+    /// Its arguments.
+    pub inputs: Vec<VarId>,
+    /// Its value.
+    pub output: VarId,
+    /// For each joint state of the inputs, the last fastest, the state of the output, if there is one.
+    pub values: Vec<Option<u32>>,
 }
 
 impl Function {
     /// The function that a table of zeros and ones is.
-    fn new(table: &Table, output: VarId, cards: &[usize]) -> Self {
+    pub(super) fn new(table: &Table, output: VarId, cards: &[usize]) -> Self {
         let inputs: Vec<VarId> = table.axes.iter().copied().filter(|&v| v != output).collect();
         let mut values = vec![None; inputs.iter().map(|v| cards[v.index()]).product()];
         let mut states = vec![0; cards.len()];
@@ -240,26 +244,6 @@ fn in_order(mut links: Vec<Link>, over: &VarSet) -> Vec<Link> {
         links = rest;
     }
     ordered
-}
-
-/// Decides the states of variables that are functions of decided ones: those that no tensor has for an axis.
-pub fn complete(pruned: &Pruned, states: &mut [Option<usize>]) {
-    let cards = pruned.cards();
-    let mut changed = true;
-    while std::mem::take(&mut changed) {
-        for (v, factor) in pruned.definers.iter().enumerate().filter_map(|(v, f)| Some((VarId::new(v), (*f)?))) {
-            let table = &pruned.factors[factor];
-            let is_decided = |u: &VarId| *u == v || states[u.index()].is_some();
-            if states[v.index()].is_none() && table.axes.iter().all(is_decided) {
-                let place = |state: usize| {
-                    let of = |u: &VarId| if *u == v { state } else { states[u.index()].unwrap_or(0) };
-                    table.axes.iter().fold(0, |at, u| at * cards[u.index()] + of(u))
-                };
-                states[v.index()] = (0..cards[v.index()]).find(|&state| table.values[place(state)] > 0.0);
-                changed |= states[v.index()].is_some();
-            }
-        }
-    }
 }
 
 #[cfg(test)]

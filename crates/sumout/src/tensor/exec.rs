@@ -6,11 +6,17 @@
 //! Numbers of one tensor may differ so much that the small ones would be lost, and may be the ones that count in
 //! the end. A run in which that could happen is repeated with logarithms.
 
-use super::graph::{Graph, List, Map, NodeId, Op};
+mod maxima;
+
+use std::mem::take;
+
+use super::graph::{Graph, NodeId, Op};
 use super::kernel::{LogMaxProduct, LogSumProduct, MaxProduct, Semiring, SumProduct, join};
 use super::layout::{Program, Step};
 use super::schedule::{Guide, Planned, Schedule, Slot};
-use crate::vars::{VarId, VarSet};
+use crate::vars::VarId;
+
+pub(crate) use maxima::Maxima;
 
 /// Numbers, in the order of a slot's axes, times a power of two.
 #[derive(Clone, Debug, Default)]
@@ -34,6 +40,15 @@ impl Tensor {
         let (half, rest) = (power_of_two(-shift / 2), power_of_two(-shift - -shift / 2));
         self.data.iter_mut().for_each(|x| *x = *x * half * rest);
         self.exponent += shift;
+    }
+
+    /// Numbers that are given.
+    fn input<S: Semiring>(data: Vec<f64>) -> Self {
+        let mut tensor = Tensor { data: data.into_iter().map(S::of).collect(), exponent: 0 };
+        if !S::IS_LOG {
+            tensor.rescale();
+        }
+        tensor
     }
 
     /// Whether a product of two such numbers could be too small to be told from zero.
@@ -69,17 +84,21 @@ pub(crate) struct Run<'a> {
     graph: &'a Graph,
     program: &'a Program,
     slots: Vec<Tensor>,
+    /// Tensors that were computed before, and are no slots of this run; empty if there are none.
+    shared: &'a [Tensor],
     /// Whether the numbers are logarithms.
     is_log: bool,
 }
 
 /// The tensors that do not depend on evidence; all others are empty.
-pub(crate) fn shared(graph: &Graph, program: &Program, varies: &[bool]) -> Vec<Tensor> {
-    let mut run = Run::load::<SumProduct>(graph, program, |_| vec![], false);
+pub(crate) fn shared<S: Semiring>(graph: &Graph, program: &Program, varies: &[bool]) -> Vec<Tensor> {
+    let mut run = Run::load::<S>(graph, program, |_| vec![]);
     for step in &program.steps[..program.forward] {
         if !varies[step.planned.out] {
-            let mut out = run.contract::<SumProduct>(step);
-            out.rescale();
+            let mut out = run.contract::<S>(step, vec![]);
+            if !S::IS_LOG {
+                out.rescale();
+            }
             run.slots[step.planned.out] = out;
         }
     }
@@ -95,14 +114,14 @@ pub(crate) fn differentiate_shared(
     shared: &[Tensor],
     read: impl Iterator<Item = (Slot, Tensor)>,
 ) -> Vec<Tensor> {
-    let mut run = Run { graph, program, slots: shared.to_vec(), is_log: false };
+    let mut run = Run { graph, program, slots: shared.to_vec(), shared: &[], is_log: false };
     read.for_each(|(slot, adjoint)| run.slots[slot] = adjoint);
     for step in &program.steps[program.forward..] {
         let Planned { a, b, out, .. } = step.planned;
         if varies[a - graph.len()] || b.is_some_and(|b| varies[b]) || run.slots[a].data.is_empty() {
             continue;
         }
-        let mut found = run.contract::<SumProduct>(step);
+        let mut found = run.contract::<SumProduct>(step, vec![]);
         found.rescale();
         match run.slots[out].data.is_empty() {
             true => run.slots[out] = found,
@@ -134,20 +153,15 @@ impl<'a> Run<'a> {
         program: &'a Program,
         evidence: impl Fn(VarId) -> Vec<f64>,
     ) -> Self {
-        let mut run = Run::load::<S>(graph, program, &evidence, false);
+        let mut run = Run::load::<S>(graph, program, &evidence);
         if run.run::<S>().is_none() {
-            run = Run::load::<L>(graph, program, &evidence, true);
+            run = Run::load::<L>(graph, program, &evidence);
             run.run::<L>();
         }
         run
     }
 
-    fn load<S: Semiring>(
-        graph: &'a Graph,
-        program: &'a Program,
-        evidence: impl Fn(VarId) -> Vec<f64>,
-        is_log: bool,
-    ) -> Self {
+    fn load<S: Semiring>(graph: &'a Graph, program: &'a Program, evidence: impl Fn(VarId) -> Vec<f64>) -> Self {
         let mut slots: Vec<Tensor> = vec![Tensor::default(); program.sizes.len()];
         for (node, op) in graph.ops() {
             let data = match op {
@@ -155,17 +169,15 @@ impl<'a> Run<'a> {
                 Op::Table(t) => graph.tables()[t.index()].values.clone(),
                 Op::Contract(..) | Op::Project(..) | Op::Join(..) | Op::Gather(..) | Op::Rescale(_) => continue,
             };
-            slots[node.index()] = Tensor { data: data.into_iter().map(S::of).collect(), exponent: 0 };
-            if !is_log {
-                slots[node.index()].rescale();
-            }
+            slots[node.index()] = Tensor::input::<S>(data);
         }
-        Run { graph, program, slots, is_log }
+        Run { graph, program, slots, shared: &[], is_log: S::IS_LOG }
     }
 
     /// Runs all steps; none if small numbers could have been lost on the way.
     fn run<S: Semiring>(&mut self) -> Option<()> {
-        if !self.is_log && self.slots.iter().any(Tensor::is_at_risk) {
+        let mut inputs = self.graph.ops().filter(|(_, op)| matches!(op, Op::Evidence(_) | Op::Table(_)));
+        if !self.is_log && inputs.any(|(node, _)| self.slots[node.index()].is_at_risk()) {
             return None;
         }
         if self.program.forward < self.program.steps.len() {
@@ -173,7 +185,11 @@ impl<'a> Run<'a> {
             self.slots[seed] = Tensor { data: vec![S::ONE; self.program.sizes[seed]], exponent: 0 };
         }
         for step in &self.program.steps {
-            let mut out = self.contract::<S>(step);
+            if self.shared.get(step.planned.out).is_some_and(|shared| !shared.data.is_empty()) {
+                continue;
+            }
+            let room = if step.planned.accumulate { vec![] } else { take(&mut self.slots[step.planned.out].data) };
+            let mut out = self.contract::<S>(step, room);
             if step.planned.rescale && !self.is_log {
                 out.rescale();
             }
@@ -193,22 +209,32 @@ impl<'a> Run<'a> {
         Some(())
     }
 
-    fn contract<S: Semiring>(&self, step: &Step) -> Tensor {
-        let unit = Tensor { data: vec![S::ONE], exponent: 0 };
-        let a = &self.slots[step.planned.a];
-        let b = step.planned.b.map_or(&unit, |b| &self.slots[b]);
-        let mut data = vec![S::ZERO; self.program.sizes[step.planned.out]];
+    /// What a step computes, in memory that may have been used before.
+    fn contract<S: Semiring>(&self, step: &Step, mut data: Vec<f64>) -> Tensor {
+        let a = self.tensor(step.planned.a);
+        let (b, b_exponent) = step.planned.b.map_or((&[S::ONE][..], 0), |b| {
+            let b = self.tensor(b);
+            (&b.data, b.exponent)
+        });
+        data.clear();
+        data.resize(self.program.sizes[step.planned.out], S::ZERO);
         match step.planned.guide {
-            Guide::Axes => step.nest.run::<S>(&a.data, &b.data, &mut data),
+            Guide::Axes => step.nest.run::<S>(&a.data, b, &mut data),
             Guide::List(list, to) => {
-                join::<S>(to.roles(&self.graph.lists()[list.index()]), &a.data, &b.data, &mut data);
+                join::<S>(to.roles(&self.graph.lists()[list.index()]), &a.data, b, &mut data);
             }
             Guide::Gather(map) | Guide::Scatter(map) => {
                 let index = &self.graph.maps()[map.index()].index;
-                step.walk.each(index, |from, to| step.nest.run::<S>(&a.data[from..], &b.data, &mut data[to..]));
+                step.walk.each(index, |from, to| step.nest.run::<S>(&a.data[from..], b, &mut data[to..]));
             }
         }
-        Tensor { data, exponent: a.exponent + b.exponent }
+        Tensor { data, exponent: a.exponent + b_exponent }
+    }
+
+    /// The tensor of a slot.
+    fn tensor(&self, slot: Slot) -> &Tensor {
+        let own = &self.slots[slot];
+        if own.data.is_empty() { self.shared.get(slot).unwrap_or(own) } else { own }
     }
 
     /// The value of a node.
@@ -225,14 +251,14 @@ impl<'a> Run<'a> {
 
     /// The logarithms of a tensor's numbers.
     fn logs(&self, slot: Slot) -> Vec<f64> {
-        let Tensor { data, exponent } = &self.slots[slot];
+        let Tensor { data, exponent } = self.tensor(slot);
         let shift = *exponent as f64 * std::f64::consts::LN_2;
         if self.is_log { data.clone() } else { data.iter().map(|x| x.ln() + shift).collect() }
     }
 
     /// The logarithm of the sum of the output's numbers.
     pub fn log_sum(&self) -> f64 {
-        let output = &self.slots[Schedule::value(self.graph, self.graph.output())];
+        let output = self.tensor(Schedule::value(self.graph, self.graph.output()));
         if !self.is_log {
             return output.data.iter().sum::<f64>().ln() + output.exponent as f64 * std::f64::consts::LN_2;
         }
@@ -251,71 +277,6 @@ impl<'a> Run<'a> {
         let value = self.logs(Schedule::value(self.graph, input));
         let adjoint = self.logs(Schedule::adjoint(self.graph, input));
         relative(value.into_iter().zip(adjoint).map(|(v, a)| v + a).collect())
-    }
-
-    /// Where the maximum came from: a position for every variable that is an axis somewhere.
-    ///
-    /// Going back from the output, a step whose kept axes are decided decides its summed axes. A functional
-    /// variable that is summed out in several places gets the same state in all of them.
-    pub fn trace(&self) -> Vec<Option<usize>> {
-        let mut states: Vec<Option<usize>> = vec![None; self.graph.cards().len()];
-        for step in self.program.steps.iter().rev() {
-            self.trace_step(step, &mut states);
-        }
-        states
-    }
-
-    fn trace_step(&self, step: &Step, states: &mut [Option<usize>]) {
-        let unit = [if self.is_log { 0.0 } else { 1.0 }];
-        let (a, b) = (step.planned.a, step.planned.b);
-        let (a_data, b_data) = (&self.slots[a].data, b.map_or(&unit[..], |b| &self.slots[b].data));
-        let mut best = (f64::NEG_INFINITY, (0, 0));
-        self.visit_summed(step, states, &mut |x, y| {
-            let product = if self.is_log { a_data[x] + b_data[y] } else { a_data[x] * b_data[y] };
-            if product > best.0 {
-                best = (product, (x, y));
-            }
-        });
-        self.decide(a, best.1.0, states);
-        b.into_iter().for_each(|b| self.decide(b, best.1.1, states));
-    }
-
-    /// Visits the positions in a step's inputs whose product is part of the decided entry of its output.
-    fn visit_summed(&self, step: &Step, states: &[Option<usize>], visit: &mut impl FnMut(usize, usize)) {
-        let Planned { a, b, out, guide, .. } = step.planned;
-        let axes = self.graph.axes(NodeId::new(out));
-        match guide {
-            Guide::Axes => {
-                let start = (self.offset(a, axes, states), b.map_or(0, |b| self.offset(b, axes, states)));
-                step.nest.visit_summed(start, visit);
-            }
-            Guide::List(list, _) => {
-                let List { outs, a, b, .. } = &self.graph.lists()[list.index()];
-                let at = self.offset(out, axes, states) as u32;
-                let (from, to) = (outs.partition_point(|&o| o < at), outs.partition_point(|&o| o <= at));
-                (from..to).for_each(|k| visit(a[k] as usize, b[k] as usize));
-            }
-            Guide::Gather(map) | Guide::Scatter(map) => {
-                let Map { over, index, .. } = &self.graph.maps()[map.index()];
-                let state = |at: usize, v: &VarId| at * self.graph.cards()[v.index()] + states[v.index()].unwrap_or(0);
-                let from = step.walk.from(index[over.iter().fold(0, state)]);
-                from.into_iter().for_each(|from| visit(self.offset(a, axes, states) + from, 0));
-            }
-        }
-    }
-
-    /// The position in a slot that the states of some variables give, with all others at zero.
-    fn offset(&self, slot: Slot, of: &VarSet, states: &[Option<usize>]) -> usize {
-        let kept = self.program.strides(NodeId::new(slot)).filter(|(v, _)| of.contains(*v));
-        kept.map(|(v, stride)| states[v.index()].unwrap_or(0) * stride).sum()
-    }
-
-    /// Decides the states that a position in a slot stands for.
-    fn decide(&self, slot: Slot, mut position: usize, states: &mut [Option<usize>]) {
-        for (v, stride) in self.program.strides(NodeId::new(slot)) {
-            states[v.index()] = Some(position / stride);
-            position %= stride;
-        }
     }
 }
 

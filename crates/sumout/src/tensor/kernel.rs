@@ -10,6 +10,8 @@
 
 /// Numbers that are added or maximised, and multiplied.
 pub(crate) trait Semiring {
+    /// Whether numbers are kept as logarithms.
+    const IS_LOG: bool;
     /// The empty sum.
     const ZERO: f64;
     /// The empty product.
@@ -35,6 +37,7 @@ pub(crate) struct LogSumProduct;
 pub(crate) struct LogMaxProduct;
 
 impl Semiring for SumProduct {
+    const IS_LOG: bool = false;
     const ZERO: f64 = 0.0;
     const ONE: f64 = 1.0;
 
@@ -55,6 +58,7 @@ impl Semiring for SumProduct {
 }
 
 impl Semiring for LogSumProduct {
+    const IS_LOG: bool = true;
     const ZERO: f64 = f64::NEG_INFINITY;
     const ONE: f64 = 0.0;
 
@@ -73,6 +77,7 @@ impl Semiring for LogSumProduct {
 }
 
 impl Semiring for LogMaxProduct {
+    const IS_LOG: bool = true;
     const ZERO: f64 = f64::NEG_INFINITY;
     const ONE: f64 = 0.0;
 
@@ -90,6 +95,7 @@ impl Semiring for LogMaxProduct {
 }
 
 impl Semiring for MaxProduct {
+    const IS_LOG: bool = false;
     const ZERO: f64 = 0.0;
     const ONE: f64 = 1.0;
 

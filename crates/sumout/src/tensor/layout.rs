@@ -17,8 +17,8 @@ pub(crate) struct Program {
     pub forward: usize,
     /// The number of entries of each slot.
     pub sizes: Vec<usize>,
-    /// The axes of each node, in the order in which they are laid out.
-    orders: Vec<Vec<VarId>>,
+    /// The axes of each node, in the order in which they are laid out, with their strides.
+    strides: Vec<Vec<(VarId, usize)>>,
     cards: Vec<usize>,
 }
 
@@ -38,7 +38,8 @@ impl Program {
         let cards = graph.cards().to_vec();
         let size = |slot: Slot| orders[schedule.node(slot).index()].iter().map(|v| cards[v.index()]).product();
         let sizes = (0..schedule.slots()).map(size).collect();
-        let mut program = Program { steps: vec![], forward: schedule.forward, sizes, orders, cards };
+        let strides = orders.iter().map(|order| strides(order, &cards)).collect();
+        let mut program = Program { steps: vec![], forward: schedule.forward, sizes, strides, cards };
         for planned in &schedule.steps {
             let step = match planned.guide {
                 Guide::List(..) => (Nest::default(), Walk::default()),
@@ -53,13 +54,7 @@ impl Program {
 
     /// The axes of a node, in the order in which they are laid out, with their strides.
     pub fn strides(&self, node: NodeId) -> impl DoubleEndedIterator<Item = (VarId, usize)> + '_ {
-        let order = &self.orders[node.index()];
-        let strides = order.iter().rev().scan(1, |stride, v| {
-            let this = *stride;
-            *stride *= self.cards[v.index()];
-            Some((*v, this))
-        });
-        strides.collect::<Vec<_>>().into_iter().rev()
+        self.strides[node.index()].iter().copied()
     }
 
     /// The loops over all axes but those in `without`.
@@ -91,6 +86,15 @@ impl Program {
         let loops = |vars: &[VarId]| vars.iter().map(|&v| self.axis(step, schedule, v)).collect();
         (nest, Walk { over: loops(&map.over), from: loops(&map.from), backward })
     }
+}
+
+/// Axes in an order with their strides, the last of them one.
+fn strides(order: &[VarId], cards: &[usize]) -> Vec<(VarId, usize)> {
+    let mut strides: Vec<(VarId, usize)> = order.iter().map(|&v| (v, 1)).collect();
+    for i in (1..order.len()).rev() {
+        strides[i - 1].1 = strides[i].1 * cards[order[i].index()];
+    }
+    strides
 }
 
 /// The axis order of each node, chosen by the last operation that reads it.

@@ -4,7 +4,11 @@
 
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
-use sumout::{Cpt, Evidence, Finding, Network, VarId};
+use sumout::{Batch, Circuit, Column, Cpt, Evidence, Finding, Level, Network, VarId};
+
+/// What a planner may know: all of it.
+pub const LEVELS: [Level; 6] =
+    [Level::Classical, Level::Paper, Level::Functional, Level::Tables, Level::Support, Level::Auto];
 
 /// What enumeration finds.
 pub struct Truth {
@@ -107,4 +111,28 @@ pub fn random_markov(nodes: usize, rng: &mut ChaCha8Rng) -> Network {
 /// Whether two numbers agree to within `tolerance`, relative to the larger.
 pub fn close(a: f64, b: f64, tolerance: f64) -> bool {
     a == b || (a - b).abs() <= tolerance * a.abs().max(b.abs()).max(1.0)
+}
+
+/// Evidence on the inputs of a circuit, row by row, as columns of values or of likelihoods.
+pub fn batch(net: &Network, circuit: &Circuit, rows: &[Evidence]) -> Batch {
+    let mut batch = Batch::new(rows.len());
+    for input in circuit.inputs() {
+        let card = net.card(input);
+        let is_soft = rows.iter().any(|row| matches!(row.get(input), Some(Finding::Soft(_))));
+        let value = |row: &Evidence| match row.get(input) {
+            Some(Finding::Hard(value)) => *value as i32,
+            _ => -1,
+        };
+        let likelihood = |row: &Evidence| match row.get(input) {
+            None => vec![1.0; card],
+            Some(Finding::Hard(value)) => (0..card).map(|v| f64::from(v == *value)).collect(),
+            Some(Finding::Soft(likelihood)) => likelihood.clone(),
+        };
+        let column = match is_soft {
+            true => Column::Likelihoods(rows.iter().flat_map(likelihood).collect()),
+            false => Column::Values(rows.iter().map(value).collect()),
+        };
+        batch.insert(circuit, input, column).unwrap();
+    }
+    batch
 }

@@ -14,9 +14,9 @@ use std::thread;
 use std::time::Instant;
 
 use indicatif::{ProgressBar, ProgressStyle};
-use sumout::{Circuit, Error, ErrorKind, Evaluator, Running};
+use sumout::{Circuit, Error, ErrorKind, Running};
 
-use crate::data::{Check, Chunk, Fingerprint, Rows, Source};
+use crate::data::{Answering, Check, Chunk, Fingerprint, Rows, Source, Titles};
 use crate::output::{Result, talk};
 use crate::text::{counted, grouped};
 
@@ -48,6 +48,7 @@ pub struct Seen {
 /// From rows to answers.
 pub struct Pipeline<'a> {
     pub circuit: &'a Circuit,
+    pub titles: Titles,
     pub running: Running,
     pub skip_bad_rows: bool,
     /// So many rows have been written by an earlier run.
@@ -67,15 +68,15 @@ struct Piece {
 
 impl Pipeline<'_> {
     /// Answers all rows, and writes the answers in order.
-    pub fn run(&self, source: Box<dyn Source>, mut write: impl FnMut(&Rows, Check) -> Result<()>) -> Result<Seen> {
-        let evaluator = self.circuit.evaluator(&self.running)?;
+    pub fn run(&self, source: Box<dyn Source>, mut write: impl FnMut(&Rows<'_>, Check) -> Result<()>) -> Result<Seen> {
+        let answering = Answering::new(self.circuit, &self.running)?;
         let rows = AtomicUsize::new(ROWS[0]);
         let (pieces, to_compute) = sync_channel(WAITING);
-        let (answers, to_write) = sync_channel::<(Rows, Check)>(WAITING);
+        let (answers, to_write) = sync_channel::<(Rows<'_>, Check)>(WAITING);
         let mut reader = Reader { pipeline: self, source, rows: &rows, print: Fingerprint::default(), read: 0 };
         thread::scope(|scope| {
             scope.spawn(move || reader.run(&pieces));
-            let computing = scope.spawn(|| self.compute(&evaluator, &rows, to_compute, answers));
+            let computing = scope.spawn(|| self.compute(&answering, &rows, to_compute, answers));
             let written = to_write.into_iter().try_for_each(|(rows, check)| write(&rows, check));
             let seen = computing.join().unwrap_or_else(|panic| resume_unwind(panic));
             written.and(seen)
@@ -83,12 +84,12 @@ impl Pipeline<'_> {
     }
 
     /// Computes answers until there are no more chunks, or nobody takes them.
-    fn compute(
-        &self,
-        evaluator: &Evaluator<'_>,
+    fn compute<'a>(
+        &'a self,
+        answering: &Answering<'_>,
         rows: &AtomicUsize,
         pieces: Receiver<sumout::Result<Piece>>,
-        answers: SyncSender<(Rows, Check)>,
+        answers: SyncSender<(Rows<'a>, Check)>,
     ) -> Result<Seen> {
         let mut seen = Seen { resumed: self.earlier, ..Seen::default() };
         let bar = progress();
@@ -100,7 +101,7 @@ impl Pipeline<'_> {
             self.name_bad(&piece, &seen)?;
             let start = Instant::now();
             let check = piece.check;
-            let answered = self.answer(evaluator, piece)?;
+            let answered = self.answer(answering, piece)?;
             adapt(rows, answered.count, start.elapsed().as_secs_f64());
             let count = (answered.count - answered.skip) as u64;
             seen.rows += count;
@@ -115,13 +116,13 @@ impl Pipeline<'_> {
         Ok(seen)
     }
 
-    fn answer(&self, evaluator: &Evaluator<'_>, piece: Piece) -> Result<Rows> {
+    fn answer(&self, answering: &Answering<'_>, piece: Piece) -> Result<Rows<'_>> {
         let Piece { mut chunk, check, .. } = piece;
         let (count, first) = (chunk.rows, check.rows - chunk.rows as u64);
-        let answers = evaluator.run(&chunk.batch(self.circuit, if first == 0 { 1 } else { LEAST })?)?;
+        let (numbers, logs) = answering.run(&chunk.batch(self.circuit, if first == 0 { 1 } else { LEAST })?)?;
         let skip = self.earlier.saturating_sub(first) as usize;
         let bad = chunk.bad.iter().map(|(row, _)| *row).collect();
-        Ok(Rows { answers, precision: self.running.precision, count, skip, bad })
+        Ok(Rows { titles: &self.titles, numbers, logs, count, skip, bad })
     }
 
     /// Says which rows cannot be read; stops unless they are to be skipped.

@@ -4,7 +4,7 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 use crate::compile::lower::tests::replicated;
-use crate::compile::{self, Compiled, Level, Question, Search};
+use crate::compile::{self, Compiled, Completion, Level, Question, Search};
 use crate::model::Network;
 use crate::tensor::Op;
 use crate::tensor::exec::Run;
@@ -64,7 +64,7 @@ fn explanations_have_the_states_of_functions_that_are_looked_up() {
         let likelihoods: Vec<[f64; 2]> = net.ids().map(|_| [rng.random(), rng.random()]).collect();
         let run = Run::max(&compiled.graph, &program, |v| likelihoods[v.index()].to_vec());
         let mut states = run.trace();
-        compiled.complete(&mut states);
+        Completion::new(&compiled).complete(compiled.graph.cards(), &mut states);
         let value = |v: crate::VarId| compiled.pruned.domains[v.index()][states[v.index()].unwrap_or(0)];
         let cards = net.cards();
         let entry = |cpt: &crate::Cpt| {

@@ -29,6 +29,7 @@ use std::sync::{Mutex, OnceLock};
 
 use super::exec::{self, Tensor};
 use super::graph::{Graph, Op, TableId};
+use super::kernel::SumProduct;
 use super::layout;
 use super::schedule::Schedule;
 use crate::vars::VarId;
@@ -112,7 +113,7 @@ impl<T: Number> Engine<T> {
 
     /// Takes over the numbers of the graph's tables.
     pub fn update(&mut self, graph: &Graph) {
-        let mut shared = exec::shared(graph, &self.layout, &self.program.varies);
+        let mut shared = exec::shared::<SumProduct>(graph, &self.layout, &self.program.varies);
         if !self.program.sums.is_empty() {
             self.before = shared.clone();
         }

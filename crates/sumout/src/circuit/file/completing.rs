@@ -1,0 +1,94 @@
+//! What circuits for explanations have in their files besides: how the variables that a run leaves open are decided.
+
+use safetensors::tensor::Dtype;
+use serde::{Deserialize, Serialize};
+
+use super::{Numbers, Reader, damaged, words};
+use crate::compile::support::Decoder;
+use crate::compile::{Completion, Function};
+use crate::error::Result;
+use crate::tensor::{Graph, Map};
+use crate::vars::VarId;
+
+/// What is not numbers.
+#[derive(Serialize, Deserialize)]
+pub(super) struct Completing {
+    /// The axis of each decoder, and its variables, whose states are the tensor `decoder.N`.
+    decoders: Vec<(usize, Vec<usize>)>,
+    /// The arguments of each function, and what it decides, with the tensor `function.N`.
+    functions: Vec<(Vec<usize>, usize)>,
+}
+
+impl Completing {
+    pub fn new(completion: &Completion) -> Self {
+        let indices = |vars: &[VarId]| vars.iter().map(|v| v.index()).collect::<Vec<_>>();
+        Completing {
+            decoders: completion.decoders.iter().map(|d| (d.axis.index(), indices(&d.vars))).collect(),
+            functions: completion.functions.iter().map(|f| (indices(&f.inputs), f.output.index())).collect(),
+        }
+    }
+}
+
+pub(super) fn numbers(completion: &Completion) -> Vec<Numbers> {
+    let decoders = completion.decoders.iter().enumerate().map(|(i, decoder)| Numbers {
+        name: format!("decoder.{i}"),
+        dtype: Dtype::U16,
+        shape: vec![decoder.states.len()],
+        bytes: decoder.states.iter().flat_map(|x| x.to_le_bytes()).collect(),
+    });
+    let functions = completion.functions.iter().enumerate().map(|(i, function)| Numbers {
+        name: format!("function.{i}"),
+        dtype: Dtype::U32,
+        shape: vec![function.values.len()],
+        bytes: words(&function.values.iter().map(|value| value.unwrap_or(Map::NOWHERE)).collect::<Vec<_>>()),
+    });
+    decoders.chain(functions).collect()
+}
+
+impl Reader<'_> {
+    /// How explanations are completed. Every variable must be decided.
+    pub(super) fn completion(&self, completing: &Completing, graph: &Graph) -> Result<Completion> {
+        let decoders = completing.decoders.iter().enumerate();
+        let functions = completing.functions.iter().enumerate();
+        let completion = Completion {
+            decoders: decoders.map(|(i, (axis, vars))| self.decoder(i, *axis, vars)).collect::<Result<_>>()?,
+            functions: functions.map(|(i, (inputs, output))| self.function(i, inputs, *output)).collect::<Result<_>>()?,
+        };
+        let decided = completion.decided(graph);
+        match self.header.domains.iter().zip(decided).all(|(domain, is_decided)| is_decided || domain.len() == 1) {
+            true => Ok(completion),
+            false => Err(damaged("a variable is never decided")),
+        }
+    }
+
+    fn decoder(&self, index: usize, axis: usize, vars: &[usize]) -> Result<Decoder> {
+        let (axis, vars) = (self.axis(axis)?, self.variables(vars)?);
+        let bytes = self.tensor(&format!("decoder.{index}"), Dtype::U16)?;
+        let states: Vec<u16> = bytes.as_chunks::<2>().0.iter().map(|&x| u16::from_le_bytes(x)).collect();
+        let is_whole = self.size(&[axis]).and_then(|size| size.checked_mul(vars.len())) == Some(states.len());
+        let is_state = |(v, &state): (&VarId, &u16)| usize::from(state) < self.header.domains[v.index()].len();
+        match is_whole && states.iter().zip(vars.iter().cycle()).all(|(state, v)| is_state((v, state))) {
+            true => Ok(Decoder { axis, vars, states }),
+            false => Err(damaged("a decoder does not fit its axis")),
+        }
+    }
+
+    fn function(&self, index: usize, inputs: &[usize], output: usize) -> Result<Function> {
+        let (inputs, outputs) = (self.variables(inputs)?, self.variables(&[output])?);
+        let card = self.header.domains[output].len();
+        let values = self.words(&format!("function.{index}"))?;
+        let is_state = |&value: &u32| value == Map::NOWHERE || (value as usize) < card;
+        if self.size(&inputs) != Some(values.len()) || !values.iter().all(is_state) {
+            return Err(damaged("a function does not fit its arguments"));
+        }
+        let values = values.into_iter().map(|value| (value != Map::NOWHERE).then_some(value)).collect();
+        Ok(Function { inputs, output: outputs[0], values })
+    }
+
+    fn variables(&self, indices: &[usize]) -> Result<Vec<VarId>> {
+        match indices.iter().all(|&v| v < self.header.variables.len()) {
+            true => Ok(indices.iter().map(|&v| VarId::new(v)).collect()),
+            false => Err(damaged("a variable is not there")),
+        }
+    }
+}
