@@ -171,6 +171,29 @@ fn answers_are_columns_and_null_where_there_is_none() {
     }
 }
 
+#[test]
+fn explanations_are_columns_of_names() {
+    let folder = folder("parquet-mpe");
+    fs::write(folder.join("cases.csv"), "either,tub\nyes,no\nno,yes\nmaybe,no\n").unwrap();
+    sumout(&folder, "compile asia --mpe --given either tub -o case.sumout");
+    let rows = sumout(&folder, "eval case.sumout cases.csv --skip-bad-rows");
+    sumout(&folder, "eval case.sumout cases.csv --skip-bad-rows -o cases.parquet");
+    let file = SerializedFileReader::new(File::open(folder.join("cases.parquet")).unwrap()).unwrap();
+    let said = |field: &Field| match field {
+        Field::Null => String::new(),
+        Field::Str(name) => name.clone(),
+        Field::Double(x) => x.to_string(),
+        Field::Bool(flag) => flag.to_string(),
+        other => panic!("{other:?}"),
+    };
+    let found: Vec<String> = file
+        .get_row_iter(None)
+        .unwrap()
+        .map(|row| row.unwrap().get_column_iter().map(|(_, field)| said(field)).collect::<Vec<_>>().join(","))
+        .collect();
+    assert_eq!(found, rows.lines().skip(1).collect::<Vec<_>>());
+}
+
 /// Numbers are the same, however they are written.
 fn return_shortest(number: String, cell: &str) -> String {
     if number.parse::<f64>() == cell.parse::<f64>() { cell.to_owned() } else { number }
