@@ -187,10 +187,10 @@ impl<'c> Evaluator<'c> {
         if answers.width() == 0 {
             answers.log_evidence.fill(f64::NAN);
         } else if self.precision == Precision::F32 {
-            self.run_on(&self.short, batch, &mut answers);
+            self.run_on(&self.short, batch, batch.len(), &mut answers);
             self.repeat(batch, &mut answers);
         } else {
-            self.run_on(&self.long, batch, &mut answers);
+            self.run_on(&self.long, batch, batch.len(), &mut answers);
         }
         self.repeat_carefully(batch, &mut answers);
         for (row, weight) in weigh_closed(self.circuit, batch).into_iter().enumerate() {
@@ -210,9 +210,9 @@ impl<'c> Evaluator<'c> {
         answers
     }
 
-    /// Runs all blocks. The logarithms of examples that were lost are NaN.
-    fn run_on<T: Number>(&self, engines: &Engines<T>, batch: &Batch, answers: &mut Answers) {
-        let engine = engines.engine(batch.len(), &self.circuit.graph, &self.schedule);
+    /// Runs all blocks, as those of a batch of `like` examples. The logarithms of examples that were lost are NaN.
+    fn run_on<T: Number>(&self, engines: &Engines<T>, batch: &Batch, like: usize, answers: &mut Answers) {
+        let engine = engines.engine(like, &self.circuit.graph, &self.schedule);
         let (lanes, width) = (engine.lanes(), answers.width());
         let Answers { posteriors, log_evidence, .. } = answers;
         let block = Block { circuit: self.circuit, evaluator: self, batch };
@@ -229,14 +229,14 @@ impl<'c> Evaluator<'c> {
         self.pool.install(|| blocks.for_each_init(|| engine.worker(), run));
     }
 
-    /// Repeats examples that were lost with numbers that reach further.
+    /// Repeats examples that were lost with numbers that reach further, in the same way however many they are.
     fn repeat(&self, batch: &Batch, answers: &mut Answers) {
         let rows = lost(answers);
         if rows.is_empty() {
             return;
         }
         let mut again = self.blank(rows.len());
-        self.run_on(&self.long, &batch.select(self.circuit, &rows), &mut again);
+        self.run_on(&self.long, &batch.select(self.circuit, &rows), batch.len(), &mut again);
         let width = answers.width();
         for (from, &to) in rows.iter().enumerate() {
             answers.posteriors[to * width..][..width].copy_from_slice(again.row(from));
@@ -338,7 +338,7 @@ mod tests {
             let (circuit, batch) = images(model, target, inputs, &options);
             let evaluator = circuit.evaluator(&Running::default()).unwrap();
             let mut answers = evaluator.blank(64);
-            evaluator.run_on(&evaluator.short, &batch, &mut answers);
+            evaluator.run_on(&evaluator.short, &batch, 64, &mut answers);
             assert!(lost(&answers).len() <= 3, "{model}: {} of 64", lost(&answers).len());
         }
     }
