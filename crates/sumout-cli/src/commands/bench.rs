@@ -4,7 +4,8 @@ use std::io::Write;
 use std::time::Instant;
 
 use serde_json::json;
-use sumout::{Batch, Circuit, Column, Evaluator, Machine, Network, Query, Running};
+use sumout::tensor::TableId;
+use sumout::{Batch, Circuit, Column, Machine, Network, Query, Running};
 
 use crate::args::{Asking, Computing, Reading, Using};
 use crate::output::{Outcome, Result};
@@ -37,11 +38,14 @@ pub struct Args {
     reading: Reading,
 }
 
-/// Each measurement takes about this many seconds.
+/// The measurements take about this many seconds at first.
 const SECONDS: f64 = 0.5;
 
 /// The median of this many measurements counts.
 const REPEATS: usize = 5;
+
+/// If noise makes a whole step look faster than its half, both are measured for twice as long, so many times.
+const PATIENCE: u32 = 4;
 
 pub fn run(args: &Args, json: bool, out: &mut dyn Write) -> Result<Outcome> {
     let net = args.reading.network(&args.asking.model)?;
@@ -51,14 +55,12 @@ pub fn run(args: &Args, json: bool, out: &mut dyn Write) -> Result<Outcome> {
     let batch = sampled(&net, &circuit, &query, args)?;
     let running = args.using.running(args.computing.options().memory);
     let forward = circuit.evaluator(&running)?;
-    let backward = circuit.evaluator(&Running { of_inputs: true, ..running })?;
     let rows = batch.len() as f64;
-    let seconds = median(&forward, &batch)? / rows;
-    let both = median(&backward, &batch)? / rows;
+    let seconds = median(SECONDS, || Ok(drop(forward.run(&batch)?)))? / rows;
     let report = plan.report();
     let found = Found {
         seconds,
-        backward: (both - seconds).max(0.0),
+        backward: backward(&circuit, &batch, &running)?.map(|time| time / rows),
         evaluator: (forward.threads(), forward.block(batch.len())),
         multiply_adds: report.multiply_adds.0,
         entries: report.entries.0,
@@ -85,14 +87,38 @@ fn sampled(net: &Network, circuit: &Circuit, query: &Query, args: &Args) -> Resu
     Ok(batch)
 }
 
-/// Seconds for a batch: the median of several measurements.
-fn median(evaluator: &Evaluator<'_>, batch: &Batch) -> Result<f64> {
-    evaluator.run(batch)?;
+/// Seconds of the backward pass of a training step: those of a step, forward and backward with respect to all tables,
+/// less those of a forward pass. None if noise hides it, however long they are measured.
+fn backward(circuit: &Circuit, batch: &Batch, running: &Running) -> Result<Option<f64>> {
+    let tables: Vec<TableId> = circuit.graph().ops().filter_map(|(_, op)| op.table()).collect();
+    let (forward, step) = (circuit.differentiator(&[], &[], running)?, circuit.differentiator(&tables, &[], running)?);
+    for seconds in (0..PATIENCE).map(|again| SECONDS * f64::from(1 << again)) {
+        let once = median(seconds, || Ok(drop(forward.run(batch, &cross_entropy)?)))?;
+        let both = median(seconds, || Ok(drop(step.run(batch, &cross_entropy)?)))?;
+        if both > once {
+            return Ok(Some(both - once));
+        }
+    }
+    Ok(None)
+}
+
+/// The derivative of the cross-entropy, if the first value of the target is the right one.
+fn cross_entropy(_: usize, posterior: &[f64], to: &mut [f64]) {
+    to.copy_from_slice(posterior);
+    to[0] -= 1.0;
+    if let [only] = to {
+        *only = -1.0; // without a target it is the likelihood that is trained
+    }
+}
+
+/// Seconds for some work: the median of several measurements, which take so many seconds together.
+fn median(seconds: f64, mut work: impl FnMut() -> Result<()>) -> Result<f64> {
+    work()?;
     let mut times = vec![];
     for _ in 0..REPEATS {
         let (start, mut runs) = (Instant::now(), 0.0);
-        while runs == 0.0 || start.elapsed().as_secs_f64() < SECONDS / REPEATS as f64 {
-            evaluator.run(batch)?;
+        while runs == 0.0 || start.elapsed().as_secs_f64() < seconds / REPEATS as f64 {
+            work()?;
             runs += 1.0;
         }
         times.push(start.elapsed().as_secs_f64() / runs);
@@ -104,7 +130,8 @@ fn median(evaluator: &Evaluator<'_>, batch: &Batch) -> Result<f64> {
 /// What was measured.
 struct Found {
     seconds: f64,
-    backward: f64,
+    /// None if it could not be told from noise.
+    backward: Option<f64>,
     evaluator: (usize, usize),
     multiply_adds: f64,
     entries: f64,
@@ -151,12 +178,11 @@ impl Found {
         writeln!(out, "batch             {} examples, {block} at a time on {threads} threads", args.batch)?;
         writeln!(out, "numbers           {precision}, {} instructions", self.machine.instructions)?;
         match args.asking.target {
-            Some(_) => {
-                writeln!(out, "forward           {} an example", duration(self.seconds))?;
-                writeln!(out, "backward          {} an example", duration(self.backward))?;
-            }
+            Some(_) => writeln!(out, "forward           {} an example", duration(self.seconds))?,
             None => writeln!(out, "both passes       {} an example", duration(self.seconds))?,
         }
+        let backward = self.backward.map_or("hidden by noise".into(), |time| duration(time) + " an example");
+        writeln!(out, "backward          {backward}, to all tables")?;
         writeln!(out, "throughput        {} examples a second", grouped((1.0 / self.seconds).round() as usize))?;
         writeln!(out, "GFLOP/s           {}", share(self.flops(), self.machine.flops))?;
         writeln!(out, "GB/s              {}", share(self.bytes(), self.machine.bytes))?;
