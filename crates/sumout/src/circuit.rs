@@ -205,10 +205,15 @@ fn question(evidence: &Evidence) -> Question {
     }
 }
 
+/// So few bytes are always there; to ask how many are free takes longer than to use them.
+const SMALL: f64 = (64 << 20) as f64;
+
 /// The program for a compiled question, if it fits in memory.
 fn admit(compiled: &Compiled, want: &Want, options: &Options) -> Result<Program> {
     let schedule = Schedule::new(&compiled.graph, want);
-    let (needed, limit) = (schedule.peak_bytes(&compiled.graph), memory_limit(options.memory));
+    let needed = schedule.peak_bytes(&compiled.graph);
+    let is_small = options.memory.is_none() && needed <= SMALL;
+    let limit = if is_small { SMALL } else { memory_limit(options.memory) };
     if needed > limit {
         let cluster = format!(" (the largest cluster has 2^{:.1} states)", compiled.cost.largest_cluster.log2());
         return Err(too_large(needed, limit, &cluster, &what_helps(want, options)));

@@ -18,6 +18,13 @@ pub(super) struct Dialect {
     pub block_comments: bool,
 }
 
+impl Dialect {
+    /// Whether a character ends a word.
+    fn ends(&self, c: char) -> bool {
+        c.is_whitespace() || c == '"' || self.punctuation.contains(c)
+    }
+}
+
 /// A piece of the text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Token<'a> {
@@ -77,6 +84,8 @@ impl<'a> Token<'a> {
 pub(super) struct Lexer<'a> {
     pub source: &'a Source,
     dialect: &'static Dialect,
+    /// Which bytes end a word, of those that are ASCII.
+    ends: [bool; 128],
     escapes: bool,
     at: usize,
     peeked: Option<Token<'a>>,
@@ -88,7 +97,8 @@ pub(super) struct Lexer<'a> {
 
 impl<'a> Lexer<'a> {
     pub fn new(source: &'a Source, dialect: &'static Dialect) -> Self {
-        Lexer { source, dialect, escapes: false, at: 0, peeked: None, last: 0, long_quote: None }
+        let ends = std::array::from_fn(|byte| dialect.ends(char::from(byte as u8)));
+        Lexer { source, dialect, ends, escapes: false, at: 0, peeked: None, last: 0, long_quote: None }
     }
 
     /// Lets a backslash in a quoted name keep a quote from closing it; see [`Token::unescaped`].
@@ -223,12 +233,21 @@ impl<'a> Lexer<'a> {
         let (kind, length) = if self.dialect.punctuation.contains(first) {
             (Kind::Punctuation, first.len_utf8())
         } else {
-            let ends = |c: char| c.is_whitespace() || c == '"' || self.dialect.punctuation.contains(c);
-            (Kind::Word, rest.find(ends).unwrap_or(rest.len()))
+            (Kind::Word, self.word(rest))
         };
         let span = self.at..self.at + length;
         self.at = span.end;
         Ok(Token { kind, text: &text[span.clone()], span })
+    }
+
+    /// The length of the word that a text begins with. Bytes tell, up to the first that is not ASCII.
+    fn word(&self, rest: &str) -> usize {
+        let length = rest.bytes().position(|byte| self.ends.get(usize::from(byte)).is_none_or(|ends| *ends));
+        match length {
+            Some(length) if rest.as_bytes()[length].is_ascii() => length,
+            Some(_) => rest.find(|c| self.dialect.ends(c)).unwrap_or(rest.len()),
+            None => rest.len(),
+        }
     }
 
     fn scan_quoted(&mut self) -> Result<Token<'a>> {
