@@ -251,13 +251,20 @@ fn without_a_target_the_inputs_are_those_that_are_given() {
 
 #[test]
 fn explanations_of_rows_are_those_of_single_questions() {
-    let folder = folder("eval-mpe", "dysp,name,xray,tub,either\nno,first,yes,,\n,second,yes,,\nyes,third,,,\n,,,yes,no\n,,,,odd\n");
+    let folder = folder(
+        "eval-mpe",
+        "dysp,name,xray,tub,either\nno,first,yes,,\n,second,yes,,\nyes,third,,,\n,,,yes,no\n,,,,odd\n",
+    );
     sumout(&folder, "compile asia --mpe --given xray dysp tub either -o case.sumout");
     let rows = sumout(&folder, "eval case.sumout cases.csv --skip-bad-rows");
     let titles: Vec<&str> = rows.lines().next().unwrap().split(',').collect();
-    assert_eq!(titles, ["asia", "tub", "smoke", "lung", "bronc", "either", "xray", "dysp", "log_probability", "impossible"]);
+    assert_eq!(
+        titles,
+        ["asia", "tub", "smoke", "lung", "bronc", "either", "xray", "dysp", "log_probability", "impossible"]
+    );
     for (row, given) in rows.lines().skip(1).zip(["xray=yes dysp=no", "xray=yes", "dysp=yes"]) {
-        let single: Value = serde_json::from_str(&sumout(&folder, &format!("mpe asia --json --given {given}"))).unwrap();
+        let single: Value =
+            serde_json::from_str(&sumout(&folder, &format!("mpe asia --json --given {given}"))).unwrap();
         let cells: Vec<&str> = row.split(',').collect();
         for (name, cell) in titles.iter().zip(&cells[..8]) {
             assert_eq!(single["assignment"][name].as_str(), Some(*cell), "{given}: {row}");
@@ -274,7 +281,9 @@ fn explanations_of_rows_are_those_of_single_questions() {
     let numbers: Vec<f64> = bytes[128..].chunks_exact(8).map(|x| f64::from_le_bytes(x.try_into().unwrap())).collect();
     let first: Vec<&str> = numbers[..8].iter().map(|&x| ["yes", "no"][x as usize]).collect();
     assert_eq!(rows.lines().nth(1).unwrap().split(',').take(8).collect::<Vec<_>>(), first);
-    assert!(numbers[30..38].iter().all(|&x| x == -1.0) && numbers[39] == 1.0 && numbers[40..].iter().all(|x| x.is_nan()));
+    assert!(
+        numbers[30..38].iter().all(|&x| x == -1.0) && numbers[39] == 1.0 && numbers[40..].iter().all(|x| x.is_nan())
+    );
 
     let refused = output(&folder, "export case.sumout -o case.py");
     assert!(String::from_utf8_lossy(&refused.stderr).contains("the circuit is for explanations"));

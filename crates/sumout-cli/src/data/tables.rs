@@ -33,7 +33,8 @@ pub fn write_answers(out: impl Write + Send, floats: &mut dyn Read, manifest: &M
         _ => vec![],
     };
     let fields = columns.iter().enumerate().map(|(at, name)| field(name, kind(at), Repetition::OPTIONAL));
-    let mut writer = writer(out, fields.collect::<Result<_>>().map_err(io::Error::from)?, matches!(cells, Cells::Values(_)))?;
+    let mut writer =
+        writer(out, fields.collect::<Result<_>>().map_err(io::Error::from)?, matches!(cells, Cells::Values(_)))?;
     let mut left = rows;
     while left > 0 {
         let count = left.min((CELLS / width).max(1) as u64);

@@ -16,12 +16,12 @@ use safetensors::tensor::{Dtype, SafeTensors, TensorView, serialize};
 use serde::{Deserialize, Serialize};
 
 use super::Circuit;
-use completing::Completing;
 use crate::error::{Error, ErrorKind, Result};
 use crate::files;
 use crate::model::Variable;
 use crate::tensor::{Graph, List, Map, NodeId, Op, Table};
 use crate::vars::{VarId, VarSet};
+use completing::Completing;
 
 /// The version of the format that is written, and the newest that is read.
 const VERSION: u32 = 1;

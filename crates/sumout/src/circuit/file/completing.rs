@@ -52,7 +52,9 @@ impl Reader<'_> {
         let functions = completing.functions.iter().enumerate();
         let completion = Completion {
             decoders: decoders.map(|(i, (axis, vars))| self.decoder(i, *axis, vars)).collect::<Result<_>>()?,
-            functions: functions.map(|(i, (inputs, output))| self.function(i, inputs, *output)).collect::<Result<_>>()?,
+            functions: functions
+                .map(|(i, (inputs, output))| self.function(i, inputs, *output))
+                .collect::<Result<_>>()?,
         };
         let decided = completion.decided(graph);
         match self.header.domains.iter().zip(decided).all(|(domain, is_decided)| is_decided || domain.len() == 1) {
