@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use serde_json::json;
 use sumout::tensor::TableId;
-use sumout::{Batch, Circuit, Column, Machine, Network, Query, Running};
+use sumout::{Batch, Circuit, Column, Evaluator, Machine, Network, Query, Running};
 
 use crate::args::{Asking, Computing, Reading, Using};
 use crate::output::{Outcome, Result};
@@ -56,11 +56,11 @@ pub fn run(args: &Args, json: bool, out: &mut dyn Write) -> Result<Outcome> {
     let running = args.using.running(args.computing.options().memory);
     let forward = circuit.evaluator(&running)?;
     let rows = batch.len() as f64;
-    let seconds = median(SECONDS, || Ok(drop(forward.run(&batch)?)))? / rows;
+    let (seconds, backward) = measured(&circuit, &forward, &batch, &running)?;
     let report = plan.report();
     let found = Found {
-        seconds,
-        backward: backward(&circuit, &batch, &running)?.map(|time| time / rows),
+        seconds: seconds / rows,
+        backward: backward.map(|time| time / rows),
         evaluator: (forward.threads(), forward.block(batch.len())),
         multiply_adds: report.multiply_adds.0,
         entries: report.entries.0,
@@ -87,19 +87,32 @@ fn sampled(net: &Network, circuit: &Circuit, query: &Query, args: &Args) -> Resu
     Ok(batch)
 }
 
-/// Seconds of the backward pass of a training step: those of a step, forward and backward with respect to all tables,
-/// less those of a forward pass. None if noise hides it, however long they are measured.
-fn backward(circuit: &Circuit, batch: &Batch, running: &Running) -> Result<Option<f64>> {
+/// Seconds of an answer, and those that the backward pass of a training step adds: a step is forward, and backward with
+/// respect to all tables. None if noise hides what it adds, however long it is measured.
+///
+/// Answers of a circuit without a target take a backward pass of their own: what a step adds to its forward pass counts.
+fn measured(
+    circuit: &Circuit,
+    forward: &Evaluator<'_>,
+    batch: &Batch,
+    running: &Running,
+) -> Result<(f64, Option<f64>)> {
     let tables: Vec<TableId> = circuit.graph().ops().filter_map(|(_, op)| op.table()).collect();
-    let (forward, step) = (circuit.differentiator(&[], &[], running)?, circuit.differentiator(&tables, &[], running)?);
+    let (half, step) = (circuit.differentiator(&[], &[], running)?, circuit.differentiator(&tables, &[], running)?);
+    let has_target = circuit.targets().len() == 1;
+    let mut answer = 0.0;
     for seconds in (0..PATIENCE).map(|again| SECONDS * f64::from(1 << again)) {
-        let once = median(seconds, || Ok(drop(forward.run(batch, &cross_entropy)?)))?;
-        let both = median(seconds, || Ok(drop(step.run(batch, &cross_entropy)?)))?;
+        answer = median(seconds, || forward.run(batch).map(drop))?;
+        let once = match has_target {
+            true => answer,
+            false => median(seconds, || half.run(batch, &cross_entropy).map(drop))?,
+        };
+        let both = median(seconds, || step.run(batch, &cross_entropy).map(drop))?;
         if both > once {
-            return Ok(Some(both - once));
+            return Ok((answer, Some(both - once)));
         }
     }
-    Ok(None)
+    Ok((answer, None))
 }
 
 /// The derivative of the cross-entropy, if the first value of the target is the right one.
@@ -112,7 +125,7 @@ fn cross_entropy(_: usize, posterior: &[f64], to: &mut [f64]) {
 }
 
 /// Seconds for some work: the median of several measurements, which take so many seconds together.
-fn median(seconds: f64, mut work: impl FnMut() -> Result<()>) -> Result<f64> {
+fn median(seconds: f64, mut work: impl FnMut() -> sumout::Result<()>) -> Result<f64> {
     work()?;
     let mut times = vec![];
     for _ in 0..REPEATS {

@@ -43,15 +43,15 @@ impl Titles {
 
 /// A circuit that is ready to answer.
 pub enum Answering<'c> {
-    Posteriors(Evaluator<'c>),
-    Explanations(Explainer<'c>),
+    Posteriors(Box<Evaluator<'c>>),
+    Explanations(Box<Explainer<'c>>),
 }
 
 impl<'c> Answering<'c> {
     pub fn new(circuit: &'c Circuit, running: &Running) -> Result<Self> {
         Ok(match circuit.explains() {
-            true => Answering::Explanations(circuit.explainer(running)?),
-            false => Answering::Posteriors(circuit.evaluator(running)?),
+            true => Answering::Explanations(circuit.explainer(running)?.into()),
+            false => Answering::Posteriors(circuit.evaluator(running)?.into()),
         })
     }
 
