@@ -193,8 +193,9 @@ impl<'c> Differentiator<'c> {
         };
         // In rounds, so that what blocks add up to is never in memory for all of them; in order, so that the number of
         // threads changes nothing.
-        for start in (0..blocks).step_by(ROUND) {
-            let round = start..blocks.min(start + ROUND);
+        let length = (ROUND / (1 + engine.sums())).clamp(1, 64);
+        for start in (0..blocks).step_by(length) {
+            let round = start..blocks.min(start + length);
             let parts: Vec<Part> = match blocks {
                 1 => vec![run(&mut engine.worker(), 0)],
                 _ => self.pool.install(|| round.into_par_iter().map_init(|| engine.worker(), run).collect()),
@@ -243,8 +244,8 @@ impl<'c> Differentiator<'c> {
     }
 }
 
-/// So many blocks run before what they add up to is added up.
-const ROUND: usize = 64;
+/// So many numbers may wait to be added up.
+const ROUND: usize = 1 << 24;
 
 impl Part {
     fn new(of: &Differentiator<'_>, rows: usize, sums: usize) -> Self {
