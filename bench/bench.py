@@ -32,7 +32,7 @@ KEEP_MEMORY = {"MALLOC_MMAP_THRESHOLD_": str(8 << 30), "MALLOC_TRIM_THRESHOLD_":
 def options():
     parser = argparse.ArgumentParser(prog="bench/run", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", default="a,b,c,d", help="the parts to run, such as a,c")
-    parser.add_argument("--quick", action="store_true", help="fewer models and sizes, about three minutes")
+    parser.add_argument("--quick", action="store_true", help="fewer models and sizes")
     parser.add_argument("--models", help="models for (a), such as rect:8,digits:16")
     parser.add_argument("--names", help="networks for (b), such as alarm,link")
     parser.add_argument("--networks", action="append", default=[], type=Path, help="a folder with more networks and NAME.SET.json.gz")
