@@ -159,3 +159,50 @@ fn derivatives_do_not_depend_on_the_number_of_threads() {
     });
     assert_eq!(one, three);
 }
+
+/// No evidence reaches the target: all examples have its prior, and its table has a derivative all the same.
+#[test]
+fn a_circuit_without_evidence_is_differentiated() {
+    let asia = Network::read("asia").unwrap();
+    let query = Query::of("lung").trainable(["lung", "smoke"]);
+    let circuit = asia.compile(&query, &Options::default()).unwrap();
+    check(&circuit, Loss::CrossEntropy, &mut ChaCha8Rng::seed_from_u64(1));
+    let tables: Vec<TableId> = circuit.graph().origins().keys().copied().collect();
+    let ready = circuit.differentiator(&tables, &[], &Running::default()).unwrap();
+    let found = ready.run(&Batch::new(3), &|row, p, to| Loss::CrossEntropy.derive(row, p, to)).unwrap();
+    assert!((found.posteriors[0] - 0.055).abs() < 1e-6 && found.log_evidence[0].abs() < 1e-6);
+    assert!(found.tables.iter().flatten().any(|x| x.abs() > 0.1));
+}
+
+/// A state that one observation rules out, and all others make very likely: its derivative is too large for a number.
+#[test]
+fn derivatives_that_are_too_large_spoil_no_others() {
+    let mut b = Network::builder("ruled out");
+    let class = b.variable("class", ["a", "b"]);
+    b.table(class, [], [0.5, 0.5]);
+    for i in 0..20 {
+        let x = b.variable(format!("x{i}"), ["on", "off"]);
+        let table = if i == 0 { [0.5, 0.5, 0.0, 1.0] } else { [1e-3, 0.999, 0.999, 1e-3] };
+        b.table(x, [class], table);
+    }
+    let net = b.build().unwrap();
+    let query = Query::of("class").given(["x*"]).trainable(["class"]);
+    for level in LEVELS {
+        let circuit = net.compile(&query, &Options { level, effort: 0.01, ..Options::default() }).unwrap();
+        let tables: Vec<TableId> = circuit.graph().ops().filter_map(|(_, op)| op.table()).collect();
+        let mut batch = Batch::new(40);
+        for input in circuit.inputs() {
+            batch.insert(&circuit, input, Column::Values(vec![0; 40])).unwrap();
+        }
+        let [short, long] = Precision::ALL.map(|precision| {
+            let running = Running { precision, ..Running::default() };
+            let ready = circuit.differentiator(&tables, &[], &running).unwrap();
+            ready.run(&batch, &|_, p, to| Loss::CrossEntropy.derive(0, p, to)).unwrap()
+        });
+        assert!(short.tables.iter().flatten().all(|x| x.is_finite()), "{level}");
+        assert!(short.log_evidence.iter().all(|log| log.is_finite()), "{level}");
+        for (x, y) in short.tables.iter().flatten().zip(long.tables.iter().flatten()) {
+            assert!((x - y).abs() <= 1e-4 * (1.0 + y.abs()), "{level}: {x} {y}");
+        }
+    }
+}

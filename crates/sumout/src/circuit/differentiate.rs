@@ -8,6 +8,8 @@
 //! L = -Σ y(k) ln p(k)     g(k) = p(k) Σ y - y(k)
 //! ```
 
+use std::ops::Range;
+
 use rayon::prelude::*;
 
 use super::batch::Batch;
@@ -152,7 +154,7 @@ impl<'c> Differentiator<'c> {
 
     /// The derivatives of the sum of the losses of all examples.
     ///
-    /// An example that is impossible, or whose numbers are further apart than 64 bits reach, adds nothing; its `log_evidence`
+    /// An example that is impossible, or whose numbers or derivatives are further apart than 64 bits reach, adds nothing; its `log_evidence`
     /// is negative infinity, or NaN.
     pub fn run(&self, batch: &Batch, loss: &Derive<'_>) -> Result<Derivatives> {
         check_hard(self.circuit, batch)?;
@@ -163,13 +165,13 @@ impl<'c> Differentiator<'c> {
             }
         };
         let mut found = match self.precision {
-            Precision::F32 => self.run_on(&self.short, batch, &possible),
-            Precision::F64 => self.run_on(&self.long, batch, &possible),
+            Precision::F32 => self.run_on(&self.short, batch, batch.len(), &possible),
+            Precision::F64 => self.run_on(&self.long, batch, batch.len(), &possible),
         };
         let lost: Vec<usize> = (0..batch.len()).filter(|&row| found.1.log_evidence[row].is_nan()).collect();
         if self.precision == Precision::F32 && !lost.is_empty() {
             let again = |row: usize, posterior: &[f64], to: &mut [f64]| possible(lost[row], posterior, to);
-            let again = self.run_on(&self.long, &batch.select(self.circuit, &lost), &again);
+            let again = self.run_on(&self.long, &batch.select(self.circuit, &lost), batch.len(), &again);
             found.0.iter_mut().zip(again.0).for_each(|(to, from)| to.iter_mut().zip(from).for_each(|(x, y)| *x += y));
             found.1.replace(&lost, &again.1);
         }
@@ -183,13 +185,21 @@ impl<'c> Differentiator<'c> {
         })
     }
 
-    fn run_on<T: Number>(&self, engines: &Engines<T>, batch: &Batch, loss: &Derive<'_>) -> (Vec<Vec<f64>>, Part) {
-        let engine = engines.engine(batch.len(), &self.graph, &self.schedule);
+    /// Runs all blocks, as those of a batch of `like` examples.
+    fn run_on<T: Number>(
+        &self,
+        engines: &Engines<T>,
+        batch: &Batch,
+        like: usize,
+        loss: &Derive<'_>,
+    ) -> (Vec<Vec<f64>>, Part) {
+        let engine = engines.engine(like, &self.graph, &self.schedule);
         let mut whole = Part::new(self, 0, engine.sums());
         let blocks = batch.len().div_ceil(engine.lanes());
         let run = |worker: &mut Worker<'_, T>, block: usize| {
             let first = block * engine.lanes();
-            self.run_block(worker, batch, first..batch.len().min(first + engine.lanes()), loss, engine.sums())
+            let rows = first..batch.len().min(first + engine.lanes());
+            self.run_block(worker, batch, rows, loss, (engine.sums(), engine.seed_sum()))
         };
         // In rounds, so that what blocks add up to is never in memory for all of them; in order, so that the number of
         // threads changes nothing.
@@ -209,16 +219,21 @@ impl<'c> Differentiator<'c> {
         &self,
         worker: &mut Worker<'_, T>,
         batch: &Batch,
-        rows: std::ops::Range<usize>,
+        rows: Range<usize>,
         loss: &Derive<'_>,
-        sums_len: usize,
+        (sums_len, seed_sum): (usize, Option<Range<usize>>),
     ) -> Part {
         let mut part = Part::new(self, rows.len(), sums_len);
         worker.begin();
         self.loaded.iter().for_each(|&var| load(self.circuit, batch, worker, var, rows.clone()));
         worker.forward();
+        let Some(output) = worker.output() else {
+            if let Some((output, exponent)) = worker.constant() {
+                part.run_constant(output, exponent, rows.start, loss, seed_sum);
+            }
+            return part;
+        };
         let totals = sums(worker, &mut part.log_evidence);
-        let Some(output) = worker.output() else { return part };
         let (lanes, width) = (worker.lanes(), part.width);
         let mut seeds = vec![T::ZERO; output.len()];
         let mut derivatives = vec![0.0; width];
@@ -236,6 +251,9 @@ impl<'c> Differentiator<'c> {
             }
         }
         worker.backward(|seed| seed.copy_from_slice(&seeds));
+        if !worker.has_numbers() {
+            part.drop_overflowing(worker, &mut seeds);
+        }
         worker.add_sums(&mut part.sums);
         for (to, &var) in part.evidence.iter_mut().zip(&self.inputs) {
             worker.read_adjoint(var, rows.len(), to);
@@ -258,6 +276,47 @@ impl Part {
             sums: vec![0.0; sums],
             evidence: of.inputs.iter().map(numbers).collect(),
         }
+    }
+
+    /// No evidence reaches the output: it is the same for all examples.
+    fn run_constant<T: Number>(
+        &mut self,
+        output: &[T],
+        exponent: i32,
+        first: usize,
+        loss: &Derive<'_>,
+        seed_sum: Option<Range<usize>>,
+    ) {
+        let joint: Vec<f64> = output.iter().map(|x| x.to_f64()).collect();
+        let total: f64 = joint.iter().sum();
+        self.log_evidence.fill(total.ln() + f64::from(exponent) * std::f64::consts::LN_2);
+        if total == 0.0 {
+            return;
+        }
+        let mut derivatives = vec![0.0; self.width];
+        for (row, posterior) in self.posteriors.chunks_exact_mut(self.width).enumerate() {
+            posterior.iter_mut().zip(&joint).for_each(|(p, x)| *p = x / total);
+            derivatives.fill(0.0);
+            loss(first + row, posterior, &mut derivatives);
+            let to = seed_sum.clone().map_or(&mut [][..], |at| &mut self.sums[at]);
+            let positive = to.iter_mut().zip(&derivatives).zip(&joint).filter(|(_, x)| **x > 0.0);
+            positive.for_each(|((to, g), x)| *to += g / x);
+        }
+    }
+
+    /// Derivatives of some examples are too large for numbers: drops these, and runs the others again.
+    fn drop_overflowing<T: Number>(&mut self, worker: &mut Worker<'_, T>, seeds: &mut [T]) {
+        let lanes = worker.lanes();
+        for (lane, log) in self.log_evidence.iter_mut().enumerate() {
+            let mut alone = vec![T::ZERO; seeds.len()];
+            (lane..seeds.len()).step_by(lanes).for_each(|at| alone[at] = seeds[at]);
+            worker.backward(|seed| seed.copy_from_slice(&alone));
+            if !worker.has_numbers() {
+                *log = f64::NAN;
+                (lane..seeds.len()).step_by(lanes).for_each(|at| seeds[at] = T::ZERO);
+            }
+        }
+        worker.backward(|seed| seed.copy_from_slice(seeds));
     }
 
     /// Adds the examples that follow.

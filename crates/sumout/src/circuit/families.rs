@@ -84,6 +84,7 @@ impl<'c, T: Number> Asking<'c, T> {
             return Err(too_large(needed, limit, "", "raise the limit with `--memory`"));
         }
         let threads = if options.threads == 0 { rayon::current_num_threads() } else { options.threads };
+        let threads = threads.min((limit / needed.max(1.0)) as usize).max(1); // each needs memory of its own
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
         let largest = graph.ops().map(|(node, _)| graph.size(node)).fold(1.0, f64::max);
         Ok(Asking {
@@ -143,12 +144,12 @@ impl<'c, T: Number> Asking<'c, T> {
         });
         let lost = |lane: usize| worker.is_lost(lane) || (worker.output().is_none());
         let weights: Vec<Option<&[T]>> = self.tables.iter().map(|table| worker.table_adjoint(*table)).collect();
-        let row = |(lane, &log): (usize, &f64)| match lost(lane) {
-            true => (f64::NAN, vec![]),
-            false => (
-                log,
-                self.marginals(|t, i| weights[t].map_or(0.0, |w| w[i * lanes + lane].to_f64() * self.number(t, i))),
-            ),
+        let row = |(lane, &log): (usize, &f64)| {
+            let share =
+                |t: usize, i: usize| weights[t].map_or(0.0, |w| w[i * lanes + lane].to_f64() * self.number(t, i));
+            let marginals = if lost(lane) { vec![f64::NAN] } else { self.marginals(share) };
+            // A derivative may be too large for a number where what it is multiplied by is zero.
+            if marginals.iter().all(|x| x.is_finite()) { (log, marginals) } else { (f64::NAN, vec![]) }
         };
         logs.iter().enumerate().map(row).collect()
     }
@@ -175,7 +176,7 @@ impl<'c, T: Number> Asking<'c, T> {
         for &(child, size) in &self.children {
             let family = &mut all[starts[child.index()]..][..size];
             let total: f64 = family.iter().sum();
-            if total > 0.0 {
+            if total != 0.0 {
                 family.iter_mut().for_each(|x| *x /= total);
             }
         }

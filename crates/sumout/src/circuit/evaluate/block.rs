@@ -214,7 +214,7 @@ pub(in crate::circuit) fn sums<T: Number>(worker: &Worker<'_, T>, logs: &mut [f6
 fn exponent(row: &[f64]) -> i32 {
     match row.iter().copied().fold(0.0, f64::max) {
         0.0 => 0,
-        largest => largest.exponent().max(f64::TINY),
+        largest => largest.exponent().clamp(f64::TINY, -f64::TINY),
     }
 }
 

@@ -104,15 +104,16 @@ impl<'a> Space<'a> {
             exponent: 0,
             visible: vec![],
         };
-        space.weigh(&parts);
+        space.weigh(&parts)?;
         space.add_leaves(parts);
         let seen = (0..cards.len()).filter(|&v| is_input[v] && !is_private[v]);
         space.leaves.extend(seen.map(|v| Leaf::Evidence(VarId::new(v))));
         (space.count * space.leaves.len() <= 3 * MOST_STEPS).then_some(space)
     }
 
-    /// Multiplies the factors that are numbers, and keeps the largest product near one.
-    fn weigh(&mut self, parts: &[Part]) {
+    /// Multiplies the factors that are numbers, and keeps the largest product near one; none if others are too far from it
+    /// to be numbers.
+    fn weigh(&mut self, parts: &[Part]) -> Option<()> {
         let mut exponents = vec![0i64; self.count];
         for part in parts.iter().filter(|part| part.private.is_empty()) {
             let values = &self.pruned.factors[part.factor].values;
@@ -133,8 +134,14 @@ impl<'a> Space<'a> {
             }
         }
         self.exponent = exponents.iter().copied().max().unwrap_or(0);
+        const FAR: i64 = 900;
+        let is_far = |(weight, e): (&f64, &i64)| *weight > 0.0 && self.exponent - e > FAR;
+        if self.weights.iter().zip(&exponents).any(is_far) {
+            return None;
+        }
         let shifts = exponents.iter().map(|&e| 2f64.powi((e - self.exponent).max(-2000) as i32));
         self.weights.iter_mut().zip(shifts).for_each(|(weight, shift)| *weight *= shift);
+        Some(())
     }
 
     fn add_leaves(&mut self, parts: Vec<Part>) {

@@ -152,7 +152,10 @@ impl Growth {
         Growth {
             terms: most(&|sum| (sum.len() / arity) as f64),
             same_first: most(&|sum| most_equal(sum.chunks_exact(arity).map(|term| &term[..last]).collect())),
-            same_last: most(&|sum| most_equal(sum.chunks_exact(arity).map(|term| term[last]).collect())),
+            same_last: match last {
+                0 => most(&|sum| sum.len() as f64), // what the numbers are multiplied by is always one
+                _ => most(&|sum| most_equal(sum.chunks_exact(arity).map(|term| term[last]).collect())),
+            },
         }
     }
 

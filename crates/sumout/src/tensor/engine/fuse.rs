@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use super::lanes::MOST;
-use crate::tensor::graph::{Graph, List};
+use crate::tensor::graph::{Graph, List, Op};
 use crate::tensor::schedule::{Column, Guide, Planned, Schedule, Slot};
 
 /// What is not stored, and what to read instead.
@@ -45,8 +45,12 @@ impl Fusion {
             let other =
                 others.iter().map(|s| fusion.fused.get(s).map_or(1, |product| product.inputs.len())).sum::<usize>();
             let terms = joined(graph, reader).map_or(0, |list| list.outs.len());
+            // What another step reads may be gone before the product's reader runs; evidence stays.
+            let is_evidence = |slot: Slot| matches!(graph.op(schedule.node(slot)), Op::Evidence(_));
+            let all_stay = [Some(step.a), step.b].into_iter().flatten().all(|s| readers[s].is_some() || is_evidence(s));
             let all_vary = inputs.iter().chain(&others).all(|&slot| varies[schedule.node(slot).index()]);
-            if others.len() == 1 && inputs.len() + other <= MOST && terms <= 2 * list.outs.len() && all_vary {
+            if others.len() == 1 && inputs.len() + other <= MOST && terms <= 2 * list.outs.len() && all_vary && all_stay
+            {
                 let free = fusion.freed(step);
                 fusion.fused.insert(step.out, Product { inputs, columns, free });
             }

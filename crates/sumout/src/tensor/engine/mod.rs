@@ -25,6 +25,7 @@ use worker::Memory;
 pub(crate) use worker::Worker;
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::{Mutex, OnceLock};
 
 use super::exec::{self, Tensor};
@@ -117,8 +118,9 @@ impl<T: Number> Engine<T> {
         if !self.program.sums.is_empty() {
             self.before = shared.clone();
         }
-        self.program.keep_read(&mut shared);
-        self.is_fragile = shared.iter().any(is_fragile::<T>);
+        self.is_fragile = shared.iter().any(is_fragile::<f64>); // products of them may have been lost already
+        self.program.keep_read(&mut shared, self.ends.output);
+        self.is_fragile |= shared.iter().any(is_fragile::<T>);
         (self.shared, self.exponents) = shared.into_iter().map(converted).unzip();
         self.bounds = self.shared.iter().map(|numbers: &Vec<T>| bounds::exact(numbers)).collect();
     }
@@ -126,6 +128,13 @@ impl<T: Number> Engine<T> {
     /// The number of numbers that examples add to.
     pub fn sums(&self) -> usize {
         self.program.sums.iter().map(|(_, entries)| entries).sum()
+    }
+
+    /// Where examples add derivatives with respect to the output, if it is the same for all of them.
+    pub fn seed_sum(&self) -> Option<Range<usize>> {
+        let Some(Place::Sum(seed)) = self.ends.seed else { return None };
+        let start = self.program.sums[..seed].iter().map(|(_, entries)| entries).sum();
+        Some(start..start + self.program.sums[seed].1)
     }
 
     /// The derivatives with respect to some tables, from the sums that examples have added to.

@@ -125,13 +125,15 @@ impl BlockProgram {
     pub fn ends(&self, graph: &Graph) -> Ends {
         let output = Schedule::value(graph, graph.output());
         let place = |slot: Slot| self.places[slot].unwrap_or(Place::Shared(slot));
-        Ends { output: place(output), seed: self.places[Schedule::adjoint(graph, graph.output())] }
+        let seed = Schedule::adjoint(graph, graph.output());
+        let sum = || self.sums.iter().position(|(slot, _)| *slot == seed).map(Place::Sum);
+        Ends { output: place(output), seed: self.places[seed].or_else(sum) }
     }
 
-    /// Empties shared tensors that no block reads.
-    pub fn keep_read(&self, shared: &mut [Tensor]) {
+    /// Empties shared tensors that no block reads, and that are not the output.
+    pub fn keep_read(&self, shared: &mut [Tensor], output: Place) {
         let mut is_read = vec![false; shared.len()];
-        let places = self.steps.iter().flat_map(|step| step.inputs.iter().copied());
+        let places = self.steps.iter().flat_map(|step| step.inputs.iter().copied()).chain([output]);
         let slots = places.filter_map(|place| if let Place::Shared(slot) = place { Some(slot) } else { None });
         slots.for_each(|slot| is_read[slot] = true);
         shared.iter_mut().zip(is_read).filter(|(_, is_read)| !is_read).for_each(|(t, _)| *t = Tensor::default());

@@ -143,6 +143,19 @@ impl<'e, T: Number> Worker<'e, T> {
         }
     }
 
+    /// Whether all that the examples of the block have added up to are numbers.
+    pub fn has_numbers(&self) -> bool {
+        self.memory.sums.iter().flatten().all(|x| x.is_finite())
+    }
+
+    /// The output's numbers and their exponent, if they are the same for all examples.
+    pub fn constant(&self) -> Option<(&[T], i32)> {
+        match self.engine.ends.output {
+            Place::Shared(slot) => Some((&self.engine.shared[slot], self.engine.exponents[slot])),
+            _ => None,
+        }
+    }
+
     /// Adds what the examples of the block have added up to.
     pub fn add_sums(&self, to: &mut [f64]) {
         to.iter_mut().zip(self.memory.sums.iter().flatten()).for_each(|(to, x)| *to += x.to_f64());
@@ -292,6 +305,13 @@ impl<'e, T: Number> Worker<'e, T> {
         let Memory { bounds, factors, .. } = &mut self.memory;
         for values in bounds[row..].chunks_exact_mut(lanes) {
             values.iter_mut().zip(&*factors).for_each(|(x, factor)| *x = *x * *factor);
+        }
+        let (errors, lows) = bounds[row + 2 * lanes..].split_at_mut(lanes);
+        let tiny = T::power_of_two(T::TINY);
+        for ((error, low), factor) in errors.iter_mut().zip(lows).zip(&*factors) {
+            if *factor < T::ONE && *low < tiny {
+                *error = *error + T::ONE; // scaling may have made a number zero
+            }
         }
     }
 
