@@ -12,10 +12,10 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
+use super::Circuit;
 use super::batch::Batch;
-use super::evaluate::{Engines, Precision, Running, check_hard, load, loaded, sums, weigh_closed};
-use super::{Circuit, memory_limit, too_large};
-use crate::error::{Error, ErrorKind, Result};
+use super::evaluate::{Engines, Precision, Room, Running, check_hard, load, loaded, sums, weigh_closed};
+use crate::error::Result;
 use crate::tensor::engine::{Number, Worker};
 use crate::tensor::schedule::{Schedule, Want};
 use crate::tensor::{Graph, TableId};
@@ -110,26 +110,18 @@ impl<'c> Differentiator<'c> {
         let inputs: Vec<VarId> = inputs.iter().copied().filter(|input| loaded.contains(input)).collect();
         let want = Want::Gradients(inputs.iter().copied().collect(), tables.to_vec());
         let schedule = Schedule::new(&graph, &want);
-        let (needed, limit) = (schedule.peak_bytes(&graph), memory_limit(options.memory));
-        if needed > limit {
-            return Err(too_large(needed, limit, "", "raise the limit with `--memory`"));
-        }
-        let threads = if options.threads == 0 { rayon::current_num_threads() } else { options.threads };
-        let threads = threads.min((limit / needed.max(1.0)) as usize).max(1);
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
-        let pool = pool.map_err(|e| Error::new(ErrorKind::Memory, format!("cannot start threads: {e}")))?;
-        let largest = graph.ops().map(|(node, _)| graph.size(node)).fold(1.0, f64::max);
+        let room = Room::for_running(&graph, &schedule, options)?;
         Ok(Differentiator {
             circuit,
             tables: tables.to_vec(),
             inputs,
             loaded,
             precision: options.precision,
-            short: Engines::new(needed, threads, limit, largest, &[]),
-            long: Engines::new(needed, threads, limit, largest, &[]),
+            short: Engines::new(&room, &[]),
+            long: Engines::new(&room, &[]),
             schedule,
             graph,
-            pool,
+            pool: room.pool,
         })
     }
 

@@ -99,6 +99,34 @@ pub struct Evaluator<'c> {
     pool: rayon::ThreadPool,
 }
 
+/// The memory and the threads that a schedule is run with.
+#[derive(Debug)]
+pub(super) struct Room {
+    /// The bytes that an example needs, and those that may be used.
+    needed: f64,
+    limit: f64,
+    /// The number of entries of the largest tensor.
+    largest: f64,
+    pub pool: rayon::ThreadPool,
+}
+
+impl Room {
+    /// As much as there is; an error if that is too little for a single example.
+    pub fn for_running(graph: &Graph, schedule: &Schedule, options: &Running) -> Result<Self> {
+        let (needed, limit) = (schedule.peak_bytes(graph), memory_limit(options.memory));
+        if needed > limit {
+            let advice = "compile again with more `--effort`, or raise the limit with `--memory`";
+            return Err(too_large(needed, limit, "", advice));
+        }
+        let threads = if options.threads == 0 { rayon::current_num_threads() } else { options.threads };
+        let threads = threads.min((limit / needed.max(1.0)) as usize).max(1); // each needs memory of its own
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+        let pool = pool.map_err(|e| Error::new(ErrorKind::Memory, format!("cannot start threads: {e}")))?;
+        let largest = graph.ops().map(|(node, _)| graph.size(node)).fold(1.0, f64::max);
+        Ok(Room { needed, limit, largest, pool })
+    }
+}
+
 /// Two programs of the same circuit, compiled when they are first used.
 #[derive(Debug, Default)]
 pub(super) struct Engines<T> {
@@ -115,10 +143,10 @@ const FEW: usize = 4;
 
 impl<T: Number> Engines<T> {
     /// Places in the largest tensor of a block must be numbers of 32 bits.
-    pub fn new(needed: f64, threads: usize, limit: f64, largest: f64, each: &[TableId]) -> Self {
-        let needed = needed * size_of::<T>() as f64 / size_of::<f64>() as f64;
-        let blocks_fit =
-            needed * (T::LANES * threads) as f64 <= limit && largest * (8 * T::LANES) as f64 <= f64::from(u32::MAX);
+    pub fn new(room: &Room, each: &[TableId]) -> Self {
+        let needed = room.needed * size_of::<T>() as f64 / size_of::<f64>() as f64;
+        let examples = (T::LANES * room.pool.current_num_threads()) as f64;
+        let blocks_fit = needed * examples <= room.limit && room.largest * (8 * T::LANES) as f64 <= f64::from(u32::MAX);
         Engines { blocks: OnceLock::new(), one: OnceLock::new(), blocks_fit, each: each.to_vec() }
     }
 
@@ -143,27 +171,18 @@ impl<'c> Evaluator<'c> {
         let open: VarSet = targets.iter().copied().filter(|v| circuit.domains[v.index()].len() > 1).collect();
         let want = if by_output { Want::Output } else { Want::Gradients(open, vec![]) };
         let schedule = Schedule::new(&circuit.graph, &want);
-        let (needed, limit) = (schedule.peak_bytes(&circuit.graph), memory_limit(options.memory));
-        if needed > limit {
-            let advice = "compile again with more `--effort`, or raise the limit with `--memory`";
-            return Err(too_large(needed, limit, "", advice));
-        }
-        let threads = if options.threads == 0 { rayon::current_num_threads() } else { options.threads };
-        let threads = threads.min((limit / needed.max(1.0)) as usize).max(1); // each needs memory of its own
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
-        let pool = pool.map_err(|e| Error::new(ErrorKind::Memory, format!("cannot start threads: {e}")))?;
-        let largest = circuit.graph.ops().map(|(node, _)| circuit.graph.size(node)).fold(1.0, f64::max);
+        let room = Room::for_running(&circuit.graph, &schedule, options)?;
         Ok(Evaluator {
             circuit,
             precision: options.precision,
-            short: Engines::new(needed, threads, limit, largest, &[]),
-            long: Engines::new(needed, threads, limit, largest, &[]),
+            short: Engines::new(&room, &[]),
+            long: Engines::new(&room, &[]),
             schedule,
             careful: OnceLock::new(),
             targets,
             by_output,
             loaded: loaded(&circuit.graph).collect(),
-            pool,
+            pool: room.pool,
         })
     }
 

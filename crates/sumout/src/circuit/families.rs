@@ -9,9 +9,9 @@ use std::sync::Mutex;
 
 use rayon::prelude::*;
 
+use super::Circuit;
 use super::batch::Batch;
-use super::evaluate::{Engines, Precision, Running, check_hard, likelihood, load, loaded, sums, weigh_closed};
-use super::{Circuit, memory_limit, too_large};
+use super::evaluate::{Engines, Precision, Room, Running, check_hard, likelihood, load, loaded, sums, weigh_closed};
 use crate::error::{Error, ErrorKind, Result};
 use crate::tensor::engine::{Number, Worker};
 use crate::tensor::exec::Run;
@@ -79,21 +79,14 @@ impl<'c, T: Number> Asking<'c, T> {
         let children: BTreeMap<VarId, usize> =
             graph.origins().values().map(|origin| (origin.child, origin.size)).collect();
         let schedule = Schedule::new(graph, &Want::Gradients(VarSet::default(), tables.clone()));
-        let (needed, limit) = (schedule.peak_bytes(graph), memory_limit(options.memory));
-        if needed > limit {
-            return Err(too_large(needed, limit, "", "raise the limit with `--memory`"));
-        }
-        let threads = if options.threads == 0 { rayon::current_num_threads() } else { options.threads };
-        let threads = threads.min((limit / needed.max(1.0)) as usize).max(1); // each needs memory of its own
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
-        let largest = graph.ops().map(|(node, _)| graph.size(node)).fold(1.0, f64::max);
+        let room = Room::for_running(graph, &schedule, options)?;
         Ok(Asking {
             circuit,
-            engines: Engines::new(needed, threads, limit, largest, &tables),
+            engines: Engines::new(&room, &tables),
             tables,
             children: children.into_iter().collect(),
             schedule,
-            pool: pool.map_err(|e| Error::new(ErrorKind::Memory, format!("cannot start threads: {e}")))?,
+            pool: room.pool,
         })
     }
 
