@@ -2,9 +2,9 @@
 
 use rayon::prelude::*;
 
+use super::Circuit;
 use super::batch::Batch;
-use super::evaluate::{Running, check_hard, likelihood};
-use super::{Circuit, memory_limit, too_large};
+use super::evaluate::{Room, Running, check_hard, likelihood};
 use crate::compile::Completion;
 use crate::error::{Error, ErrorKind, Result};
 use crate::tensor::Op;
@@ -65,15 +65,7 @@ impl<'c> Explainer<'c> {
     pub(super) fn new(circuit: &'c Circuit, options: &Running) -> Result<Self> {
         let completion = circuit.completion.as_ref().ok_or_else(no_explanations)?;
         let schedule = Schedule::new(&circuit.graph, &Want::Everything);
-        let (needed, limit) = (schedule.peak_bytes(&circuit.graph), memory_limit(options.memory));
-        if needed > limit {
-            let advice = "compile again with more `--effort`, or raise the limit with `--memory`";
-            return Err(too_large(needed, limit, "", advice));
-        }
-        let threads = if options.threads == 0 { rayon::current_num_threads() } else { options.threads };
-        let threads = threads.min((limit / needed.max(1.0)) as usize).max(1); // each needs memory of its own
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
-        let pool = pool.map_err(|e| Error::new(ErrorKind::Memory, format!("cannot start threads: {e}")))?;
+        let room = Room::for_running(&circuit.graph, &schedule, options)?;
         let is_closed = |v: &VarId| circuit.graph.find(&Op::Evidence(*v)).is_none();
         Ok(Explainer {
             circuit,
@@ -81,7 +73,7 @@ impl<'c> Explainer<'c> {
             maxima: Maxima::new(&circuit.graph, Program::new(&circuit.graph, &schedule)),
             closed: circuit.inputs.iter().filter(is_closed).collect(),
             variables: circuit.targets(),
-            pool,
+            pool: room.pool,
         })
     }
 
