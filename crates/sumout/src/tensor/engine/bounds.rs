@@ -173,8 +173,10 @@ impl Growth {
                 (false, true) => self.bound_each::<T, 2, false, true>([a, b], row),
                 (false, false) => self.bound_each::<T, 2, false, false>([a, b], row),
             },
-            [a, b, c] => self.bound_each::<T, 3, true, true>([a, b, c], row),
-            [a, b, c, d] => self.bound_each::<T, 4, true, true>([a, b, c, d], row),
+            [a, b, c] if c.varies(lanes) => self.bound_each::<T, 3, true, true>([a, b, c], row),
+            [a, b, c] => self.bound_each::<T, 3, true, false>([a, b, c], row),
+            [a, b, c, d] if d.varies(lanes) => self.bound_each::<T, 4, true, true>([a, b, c, d], row),
+            [a, b, c, d] => self.bound_each::<T, 4, true, false>([a, b, c, d], row),
             _ => unreachable!("a step reads one to four tensors"),
         }
     }

@@ -48,7 +48,7 @@ impl Fusion {
             // What another step reads may be gone before the product's reader runs; evidence stays.
             let is_evidence = |slot: Slot| matches!(graph.op(schedule.node(slot)), Op::Evidence(_));
             let all_stay = [Some(step.a), step.b].into_iter().flatten().all(|s| readers[s].is_some() || is_evidence(s));
-            let all_vary = inputs.iter().chain(&others).all(|&slot| varies[schedule.node(slot).index()]);
+            let all_vary = inputs.iter().all(|&slot| varies[schedule.node(slot).index()]);
             if others.len() == 1 && inputs.len() + other <= MOST && terms <= 2 * list.outs.len() && all_vary && all_stay
             {
                 let free = fusion.freed(step);
@@ -82,6 +82,11 @@ impl Fusion {
                     columns.extend(product.columns.iter().map(through));
                 }
             }
+        }
+        if slots.len() > 2 && !self.is_fused(step.a) {
+            // What may be the same for all examples comes last.
+            slots.rotate_left(1);
+            columns.rotate_left(1);
         }
         (slots, columns)
     }

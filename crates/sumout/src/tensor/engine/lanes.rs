@@ -318,8 +318,10 @@ pub(super) fn by_list<F: Fused, T: Number, const V: usize>(terms: &Terms, form: 
         (2, true, false) => listed::<F, T, V, 2, true, false>(terms, form, on),
         (2, false, true) => listed::<F, T, V, 2, false, true>(terms, form, on),
         (2, false, false) => listed::<F, T, V, 2, false, false>(terms, form, on),
-        (3, _, _) => listed::<F, T, V, 3, true, true>(terms, form, on),
-        _ => listed::<F, T, V, 4, true, true>(terms, form, on),
+        (3, _, _) if form.varies[2] => listed::<F, T, V, 3, true, true>(terms, form, on),
+        (3, _, _) => listed::<F, T, V, 3, true, false>(terms, form, on),
+        _ if form.varies[3] => listed::<F, T, V, 4, true, true>(terms, form, on),
+        _ => listed::<F, T, V, 4, true, false>(terms, form, on),
     }
 }
 
