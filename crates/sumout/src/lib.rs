@@ -44,6 +44,7 @@
 //! | [`model`] | networks, built or read from [files in six formats](model::format); [evidence](Evidence) and [data](Dataset) |
 //! | [`compile`] | [prunes](compile::prune) what cannot matter, [plans](mod@compile::plan) a contraction tree, and [lowers](compile::lower) it to a graph |
 //! | [`tensor`] | the [graph](tensor::graph) of tensor operations; where its numbers lie in memory, and their computation |
+//! | [`learn`] | parameters, losses and steps: what is learned from data |
 //! | [`circuit`] | questions and answers: [`Network::query`] and [`Network::mpe`], with their [`Options`]; [circuits](Circuit), compiled by [`Network::compile`] and evaluated on [batches](Batch) |
 //! | [`vars`], [`error`], [`files`] | what all of them use |
 //!
@@ -59,13 +60,15 @@ pub mod circuit;
 pub mod compile;
 pub mod error;
 pub mod files;
+pub mod learn;
 pub mod model;
 pub mod tensor;
 pub mod vars;
 
 pub use circuit::{
-    Answer, Answers, Batch, Circuit, Column, Compilation, Derivatives, Derive, Differentiator, Evaluator, Explainer,
-    Explanation, Explanations, Families, Machine, Options, Precision, Running,
+    Answer, Answers, Batch, Circuit, Column, Compilation, Course, Derivatives, Derive, Differentiator, Epoch,
+    Evaluator, Examples, Explainer, Explanation, Explanations, Families, Learning, Machine, Method, Options, Precision,
+    Running, State, Subject, Trainer, Watch,
 };
 pub use compile::{Level, Objective, Query, Report};
 pub use error::{Error, ErrorKind, Place, Result};

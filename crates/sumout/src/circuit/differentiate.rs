@@ -149,21 +149,32 @@ impl<'c> Differentiator<'c> {
     /// An example that is impossible, or whose numbers or derivatives are further apart than 64 bits reach, adds nothing; its `log_evidence`
     /// is negative infinity, or NaN.
     pub fn run(&self, batch: &Batch, loss: &Derive<'_>) -> Result<Derivatives> {
+        self.run_both(batch, Some(loss))
+    }
+
+    /// The posteriors of all examples, and no derivatives.
+    pub fn evaluate(&self, batch: &Batch) -> Result<Derivatives> {
+        self.run_both(batch, None)
+    }
+
+    fn run_both(&self, batch: &Batch, loss: Option<&Derive<'_>>) -> Result<Derivatives> {
         check_hard(self.circuit, batch)?;
         let closed = weigh_closed(self.circuit, batch);
-        let possible = |row: usize, posterior: &[f64], to: &mut [f64]| {
-            if closed.get(row) != Some(&f64::NEG_INFINITY) {
+        let derive = |row: usize, posterior: &[f64], to: &mut [f64]| {
+            if let Some(loss) = loss.filter(|_| closed.get(row) != Some(&f64::NEG_INFINITY)) {
                 loss(row, posterior, to);
             }
         };
+        let possible = loss.map(|_| &derive as &Derive<'_>);
         let mut found = match self.precision {
-            Precision::F32 => self.run_on(&self.short, batch, batch.len(), &possible),
-            Precision::F64 => self.run_on(&self.long, batch, batch.len(), &possible),
+            Precision::F32 => self.run_on(&self.short, batch, batch.len(), possible),
+            Precision::F64 => self.run_on(&self.long, batch, batch.len(), possible),
         };
         let lost: Vec<usize> = (0..batch.len()).filter(|&row| found.1.log_evidence[row].is_nan()).collect();
         if self.precision == Precision::F32 && !lost.is_empty() {
-            let again = |row: usize, posterior: &[f64], to: &mut [f64]| possible(lost[row], posterior, to);
-            let again = self.run_on(&self.long, &batch.select(self.circuit, &lost), batch.len(), &again);
+            let again = |row: usize, posterior: &[f64], to: &mut [f64]| derive(lost[row], posterior, to);
+            let again = loss.map(|_| &again as &Derive<'_>);
+            let again = self.run_on(&self.long, &batch.select(self.circuit, &lost), batch.len(), again);
             found.0.iter_mut().zip(again.0).for_each(|(to, from)| to.iter_mut().zip(from).for_each(|(x, y)| *x += y));
             found.1.replace(&lost, &again.1);
         }
@@ -183,7 +194,7 @@ impl<'c> Differentiator<'c> {
         engines: &Engines<T>,
         batch: &Batch,
         like: usize,
-        loss: &Derive<'_>,
+        loss: Option<&Derive<'_>>,
     ) -> (Vec<Vec<f64>>, Part) {
         let engine = engines.engine(like, &self.graph, &self.schedule);
         let mut whole = Part::new(self, 0, engine.sums());
@@ -204,7 +215,8 @@ impl<'c> Differentiator<'c> {
             };
             parts.into_iter().for_each(|part| whole.append(part));
         }
-        (engine.differentiate(&self.graph, &whole.sums, &self.tables), whole)
+        let tables = loss.map(|_| engine.differentiate(&self.graph, &whole.sums, &self.tables));
+        (tables.unwrap_or_default(), whole)
     }
 
     fn run_block<T: Number>(
@@ -212,7 +224,7 @@ impl<'c> Differentiator<'c> {
         worker: &mut Worker<'_, T>,
         batch: &Batch,
         rows: Range<usize>,
-        loss: &Derive<'_>,
+        loss: Option<&Derive<'_>>,
         (sums_len, seed_sum): (usize, Option<Range<usize>>),
     ) -> Part {
         let mut part = Part::new(self, rows.len(), sums_len);
@@ -221,7 +233,7 @@ impl<'c> Differentiator<'c> {
         worker.forward();
         let Some(output) = worker.output() else {
             if let Some((output, exponent)) = worker.constant() {
-                part.run_constant(output, exponent, rows.start, loss, seed_sum);
+                part.run_constant(output, exponent, rows.start, loss.unwrap_or(&|_, _, _| {}), seed_sum);
             }
             return part;
         };
@@ -235,12 +247,16 @@ impl<'c> Differentiator<'c> {
             } else if totals[lane] > 0.0 {
                 let joint = |k: usize| output[k * lanes + lane].to_f64();
                 posterior.iter_mut().enumerate().for_each(|(k, p)| *p = joint(k) / totals[lane]);
+                let Some(loss) = loss else { continue };
                 derivatives.fill(0.0);
                 loss(rows.start + lane, posterior, &mut derivatives);
                 for (k, g) in derivatives.iter().enumerate().filter(|(k, _)| joint(*k) > 0.0) {
                     seeds[k * lanes + lane] = T::of(g / joint(k));
                 }
             }
+        }
+        if loss.is_none() {
+            return part;
         }
         worker.backward(|seed| seed.copy_from_slice(&seeds));
         if !worker.has_numbers() {

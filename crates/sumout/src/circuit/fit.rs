@@ -1,0 +1,279 @@
+//! Learning from data: a network, what is asked of it, and how to make its numbers better.
+//!
+//! A [`Course`] is compiled once: for each target a circuit whose trainable tables are visible, or one for the
+//! probability of the evidence alone. A [`Trainer`] goes through it with data, an epoch at a time. All that it has
+//! reached is in its [`State`]: one that is saved and given back goes on as if nothing had happened.
+
+mod examples;
+mod trainer;
+
+use super::compiled::nothing_possible;
+use super::{Circuit, Options, Running};
+use crate::compile::{self, Question, Search};
+use crate::error::{Error, ErrorKind, Result};
+use crate::learn::{Decay, Loss, Params, Rule, Start};
+use crate::model::{Cpt, Network, Role};
+use crate::tensor::TableId;
+use crate::vars::{VarId, VarSet};
+
+use serde::{Deserialize, Serialize};
+
+pub use examples::Examples;
+pub use trainer::{Epoch, State, Trainer};
+
+/// How parameters become better.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Method {
+    /// Steps down the gradient of the loss, each for some examples.
+    Gradient {
+        /// How a step follows from a gradient.
+        rule: Rule,
+        /// How steps become shorter.
+        decay: Decay,
+        /// The number of examples of a step.
+        batch: usize,
+    },
+    /// Expectation and maximisation: the likelihood of the evidence, labels included, never becomes less.
+    Em,
+}
+
+/// Which of the numbers of an epoch says whether it was better than others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Watch {
+    /// The share of examples whose most probable value is their label.
+    Accuracy,
+    /// The mean loss.
+    Loss,
+}
+
+/// How to learn.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Learning {
+    /// What should become small.
+    pub loss: Loss,
+    /// How it becomes small.
+    pub method: Method,
+    /// Where to start; the best after some epochs goes on. All of them, if there is only one.
+    pub starts: Vec<Start>,
+    /// The epochs after which starts are compared.
+    pub look_ahead: usize,
+    /// The most epochs after that.
+    pub epochs: usize,
+    /// So many epochs without a better one are the end.
+    pub patience: usize,
+    /// By so much an epoch must be better than the best before, to count as better.
+    pub least: f64,
+    /// An accuracy at which to stop.
+    pub goal: Option<f64>,
+    /// The share of the examples that are not learned from, but watched.
+    pub validation: f64,
+    /// What is watched.
+    pub watch: Watch,
+    /// Pseudo-counts: each number of a CPT is as if it had been seen so often already.
+    pub prior: f64,
+    /// Rows of CPTs that are declared functional become nearly one-hot: the temperature of the first epoch, and of the
+    /// last.
+    pub temperature: Option<(f64, f64)>,
+    /// Seeds the choice of the examples that are watched, and their order.
+    pub seed: u64,
+}
+
+impl Learning {
+    /// What the paper does: Adam with a cubic decay from the best of five starts, 20 % of the examples being watched.
+    pub fn paper() -> Self {
+        let starts = [Start::Uniform].into_iter().chain((1..5).map(Start::Alike));
+        Learning {
+            loss: Loss { floor: f64::from(f32::EPSILON), ..Loss::default() },
+            method: Method::Gradient { rule: Rule::Adam, decay: Decay::paper(), batch: 32 },
+            starts: starts.collect(),
+            look_ahead: 2,
+            epochs: 500,
+            patience: 20,
+            least: 1e-4,
+            goal: Some(0.9999),
+            validation: 0.2,
+            watch: Watch::Accuracy,
+            prior: 0.0,
+            temperature: None,
+            seed: 0,
+        }
+    }
+
+    /// Maximum likelihood by expectation and maximisation, from the numbers of the network.
+    pub fn em() -> Self {
+        Learning {
+            loss: Loss { cross_entropy: 0.0, likelihood: 1.0, ..Loss::default() },
+            method: Method::Em,
+            starts: vec![Start::Network],
+            look_ahead: 0,
+            epochs: 200,
+            patience: 1,
+            least: 1e-6,
+            goal: None,
+            validation: 0.0,
+            watch: Watch::Loss,
+            prior: 0.0,
+            temperature: None,
+            seed: 0,
+        }
+    }
+}
+
+impl Default for Learning {
+    /// Adam on the cross entropy and a share of the likelihood, from the best of several starts.
+    fn default() -> Self {
+        Learning { watch: Watch::Loss, ..Learning::paper() }
+    }
+}
+
+/// What is to be learned, by names.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Subject {
+    /// The variables that are to be predicted.
+    pub targets: Vec<VarId>,
+    /// The variables that they are predicted from.
+    pub given: VarSet,
+    /// The variables whose CPTs are learned; if none are named, all whose [roles](Role) do not say otherwise.
+    pub trainable: Option<VarSet>,
+    /// Of these, those whose CPTs stay what they are.
+    pub frozen: VarSet,
+    /// Whether a tie of CPTs that are not alike is an error.
+    pub strict_ties: bool,
+}
+
+/// A network, compiled to be trained.
+#[derive(Debug)]
+pub struct Course {
+    net: Network,
+    heads: Vec<Head>,
+    params: Params,
+    learning: Learning,
+    running: Running,
+}
+
+/// A circuit for a target, or for the probability of the evidence.
+#[derive(Debug)]
+struct Head {
+    circuit: Circuit,
+    target: Option<VarId>,
+    tables: Vec<TableId>,
+}
+
+impl Network {
+    /// Compiles what is needed to learn.
+    pub fn course(
+        &self,
+        subject: &Subject,
+        learning: Learning,
+        options: &Options,
+        running: &Running,
+    ) -> Result<Course> {
+        check(&learning)?;
+        let trainable = &subject.trainable.clone().unwrap_or_else(|| trainable(self)) - &subject.frozen;
+        let targets: Vec<Option<VarId>> = match learning.loss.needs_labels() && !matches!(learning.method, Method::Em) {
+            true => subject.targets.iter().copied().map(Some).collect(),
+            false => vec![None],
+        };
+        let heads: Vec<Head> = targets
+            .into_iter()
+            .map(|target| Head::new(self, subject, target, &trainable, options))
+            .collect::<Result<_>>()?;
+        let params = self.params(&heads, subject.strict_ties)?;
+        refuse_promises(&learning, &params)?;
+        Ok(Course { net: self.clone(), heads, params, learning, running: *running })
+    }
+
+    /// The parameters that the circuits depend on.
+    fn params(&self, heads: &[Head], strict: bool) -> Result<Params> {
+        let children = heads.iter().flat_map(|head| head.circuit.graph.origins().values().map(|origin| origin.child));
+        let children: VarSet = children.collect();
+        if children.is_empty() {
+            let error = Error::new(ErrorKind::Model, "there is nothing to learn: no CPT that is not fixed matters");
+            return Err(error.hint("name CPTs to be trained, or inputs that depend on them"));
+        }
+        let mut domains = heads[0].circuit.domains.clone();
+        for child in children.iter() {
+            let of = |head: &&Head| head.circuit.graph.origins().values().any(|origin| origin.child == child);
+            if let Some(head) = heads.iter().find(of) {
+                for v in self.cpts()[child.index()].scope() {
+                    domains[v.index()].clone_from(&head.circuit.domains[v.index()]);
+                }
+            }
+        }
+        Params::new(self, &children.iter().collect::<Vec<_>>(), &domains, strict)
+    }
+}
+
+impl Head {
+    fn new(
+        net: &Network,
+        subject: &Subject,
+        target: Option<VarId>,
+        trainable: &VarSet,
+        options: &Options,
+    ) -> Result<Self> {
+        let (targets, labels): (VarSet, VarSet) =
+            (target.into_iter().collect(), subject.targets.iter().copied().collect());
+        let inputs = if target.is_some() { &subject.given - &targets } else { &subject.given | &labels };
+        let question = Question { targets, inputs, trainable: trainable.clone(), ..Question::default() };
+        let search = Search { thorough: true, ..options.search() };
+        let compiled = compile::compile(net, &question, &search).ok_or_else(|| nothing_possible(net))?;
+        let circuit = Circuit::new(net, question, compiled);
+        let tables = circuit.graph.origins().keys().copied().collect();
+        Ok(Head { circuit, target, tables })
+    }
+}
+
+/// The variables whose CPTs are learned if nobody says which: those that are not fixed; in a network that says nothing
+/// about that, those that are not known functions.
+fn trainable(net: &Network) -> VarSet {
+    let is_meant = net.cpts().iter().any(|cpt| *cpt.role() != Role::default());
+    let is_open = |cpt: &&Cpt| if is_meant { !cpt.role().fixed } else { !cpt.is_functional() };
+    net.cpts().iter().filter(is_open).filter_map(Cpt::child).collect()
+}
+
+fn check(learning: &Learning) -> Result<()> {
+    let wrong = |what: &str, hint: &str| Err(Error::new(ErrorKind::Evidence, what.to_owned()).hint(hint));
+    if !(0.0..1.0).contains(&learning.validation) {
+        return wrong("the share of examples to be watched is not in 0 to 1", "0.2 is a fifth of them");
+    }
+    if learning.starts.is_empty() {
+        return wrong("there is nothing to start from", "give at least one start");
+    }
+    if !(learning.prior >= 0.0 && learning.prior.is_finite()) {
+        return wrong("pseudo-counts are negative, or no number", "0 is for none, 1 for one of each");
+    }
+    if matches!(learning.method, Method::Gradient { batch: 0, .. }) {
+        return wrong("a step needs at least one example", "32 is a good number");
+    }
+    if matches!(learning.temperature, Some((from, to)) if !(from > 0.0 && to > 0.0)) {
+        return wrong("temperatures are positive", "1 is what weights mean, 0.1 nearly a function");
+    }
+    Ok(())
+}
+
+/// A circuit in which a learned function is copied is no polynomial that expectations could be read from.
+fn refuse_promises(learning: &Learning, params: &Params) -> Result<()> {
+    if matches!(learning.method, Method::Em) && params.has_promised() {
+        let error = Error::new(ErrorKind::Model, "CPTs that are declared functional cannot be learned by counting");
+        return Err(error.hint("learn them by gradients, or do not declare them functional"));
+    }
+    Ok(())
+}
+
+impl Course {
+    /// The parameters, as they are at the start.
+    pub fn params(&self) -> &Params {
+        &self.params
+    }
+
+    /// How it is learned.
+    pub fn learning(&self) -> &Learning {
+        &self.learning
+    }
+
+    /// The circuits that are trained, each with its target.
+    pub fn circuits(&self) -> impl Iterator<Item = (&Circuit, Option<VarId>)> {
+        self.heads.iter().map(|head| (&head.circuit, head.target))
+    }
+}

@@ -1,0 +1,453 @@
+//! Goes through examples, an epoch at a time.
+
+use rand::seq::SliceRandom;
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use serde::{Deserialize, Serialize};
+
+use super::{Course, Examples, Head, Method, Watch};
+use crate::circuit::batch::Batch;
+use crate::circuit::differentiate::{Derivatives, Differentiator};
+use crate::error::{Error, ErrorKind, Result};
+use crate::learn::optimise::Memory;
+use crate::learn::{Params, Start};
+use crate::model::Network;
+
+/// What came out of an epoch.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Epoch {
+    /// Which start it belongs to, counted from zero; none once one of them goes on.
+    pub start: Option<usize>,
+    /// The length of its steps; zero where there are none.
+    pub rate: f64,
+    /// The mean loss of the examples that were learned from, while they were.
+    pub loss: f64,
+    /// The mean loss of the examples that are watched, after the epoch; of all, if none are.
+    pub watched_loss: f64,
+    /// The share of them whose label was found; none without labels.
+    pub accuracy: Option<f64>,
+}
+
+/// All that training has reached.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct State {
+    /// The start that is tried; if there are no more, the best goes on.
+    start: usize,
+    /// The epochs of this start, or since one goes on.
+    epoch: usize,
+    weights: Vec<f64>,
+    memory: Memory,
+    /// The score of the best start, and the weights that it reached.
+    chosen: Option<(f64, Vec<f64>)>,
+    /// The best score since one start goes on, its weights, and the epochs since then.
+    best: Option<f64>,
+    saved: Vec<f64>,
+    waited: usize,
+    is_done: bool,
+    /// All epochs so far.
+    pub history: Vec<Epoch>,
+}
+
+/// Learns: see [`Course`].
+#[derive(Debug)]
+pub struct Trainer<'c> {
+    course: &'c Course,
+    heads: Vec<Ready<'c>>,
+    params: Params,
+    examples: &'c Examples,
+    learned: Vec<usize>,
+    watched: Vec<usize>,
+    state: State,
+}
+
+/// A circuit with examples.
+#[derive(Debug)]
+struct Ready<'c> {
+    head: &'c Head,
+    circuit: Differentiator<'c>,
+    batch: Batch,
+    labels: Vec<f64>,
+    /// Whether -ln P(e) counts here: once, whatever the number of targets.
+    is_first: bool,
+}
+
+/// Sums over some examples.
+#[derive(Clone, Copy, Debug, Default)]
+struct Sums {
+    weight: f64,
+    loss: f64,
+    labelled: f64,
+    right: f64,
+    /// Examples that are impossible.
+    impossible: usize,
+}
+
+impl Course {
+    /// Prepares to learn from examples.
+    pub fn trainer<'c>(&'c self, examples: &'c Examples) -> Result<Trainer<'c>> {
+        examples.check(&self.net, &self.heads)?;
+        let ready = |(index, head)| Ready::new(self, head, examples, index == 0);
+        let heads = self.heads.iter().enumerate().map(ready).collect::<Result<Vec<_>>>()?;
+        let mut rows: Vec<usize> = (0..examples.len()).collect();
+        rows.shuffle(&mut random(self.learning.seed, 0));
+        let watched = (rows.len() as f64 * self.learning.validation).round() as usize;
+        let learned = rows.split_off(watched.min(rows.len() - 1));
+        let mut trainer = Trainer {
+            course: self,
+            heads,
+            params: self.params.clone(),
+            examples,
+            learned,
+            watched: rows,
+            state: State::new(),
+        };
+        trainer.begin();
+        Ok(trainer)
+    }
+}
+
+/// Random numbers that depend on nothing but the seed and the purpose.
+fn random(seed: u64, purpose: u64) -> impl Rng {
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    rng.set_stream(purpose);
+    rng
+}
+
+impl State {
+    fn new() -> Self {
+        State {
+            start: 0,
+            epoch: 0,
+            weights: vec![],
+            memory: Memory::default(),
+            chosen: None,
+            best: None,
+            saved: vec![],
+            waited: 0,
+            is_done: false,
+            history: vec![],
+        }
+    }
+}
+
+impl<'c> Trainer<'c> {
+    /// Goes on from where another trainer of the same course and examples was.
+    pub fn restore(&mut self, state: State) -> Result<()> {
+        if state.weights.len() != self.params.len() {
+            let (found, wanted) = (state.weights.len(), self.params.len());
+            let error = Error::new(ErrorKind::Evidence, format!("what was saved has {found} weights, not {wanted}"));
+            return Err(error.hint("go on with the model and the options that it was begun with"));
+        }
+        self.state = state;
+        self.load();
+        Ok(())
+    }
+
+    /// What has been reached.
+    pub fn state(&self) -> &State {
+        &self.state
+    }
+
+    /// Whether there is nothing left to do.
+    pub fn is_done(&self) -> bool {
+        self.state.is_done
+    }
+
+    /// The number of epochs until now, and the most there can be.
+    pub fn progress(&self) -> (usize, usize) {
+        let learning = &self.course.learning;
+        let starts = if learning.starts.len() > 1 { learning.starts.len() * learning.look_ahead } else { 0 };
+        (self.state.history.len(), starts + learning.epochs)
+    }
+
+    /// Begins a start, or lets the best of them go on.
+    fn begin(&mut self) {
+        let Course { learning, net, .. } = self.course;
+        self.state.epoch = 0;
+        self.state.memory = Memory::default();
+        let starts = &learning.starts;
+        if starts.len() > 1 && self.state.start < starts.len() {
+            self.start_at(net, starts[self.state.start]);
+            return;
+        }
+        self.state.start = starts.len();
+        match self.state.chosen.take() {
+            Some((_, weights)) => self.state.weights = weights,
+            None => self.start_at(net, starts[0]),
+        }
+        self.state.saved.clone_from(&self.state.weights);
+        self.load();
+    }
+
+    fn start_at(&mut self, net: &Network, start: Start) {
+        self.params.start(net, start);
+        self.state.weights = self.params.weights().to_vec();
+        self.load();
+    }
+
+    /// Brings the weights of the state into the circuits.
+    fn load(&mut self) {
+        self.params.set_weights(&self.state.weights);
+        self.params.set_temperature(self.temperature());
+        self.spread();
+    }
+
+    fn spread(&mut self) {
+        self.heads.iter_mut().for_each(|head| head.set(&self.params));
+    }
+
+    fn temperature(&self) -> f64 {
+        let learning = &self.course.learning;
+        let Some((from, to)) = learning.temperature else { return 1.0 };
+        let is_chosen = self.state.start >= learning.starts.len();
+        let gone = if is_chosen { self.state.epoch as f64 / learning.epochs.max(1) as f64 } else { 0.0 };
+        from * (to / from).powf(gone.min(1.0))
+    }
+
+    /// Goes through all examples once. What it came to is the last of the state's history.
+    pub fn epoch(&mut self) -> Result<&Epoch> {
+        let learning = &self.course.learning;
+        let (rate, sums) = match learning.method {
+            Method::Gradient { rule, decay, batch } => {
+                let rate = decay.rate(self.state.epoch);
+                let mut order = self.learned.clone();
+                order.shuffle(&mut random(learning.seed, 1 + self.state.history.len() as u64));
+                let mut sums = Sums::default();
+                for rows in order.chunks(batch) {
+                    let (found, gradient) = self.differentiate(rows)?;
+                    rule.step(&mut self.state.weights, &gradient, rate, &mut self.state.memory);
+                    self.params.set_weights(&self.state.weights);
+                    self.spread();
+                    sums.add(found);
+                }
+                (rate, sums)
+            }
+            Method::Em => (0.0, self.expect_and_maximise()?),
+        };
+        self.state.epoch += 1;
+        if learning.temperature.is_some() {
+            self.load();
+        }
+        self.refuse_nothing(&sums)?;
+        self.close(rate, &sums)
+    }
+
+    fn refuse_nothing(&self, sums: &Sums) -> Result<()> {
+        if sums.weight > 0.0 && sums.loss.is_finite() {
+            return Ok(());
+        }
+        let what = match sums.impossible {
+            0 => "the loss is no number any more".to_owned(),
+            n => format!("no example is possible under the network ({n} are impossible)"),
+        };
+        let hint = "start from uniform rows, or keep fewer zeros, or take shorter steps";
+        Err(Error::new(ErrorKind::Evidence, what).hint(hint))
+    }
+
+    /// Judges an epoch.
+    fn close(&mut self, rate: f64, sums: &Sums) -> Result<&Epoch> {
+        let learning = &self.course.learning;
+        let is_trial = self.state.start < learning.starts.len();
+        let watched = match (self.watched.is_empty(), learning.watch, is_trial) {
+            (true, Watch::Loss, _) => *sums,
+            (true, Watch::Accuracy, _) => self.look(&self.learned)?,
+            _ => self.look(&self.watched)?,
+        };
+        let accuracy = (watched.labelled > 0.0).then(|| watched.right / watched.labelled);
+        let watched_loss = watched.loss / watched.weight;
+        let start = is_trial.then_some(self.state.start);
+        self.state.history.push(Epoch { start, rate, loss: sums.loss / sums.weight, watched_loss, accuracy });
+        let score = match (learning.watch, accuracy) {
+            (Watch::Accuracy, Some(accuracy)) => accuracy,
+            _ => -watched_loss,
+        };
+        let is_there = learning.goal.zip(accuracy).is_some_and(|(goal, accuracy)| accuracy >= goal);
+        match is_trial {
+            true => self.close_trial(score, is_there),
+            false => self.close_epoch(score, is_there),
+        }
+        Ok(self.state.history.last().expect("an epoch was just added"))
+    }
+
+    fn close_trial(&mut self, score: f64, is_there: bool) {
+        let learning = &self.course.learning;
+        if self.state.epoch < learning.look_ahead {
+            return;
+        }
+        if self.state.chosen.as_ref().is_none_or(|(best, _)| score >= *best) {
+            self.state.chosen = Some((score, self.state.weights.clone()));
+        }
+        self.state.start = if is_there { learning.starts.len() } else { self.state.start + 1 };
+        self.begin();
+    }
+
+    fn close_epoch(&mut self, score: f64, is_there: bool) {
+        let learning = &self.course.learning;
+        self.state.waited += 1;
+        if is_there || self.state.best.is_none_or(|best| score - learning.least >= best) {
+            self.state.best = Some(score);
+            self.state.saved.clone_from(&self.state.weights);
+            self.state.waited = 0;
+        }
+        self.state.is_done = is_there || self.state.waited >= learning.patience || self.state.epoch >= learning.epochs;
+    }
+
+    /// The mean loss of some examples, and its derivatives with respect to the weights: for rules of your own.
+    pub fn gradient(&self, rows: &[usize]) -> Result<(f64, Vec<f64>)> {
+        let (sums, gradient) = self.differentiate(rows)?;
+        Ok((sums.loss / sums.weight, gradient))
+    }
+
+    /// Changes the weights.
+    ///
+    /// # Panics
+    /// If their number is another than that of the parameters.
+    pub fn set_weights(&mut self, weights: &[f64]) {
+        self.state.weights.copy_from_slice(weights);
+        self.load();
+    }
+
+    fn differentiate(&self, rows: &[usize]) -> Result<(Sums, Vec<f64>)> {
+        let mut gradient = vec![0.0; self.params.len()];
+        let mut sums = Sums::default();
+        for head in &self.heads {
+            let found = head.differentiate(self, rows, &mut gradient)?;
+            sums.add(found);
+        }
+        self.params.pull(&mut gradient);
+        let weight = sums.weight / self.heads.len() as f64;
+        sums.weight = weight;
+        let prior = self.course.learning.prior;
+        if prior > 0.0 {
+            self.params.add_prior(prior * weight / self.total(), &mut gradient);
+            sums.loss += prior * self.params.prior() * weight / self.total();
+        }
+        gradient.iter_mut().for_each(|g| *g /= weight.max(f64::MIN_POSITIVE));
+        Ok((sums, gradient))
+    }
+
+    /// The weight of all examples that are learned from.
+    fn total(&self) -> f64 {
+        self.learned.iter().map(|&row| self.examples.weight(row)).sum()
+    }
+
+    /// Expected counts under the numbers as they are, then the numbers that make these most likely.
+    fn expect_and_maximise(&mut self) -> Result<Sums> {
+        let mut derivatives = vec![0.0; self.params.len()];
+        let mut sums = Sums::default();
+        for rows in self.learned.chunks(EXPECTED) {
+            sums.add(self.heads[0].differentiate(self, rows, &mut derivatives)?);
+        }
+        derivatives.iter_mut().for_each(|d| *d = -*d);
+        let prior = self.course.learning.prior;
+        sums.loss += prior * self.params.prior();
+        let counts = self.params.shares(&derivatives);
+        self.params.set_counts(&counts, prior);
+        self.state.weights = self.params.weights().to_vec();
+        self.spread();
+        Ok(sums)
+    }
+
+    /// The losses of some examples.
+    fn look(&self, rows: &[usize]) -> Result<Sums> {
+        let mut sums = Sums::default();
+        for head in &self.heads {
+            let found = head.circuit.evaluate(&head.batch.select(&head.head.circuit, rows))?;
+            sums.add(head.sum(self, rows, &found));
+        }
+        sums.weight /= self.heads.len() as f64;
+        Ok(sums)
+    }
+
+    /// The parameters of the best epoch.
+    pub fn learned(&self) -> Params {
+        let mut params = self.params.clone();
+        params.set_weights(&self.state.saved);
+        params
+    }
+}
+
+/// So many examples are counted at once.
+const EXPECTED: usize = 1 << 16;
+
+impl<'c> Ready<'c> {
+    fn new(course: &'c Course, head: &'c Head, examples: &Examples, is_first: bool) -> Result<Self> {
+        let circuit = head.circuit.differentiator(&head.tables, &[], &course.running)?;
+        Ok(Ready { head, circuit, batch: examples.batch(head)?, labels: examples.labels(head), is_first })
+    }
+
+    fn set(&mut self, params: &Params) {
+        for (table, origin) in self.head.circuit.graph.origins() {
+            self.circuit.set_table(*table, &params.numbers_of(origin));
+        }
+        self.circuit.refresh();
+    }
+
+    fn label(&self, row: usize, width: usize) -> Option<&[f64]> {
+        let label = self.labels.get(row * width..(row + 1) * width)?;
+        (!label[0].is_nan()).then_some(label)
+    }
+
+    /// Adds the derivatives of the losses of some examples, with respect to the numbers of the parameters.
+    fn differentiate(&self, trainer: &Trainer<'_>, rows: &[usize], to: &mut [f64]) -> Result<Sums> {
+        let loss = self.loss(trainer);
+        let derive = |row: usize, posterior: &[f64], g: &mut [f64]| {
+            let label = self.label(rows[row], posterior.len());
+            loss.derive(posterior, label, trainer.examples.weight(rows[row]), g);
+        };
+        let circuit = &self.head.circuit;
+        let found = self.circuit.run(&self.batch.select(circuit, rows), &derive)?;
+        for (origin, derivatives) in circuit.graph.origins().values().zip(&found.tables) {
+            trainer.params.collect(origin, derivatives, to);
+        }
+        Ok(self.sum(trainer, rows, &found))
+    }
+
+    fn loss(&self, trainer: &Trainer<'_>) -> crate::learn::Loss {
+        let mut loss = trainer.course.learning.loss;
+        if !self.is_first {
+            loss.likelihood = 0.0;
+        }
+        loss
+    }
+
+    fn sum(&self, trainer: &Trainer<'_>, rows: &[usize], found: &Derivatives) -> Sums {
+        let loss = self.loss(trainer);
+        let width = found.posteriors.len() / rows.len().max(1);
+        let mut sums = Sums::default();
+        for ((&row, posterior), log) in rows.iter().zip(found.posteriors.chunks_exact(width)).zip(&found.log_evidence) {
+            let (weight, label) = (trainer.examples.weight(row), self.label(row, width));
+            if !log.is_finite() {
+                sums.impossible += 1;
+                continue;
+            }
+            sums.weight += weight;
+            sums.loss += weight * loss.value(posterior, *log, label);
+            if let Some(label) = label {
+                sums.labelled += weight;
+                sums.right += weight * f64::from(is_right(posterior, label));
+            }
+        }
+        sums
+    }
+}
+
+/// Whether the most probable value is the one that the label says, and no other is as probable.
+fn is_right(posterior: &[f64], label: &[f64]) -> bool {
+    let largest = |numbers: &[f64]| {
+        let most = numbers.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        (numbers.iter().position(|&x| x == most), numbers.iter().filter(|&&x| x == most).count())
+    };
+    let (found, ties) = largest(posterior);
+    ties == 1 && found == largest(label).0
+}
+
+impl Sums {
+    fn add(&mut self, other: Sums) {
+        self.weight += other.weight;
+        self.loss += other.loss;
+        self.labelled += other.labelled;
+        self.right += other.right;
+        self.impossible += other.impossible;
+    }
+}

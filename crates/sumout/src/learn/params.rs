@@ -1,0 +1,353 @@
+//! The parameters of a network: real weights, whose softmax is what the rows of its CPTs are.
+//!
+//! A CPT has rows for the states of its parents that can occur, with numbers for the values that the child can have.
+//! Zeros that are kept have no weight at all, and a row with one number left is a one. CPTs with the same tie share
+//! their weights, if they have the same shape, and keep the same zeros, once impossible values are gone: otherwise the
+//! tie is split.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::model::{Cpt, Network};
+use crate::tensor::Origin;
+use crate::vars::VarId;
+
+/// CPTs that share their weights; often just one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Group {
+    /// The tie, or the variable that it is the CPT of.
+    pub name: String,
+    /// The variables whose CPTs they are.
+    pub members: Vec<VarId>,
+    /// The number of values that are left of each parent with more than one, and of the child.
+    pub shape: Vec<usize>,
+    /// Where its weights are.
+    pub weights: Range<usize>,
+}
+
+/// Where learning starts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Start {
+    /// At the numbers of the network; zeros that are not kept start at 0.001.
+    Network,
+    /// At uniform rows.
+    Uniform,
+    /// At random weights, each with a standard normal distribution.
+    Random(u64),
+    /// The same, but rows of CPTs of the same shape start equal, as in the paper.
+    Alike(u64),
+}
+
+/// The weights of some CPTs of a network.
+#[derive(Clone, Debug)]
+pub struct Params {
+    groups: Vec<Group>,
+    /// Where the weights of each row are; and whether it was declared functional.
+    rows: Vec<(Range<usize>, bool)>,
+    children: BTreeMap<VarId, Child>,
+    weights: Vec<f64>,
+    numbers: Vec<f64>,
+    /// Weights of rows that were declared functional are divided by this.
+    temperature: f64,
+}
+
+/// A CPT: its numbers, and where those with weights have them.
+#[derive(Clone, Debug)]
+struct Child {
+    table: Vec<f64>,
+    at: Vec<u32>,
+}
+
+/// A number without a weight.
+const NONE: u32 = u32::MAX;
+
+/// A zero that is not kept starts at this.
+const LEAST: f64 = 1e-3;
+
+/// The states that are left of a CPT, and which of its numbers may be other than zero.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct Form {
+    is_tied: bool,
+    name: String,
+    shape: Vec<usize>,
+    free: Vec<bool>,
+}
+
+impl Params {
+    /// The parameters of the CPTs of some variables, which have the values in `domains` left. A tie of CPTs that have
+    /// different shapes is split, or, if that is `strict`ly forbidden, an error.
+    pub fn new(net: &Network, children: &[VarId], domains: &[Vec<usize>], strict: bool) -> Result<Self> {
+        let mut params = Params {
+            groups: vec![],
+            rows: vec![],
+            children: BTreeMap::new(),
+            weights: vec![],
+            numbers: vec![],
+            temperature: 1.0,
+        };
+        let mut known: BTreeMap<Form, usize> = BTreeMap::new();
+        for &var in children {
+            let cpt = &net.cpts()[var.index()];
+            let (form, places) = form(net, cpt, domains);
+            let group = known.get(&form).copied().unwrap_or_else(|| params.add_group(&form, cpt));
+            params.add_member(net, group, var, &places, &form.free);
+            known.insert(form, group);
+        }
+        if strict {
+            refuse_split(known.keys())?;
+        }
+        params.start(net, Start::Network);
+        Ok(params)
+    }
+
+    fn add_group(&mut self, form: &Form, cpt: &Cpt) -> usize {
+        let first = self.weights.len();
+        let card = form.shape.last().copied().unwrap_or(1);
+        for row in form.free.chunks_exact(card) {
+            let free = row.iter().filter(|free| **free).count();
+            if free > 1 {
+                let start = self.weights.len();
+                self.weights.resize(start + free, 0.0);
+                self.rows.push((start..start + free, cpt.role().functional));
+            }
+        }
+        self.numbers.resize(self.weights.len(), 0.0);
+        let weights = first..self.weights.len();
+        self.groups.push(Group { name: form.name.clone(), members: vec![], shape: form.shape.clone(), weights });
+        self.groups.len() - 1
+    }
+
+    fn add_member(&mut self, net: &Network, group: usize, var: VarId, places: &[usize], free: &[bool]) {
+        let mut table = net.cpts()[var.index()].table(&net.cards());
+        let mut at = vec![NONE; table.len()];
+        let mut next = self.groups[group].weights.start as u32;
+        let card = self.groups[group].shape.last().copied().unwrap_or(1);
+        for (row, free) in places.chunks_exact(card).zip(free.chunks_exact(card)) {
+            let is_open = free.iter().filter(|free| **free).count() > 1;
+            for (&place, _) in row.iter().zip(free).filter(|(_, free)| **free) {
+                if is_open {
+                    at[place] = next;
+                    next += 1;
+                } else {
+                    table[place] = 1.0;
+                }
+            }
+        }
+        self.groups[group].members.push(var);
+        self.children.insert(var, Child { table, at });
+    }
+
+    /// The CPTs that share weights.
+    pub fn groups(&self) -> &[Group] {
+        &self.groups
+    }
+
+    /// The number of weights.
+    pub fn len(&self) -> usize {
+        self.weights.len()
+    }
+
+    /// Whether there is nothing to learn.
+    pub fn is_empty(&self) -> bool {
+        self.weights.is_empty()
+    }
+
+    /// The weights.
+    pub fn weights(&self) -> &[f64] {
+        &self.weights
+    }
+
+    /// Changes the weights, and the numbers with them.
+    ///
+    /// # Panics
+    /// If their number is another.
+    pub fn set_weights(&mut self, weights: &[f64]) {
+        self.weights.copy_from_slice(weights);
+        self.renew();
+    }
+
+    /// Divides the weights of rows that were declared functional by this, so that a low one makes them nearly one-hot.
+    pub fn set_temperature(&mut self, temperature: f64) {
+        self.temperature = temperature;
+        self.renew();
+    }
+
+    /// Starts again.
+    pub fn start(&mut self, net: &Network, start: Start) {
+        match start {
+            Start::Uniform => self.weights.fill(0.0),
+            Start::Network => self.start_from(net),
+            Start::Random(seed) | Start::Alike(seed) => {
+                for (g, group) in self.groups.iter().enumerate() {
+                    let first = self.rows.partition_point(|(row, _)| row.start < group.weights.start);
+                    let rows = self.rows[first..].iter().take_while(|(row, _)| row.end <= group.weights.end);
+                    for (index, (row, _)) in rows.enumerate() {
+                        let of = if matches!(start, Start::Alike(_)) { 0 } else { g as u64 + 1 };
+                        draw(&mut self.weights[row.clone()], [seed, of, index as u64, row.len() as u64]);
+                    }
+                }
+            }
+        }
+        self.renew();
+    }
+
+    /// The logarithms of the network's numbers; of CPTs that share weights, of their mean.
+    fn start_from(&mut self, net: &Network) {
+        let (mut sums, mut counts) = (vec![0.0; self.len()], vec![0.0; self.len()]);
+        let cards = net.cards();
+        for (var, child) in &self.children {
+            let table = net.cpts()[var.index()].table(&cards);
+            for (p, &at) in table.iter().zip(&child.at).filter(|(_, at)| **at != NONE) {
+                sums[at as usize] += p;
+                counts[at as usize] += 1.0;
+            }
+        }
+        let means = sums.iter().zip(counts).map(|(sum, count)| (sum / count).max(LEAST).ln());
+        self.weights = means.collect();
+    }
+
+    /// Computes the numbers of all CPTs.
+    fn renew(&mut self) {
+        for (row, is_promised) in &self.rows {
+            let temperature = if *is_promised { self.temperature } else { 1.0 };
+            softmax(&self.weights[row.clone()], temperature, &mut self.numbers[row.clone()]);
+        }
+        for child in self.children.values_mut() {
+            let numbers = child.table.iter_mut().zip(&child.at).filter(|(_, at)| **at != NONE);
+            numbers.for_each(|(p, at)| *p = self.numbers[*at as usize]);
+        }
+    }
+
+    /// The CPT of a variable as it is now; none if it has no parameters.
+    pub fn table(&self, var: VarId) -> Option<&[f64]> {
+        self.children.get(&var).map(|child| &child.table[..])
+    }
+
+    /// The CPTs as they are now.
+    pub fn tables(&self) -> impl Iterator<Item = (VarId, &[f64])> {
+        self.children.iter().map(|(&var, child)| (var, &child.table[..]))
+    }
+
+    /// The numbers of a table of a circuit.
+    pub fn numbers_of(&self, origin: &Origin) -> Vec<f64> {
+        origin.entries.iter().map(|&entry| self.children[&origin.child].table[entry as usize]).collect()
+    }
+
+    /// Adds the derivatives with respect to the numbers of a circuit's table, to those with respect to ours.
+    pub fn collect(&self, origin: &Origin, derivatives: &[f64], to: &mut [f64]) {
+        let child = &self.children[&origin.child];
+        for (&entry, d) in origin.entries.iter().zip(derivatives) {
+            if child.at[entry as usize] != NONE {
+                to[child.at[entry as usize] as usize] += d;
+            }
+        }
+    }
+
+    /// Turns derivatives with respect to the numbers into those with respect to the weights, in place.
+    pub fn pull(&self, derivatives: &mut [f64]) {
+        for (row, is_promised) in &self.rows {
+            let (numbers, to) = (&self.numbers[row.clone()], &mut derivatives[row.clone()]);
+            let mean: f64 = numbers.iter().zip(&*to).map(|(p, d)| p * d).sum();
+            let temperature = if *is_promised { self.temperature } else { 1.0 };
+            to.iter_mut().zip(numbers).for_each(|(d, p)| *d = p * (*d - mean) / temperature);
+        }
+    }
+
+    /// Adds the derivative of -Σ ln p, times a number: what so many pseudo-counts for each entry ask for.
+    pub fn add_prior(&self, count: f64, to: &mut [f64]) {
+        for (row, _) in &self.rows {
+            let total = count * row.len() as f64;
+            let numbers = &self.numbers[row.clone()];
+            to[row.clone()].iter_mut().zip(numbers).for_each(|(d, p)| *d += total * p - count);
+        }
+    }
+
+    /// -Σ ln p over all numbers with weights.
+    pub fn prior(&self) -> f64 {
+        -self.numbers.iter().map(|p| p.max(f64::MIN_POSITIVE).ln()).sum::<f64>()
+    }
+
+    /// How often each number was used, by derivatives of ln P with respect to it.
+    pub fn shares(&self, derivatives: &[f64]) -> Vec<f64> {
+        derivatives.iter().zip(&self.numbers).map(|(d, p)| d * p).collect()
+    }
+
+    /// Makes the rows proportional to counts, and pseudo-counts for each entry; rows without any stay what they are.
+    pub fn set_counts(&mut self, counts: &[f64], prior: f64) {
+        for (row, _) in &self.rows {
+            let counts = counts[row.clone()].iter().map(|count| count.max(0.0) + prior);
+            let total: f64 = counts.clone().sum();
+            if total > 0.0 {
+                self.weights[row.clone()].iter_mut().zip(counts).for_each(|(w, count)| *w = (count / total).ln());
+            }
+        }
+        self.renew();
+    }
+
+    /// Makes rows that were declared functional one-hot: the largest number of each becomes a one.
+    pub fn snap(&mut self) {
+        for (row, _) in self.rows.iter().filter(|(_, is_promised)| *is_promised) {
+            let weights = &mut self.weights[row.clone()];
+            let largest = (0..weights.len()).fold(0, |best, k| if weights[k] > weights[best] { k } else { best });
+            weights.iter_mut().enumerate().for_each(|(k, w)| *w = if k == largest { 0.0 } else { f64::NEG_INFINITY });
+        }
+        self.renew();
+    }
+
+    /// Whether some rows were declared functional.
+    pub fn has_promised(&self) -> bool {
+        self.rows.iter().any(|(_, is_promised)| *is_promised)
+    }
+}
+
+fn refuse_split<'f>(forms: impl Iterator<Item = &'f Form>) -> Result<()> {
+    let forms: Vec<&Form> = forms.filter(|form| form.is_tied).collect();
+    let Some(split) = forms.windows(2).find(|pair| pair[0].name == pair[1].name) else { return Ok(()) };
+    let what = match split[0].shape == split[1].shape {
+        true => "keep different zeros".to_owned(),
+        false => format!("have the shapes {:?} and {:?}", split[0].shape, split[1].shape),
+    };
+    let error = Error::new(ErrorKind::Model, format!("CPTs tied as `{}` {what}", split[0].name));
+    Err(error.hint("tie only CPTs that are alike, or allow ties to be split"))
+}
+
+/// What a CPT looks like when impossible values are gone, and the places of what is left in its table.
+fn form(net: &Network, cpt: &Cpt, domains: &[Vec<usize>]) -> (Form, Vec<usize>) {
+    let (cards, scope) = (net.cards(), cpt.scope());
+    let table = cpt.table(&cards);
+    let mut places = vec![0];
+    for v in scope {
+        let (card, domain) = (cards[v.index()], &domains[v.index()]);
+        places = places.iter().flat_map(|at| domain.iter().map(move |value| at * card + value)).collect();
+    }
+    let left = |v: &VarId| domains[v.index()].len();
+    let (child, parents) = scope.split_last().expect("a CPT has a child");
+    let shape = parents.iter().map(left).filter(|&n| n > 1).chain([left(child)]).collect();
+    let role = cpt.role();
+    let free = places.iter().map(|&place| !role.keep_zeros || table[place] != 0.0).collect();
+    let name = role.tie.clone().unwrap_or_else(|| net.variable(*child).name.clone());
+    (Form { is_tied: role.tie.is_some(), name, shape, free }, places)
+}
+
+fn softmax(weights: &[f64], temperature: f64, to: &mut [f64]) {
+    let largest = weights.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    to.iter_mut().zip(weights).for_each(|(p, w)| *p = ((w - largest) / temperature).exp());
+    let total: f64 = to.iter().sum();
+    to.iter_mut().for_each(|p| *p /= total);
+}
+
+/// Standard normal numbers that depend on nothing but the key.
+fn draw(to: &mut [f64], key: [u64; 4]) {
+    let mut seed = [0; 32];
+    seed.chunks_exact_mut(8).zip(key).for_each(|(bytes, k)| bytes.copy_from_slice(&k.to_le_bytes()));
+    let mut rng = ChaCha8Rng::from_seed(seed);
+    for w in to {
+        let (radius, angle): (f64, f64) = (1.0 - rng.random::<f64>(), rng.random());
+        *w = (-2.0 * radius.ln()).sqrt() * (std::f64::consts::TAU * angle).cos();
+    }
+}

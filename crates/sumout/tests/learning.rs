@@ -1,0 +1,262 @@
+//! Learning: gradients against central differences, expectation and maximisation against counting by hand.
+
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use sumout::learn::{Decay, Loss, Params, Rule, Start};
+use sumout::model::Node;
+use sumout::{
+    Column, Course, Examples, Learning, Level, Method, Network, Options, Precision, Running, Subject, VarId, VarSet,
+};
+
+const LEVELS: [Level; 5] = [Level::Classical, Level::Paper, Level::Functional, Level::Tables, Level::Support];
+
+/// Networks with all roles that a CPT can have: fixed, kept zeros, ties, functions known, declared, and neither.
+fn random_network(rng: &mut ChaCha8Rng, nodes: usize) -> Network {
+    let mut b = Network::builder("random");
+    let mut known: Vec<(Node, usize)> = vec![];
+    for i in 0..nodes {
+        let card = rng.random_range(2..4);
+        let node = b.variable(format!("x{i}"), (0..card).map(|k| format!("v{k}")));
+        let mut parents = known.clone();
+        while parents.len() > rng.random_range(0..3) {
+            parents.remove(rng.random_range(0..parents.len()));
+        }
+        let rows: usize = parents.iter().map(|(_, card)| card).product();
+        let parents: Vec<Node> = parents.into_iter().map(|(node, _)| node).collect();
+        let role = rng.random_range(0..6);
+        if role == 0 && !parents.is_empty() {
+            b.function(node, parents, |u| u.iter().sum::<usize>() % card).fixed();
+        } else {
+            let keeps = role == 1;
+            let table: Vec<f64> = (0..rows).flat_map(|_| random_row(rng, card, keeps)).collect();
+            let draft = b.table(node, parents, table);
+            match role {
+                1 => draft.keep_zeros(),
+                2 => draft.fixed(),
+                3 | 4 => draft.tie("tied"),
+                _ => draft,
+            };
+        }
+        known.push((node, card));
+    }
+    b.build().unwrap()
+}
+
+fn random_row(rng: &mut ChaCha8Rng, card: usize, has_zeros: bool) -> Vec<f64> {
+    let mut row: Vec<f64> = (0..card).map(|_| rng.random_range(0.1..1.0)).collect();
+    if has_zeros {
+        row[rng.random_range(0..card)] = 0.0;
+    }
+    let total: f64 = row.iter().sum();
+    row.iter().map(|p| p / total).collect()
+}
+
+/// Examples with values, likelihoods and missing cells; labels are values, distributions or missing; weights differ.
+fn random_examples(rng: &mut ChaCha8Rng, net: &Network, targets: &[VarId], rows: usize) -> Examples {
+    let data = net.sample(rows, rng.random()).unwrap();
+    let mut examples = Examples::new(rows);
+    for (k, &var) in data.columns().iter().enumerate().filter(|(k, _)| k % 2 == 1 || targets.contains(&VarId::new(*k)))
+    {
+        let card = net.card(var);
+        let column = match rng.random_range(0..3) {
+            0 => Column::Likelihoods((0..rows * card).map(|_| rng.random_range(0.1..1.0)).collect()),
+            _ => Column::Values(
+                data.rows().map(|row| if rng.random_bool(0.2) { -1 } else { row[k].unwrap() as i32 }).collect(),
+            ),
+        };
+        examples.insert(var, column);
+    }
+    examples.weigh((0..rows).map(|_| rng.random_range(0.2..2.0)).collect()).unwrap();
+    examples
+}
+
+fn course(net: &Network, subject: &Subject, learning: Learning, level: Level) -> Course {
+    let running = Running { precision: Precision::F64, ..Running::default() };
+    net.course(subject, learning, &Options { level, effort: 0.1, ..Options::default() }, &running).unwrap()
+}
+
+#[test]
+fn gradients_are_central_differences() {
+    let losses = [(1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0), (0.5, 0.7, 0.3)];
+    let mut checked = 0;
+    for seed in 0..60 {
+        let mut rng = ChaCha8Rng::seed_from_u64(seed);
+        let net = random_network(&mut rng, 7);
+        let (cross_entropy, squared_error, likelihood) = losses[seed as usize % 4];
+        let loss = Loss { cross_entropy, squared_error, likelihood, ..Loss::default() };
+        let targets: Vec<VarId> = [0, 5][..1 + seed as usize % 2].iter().map(|&v| VarId::new(v)).collect();
+        let examples = random_examples(&mut rng, &net, &targets, 11);
+        let subject = Subject::of(&targets, &examples);
+        let level = LEVELS[seed as usize % 5];
+        let learning = Learning { loss, prior: 0.3 * (seed % 3) as f64, validation: 0.0, ..Learning::default() };
+        let learning = Learning { starts: vec![Start::Random(seed)], ..learning };
+        let Ok(course) = net.course(&subject, learning, &Options { level, ..Options::default() }, &f64s()) else {
+            continue; // nothing that is trainable matters
+        };
+        let mut trainer = course.trainer(&examples).unwrap();
+        let rows: Vec<usize> = (0..examples.len()).collect();
+        let weights = course_start(&course, &net, seed);
+        trainer.set_weights(&weights);
+        let (_, gradient) = trainer.gradient(&rows).unwrap();
+        for k in 0..weights.len() {
+            let mut at = |h: f64| {
+                let mut moved = weights.clone();
+                moved[k] += h;
+                trainer.set_weights(&moved);
+                trainer.gradient(&rows).unwrap().0
+            };
+            let expected = (at(1e-5) - at(-1e-5)) / 2e-5;
+            let error = (gradient[k] - expected).abs();
+            assert!(error <= 1e-6 * (0.1 + expected.abs()), "seed {seed} {level:?} [{k}]: {} {expected}", gradient[k]);
+            checked += 1;
+        }
+    }
+    assert!(checked > 600, "{checked}");
+}
+
+fn f64s() -> Running {
+    Running { precision: Precision::F64, ..Running::default() }
+}
+
+fn course_start(course: &Course, net: &Network, seed: u64) -> Vec<f64> {
+    let mut params: Params = course.params().clone();
+    params.start(net, Start::Random(seed));
+    params.weights().to_vec()
+}
+
+#[test]
+fn the_papers_parameters_are_counted() {
+    for (model, target, inputs, count) in [("rect:10", "label", "pixel_*", 136), ("digits:10", "d", "p_*", 275)] {
+        let net = Network::read(model).unwrap();
+        let given: VarSet = net.matching(inputs).unwrap().into_iter().collect();
+        let subject = Subject { targets: vec![net.find(target).unwrap()], given, ..Subject::default() };
+        let course = course(&net, &subject, Learning::paper(), Level::Support);
+        assert_eq!(course.params().len(), count, "{model}: {:?}", course.params().groups());
+        let pixels: usize =
+            course.params().groups().iter().filter(|g| g.name == "pixel").map(|g| g.members.len()).sum();
+        assert_eq!(pixels, 100);
+    }
+}
+
+#[test]
+fn ties_of_different_shapes_are_split_or_refused() {
+    let net = Network::read("digits:10").unwrap();
+    let given: VarSet = net.matching("p_*").unwrap().into_iter().collect();
+    let subject = Subject { targets: vec![net.find("d").unwrap()], given, ..Subject::default() };
+    let shapes = |course: &Course| course.params().groups().iter().filter(|g| g.name == "pixel").count();
+    assert_eq!(shapes(&course(&net, &subject, Learning::paper(), Level::Support)), 5);
+    let subject = Subject { strict_ties: true, ..subject };
+    let error = net.course(&subject, Learning::paper(), &Options::default(), &f64s()).unwrap_err().to_string();
+    assert!(
+        error.starts_with("CPTs tied as `pixel` have the shapes [2, 2, 2, 2, 2] and [2, 2, 2, 2, 2, 2]")
+            || error.contains("[2, 2, 2]"),
+        "{error}"
+    );
+}
+
+/// Counts of complete data are what one step of expectation and maximisation finds.
+#[test]
+fn complete_data_are_counted_in_one_step() {
+    let net = Network::read("asia").unwrap();
+    let data = net.sample(500, 3).unwrap();
+    let examples = Examples::from(&data);
+    let subject = Subject::of(&[], &examples);
+    let course = course(&net, &subject, Learning { starts: vec![Start::Uniform], ..Learning::em() }, Level::Auto);
+    let mut trainer = course.trainer(&examples).unwrap();
+    trainer.epoch().unwrap();
+    let params = trainer.learned();
+    let (smoke, bronc) = (net.find("smoke").unwrap(), net.find("bronc").unwrap());
+    let table = params.table(bronc).unwrap();
+    for u in 0..2 {
+        let of =
+            |x: u32| data.rows().filter(|r| r[smoke.index()] == Some(u) && r[bronc.index()] == Some(x)).count() as f64;
+        assert!((table[u as usize * 2] - of(0) / (of(0) + of(1))).abs() < 1e-9, "{table:?}");
+    }
+}
+
+/// With missing cells and a variable that is never seen, no step makes the likelihood less.
+#[test]
+fn the_likelihood_never_becomes_less() {
+    for seed in 0..10 {
+        let mut rng = ChaCha8Rng::seed_from_u64(seed);
+        let net = random_network(&mut rng, 8);
+        let data = net.sample(200, seed).unwrap();
+        let mut examples = Examples::new(200);
+        for (k, &var) in data.columns().iter().enumerate().skip(1) {
+            let cell = |row: &[Option<u32>]| row[k].unwrap() as i32;
+            examples.insert(
+                var,
+                Column::Values(data.rows().map(|row| if rng.random_bool(0.2) { -1 } else { cell(row) }).collect()),
+            );
+        }
+        let learning = Learning {
+            starts: vec![Start::Random(seed)],
+            epochs: 30,
+            least: 0.0,
+            prior: (seed % 2) as f64,
+            ..Learning::em()
+        };
+        let Ok(course) = net.course(&Subject::of(&[], &examples), learning, &Options::default(), &f64s()) else {
+            continue;
+        };
+        let mut trainer = course.trainer(&examples).unwrap();
+        while !trainer.is_done() {
+            trainer.epoch().unwrap();
+        }
+        let losses: Vec<f64> = trainer.state().history.iter().map(|epoch| epoch.loss).collect();
+        assert!(losses.len() > 3 && losses.windows(2).all(|pair| pair[1] <= pair[0] + 1e-9), "{losses:?}");
+    }
+}
+
+/// What is saved in the middle and goes on ends where it would have ended.
+#[test]
+fn an_interrupted_course_ends_where_it_would_have() {
+    let net = Network::read("rect:4").unwrap();
+    let data = net.sample(60, 5).unwrap();
+    let mut examples = Examples::from(&data);
+    let label = net.find("label").unwrap();
+    examples.weigh(vec![1.0; 60]).unwrap();
+    let given: VarSet = net.matching("pixel_*").unwrap().into_iter().collect();
+    let subject = Subject { targets: vec![label], given, ..Subject::default() };
+    let learning = Learning { epochs: 6, goal: None, ..Learning::paper() };
+    let course = course(&net, &subject, learning, Level::Support);
+    let mut whole = course.trainer(&examples).unwrap();
+    let mut parts = course.trainer(&examples).unwrap();
+    while !whole.is_done() {
+        whole.epoch().unwrap();
+        parts.epoch().unwrap();
+        let saved = serde_json::to_string(parts.state()).unwrap();
+        parts = course.trainer(&examples).unwrap();
+        parts.restore(serde_json::from_str(&saved).unwrap()).unwrap();
+    }
+    assert_eq!(whole.state(), parts.state());
+    assert_eq!(whole.state().history.len(), 5 * 2 + 6);
+}
+
+/// Plain gradient descent gets there, too.
+#[test]
+fn rules_and_rates_make_the_loss_less() {
+    let net = Network::read("asia").unwrap();
+    let examples = Examples::from(&net.sample(300, 1).unwrap());
+    let bronc = net.find("bronc").unwrap();
+    let given: VarSet = ["smoke", "dysp"].map(|name| net.find(name).unwrap()).into_iter().collect();
+    let subject = Subject { targets: vec![bronc], given, ..Subject::default() };
+    for (rule, rate) in [(Rule::Adam, 0.05), (Rule::Sgd { momentum: 0.9 }, 0.5)] {
+        let method = Method::Gradient { rule, decay: Decay::constant(rate), batch: 50 };
+        let learning = Learning {
+            method,
+            starts: vec![Start::Uniform],
+            epochs: 30,
+            validation: 0.0,
+            goal: None,
+            ..Learning::default()
+        };
+        let course = course(&net, &subject, learning, Level::Auto);
+        let mut trainer = course.trainer(&examples).unwrap();
+        while !trainer.is_done() {
+            trainer.epoch().unwrap();
+        }
+        let history = &trainer.state().history;
+        assert!(history.last().unwrap().loss < 0.8 * 2f64.ln(), "{rule:?} {history:?}");
+    }
+}
