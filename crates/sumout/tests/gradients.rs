@@ -206,3 +206,19 @@ fn derivatives_that_are_too_large_spoil_no_others() {
         }
     }
 }
+
+/// Each example's derivative is a number of 32 bits, and their sum is not.
+#[test]
+fn derivatives_whose_sum_is_too_large_are_added_up_in_double_precision() {
+    let net = Network::read("asia").unwrap();
+    let circuit = net.compile(&Query::of("lung").given(["xray"]).trainable(["lung"]), &Options::default()).unwrap();
+    let tables: Vec<TableId> = circuit.graph().origins().keys().copied().collect();
+    let batch = Batch::new(40).with(&circuit, "xray", Column::Values(vec![0; 40])).unwrap();
+    let [short, long] = Precision::ALL.map(|precision| {
+        let ready = circuit.differentiator(&tables, &[], &Running { precision, ..Running::default() }).unwrap();
+        ready.run(&batch, &|_, p, to| to.iter_mut().zip(p).for_each(|(to, p)| *to = p * 1e38)).unwrap()
+    });
+    for (x, y) in short.tables[0].iter().zip(&long.tables[0]) {
+        assert!(x.is_finite() && (x / y - 1.0).abs() < 1e-5, "{x} {y}");
+    }
+}

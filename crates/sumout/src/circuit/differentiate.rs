@@ -262,7 +262,9 @@ impl<'c> Differentiator<'c> {
         if !worker.has_numbers() {
             part.drop_overflowing(worker, &mut seeds);
         }
-        worker.add_sums(&mut part.sums);
+        if worker.has_numbers() {
+            worker.add_sums(&mut part.sums);
+        }
         for (to, &var) in part.evidence.iter_mut().zip(&self.inputs) {
             worker.read_adjoint(var, rows.len(), to);
         }
@@ -325,6 +327,10 @@ impl Part {
             }
         }
         worker.backward(|seed| seed.copy_from_slice(seeds));
+        if !worker.has_numbers() {
+            // Each is a number, and their sum is none.
+            self.log_evidence.fill(f64::NAN);
+        }
     }
 
     /// Adds the examples that follow.

@@ -83,7 +83,7 @@ impl Learning {
     pub fn paper() -> Self {
         let starts = [Start::Uniform].into_iter().chain((1..5).map(Start::Alike));
         Learning {
-            loss: Loss { floor: f64::from(f32::EPSILON), ..Loss::default() },
+            loss: Loss::default(),
             method: Method::Gradient { rule: Rule::Adam, decay: Decay::paper(), batch: 32 },
             starts: starts.collect(),
             look_ahead: 2,

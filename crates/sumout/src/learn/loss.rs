@@ -22,13 +22,14 @@ pub struct Loss {
     pub squared_error: f64,
     /// The weight of -ln P(e).
     pub likelihood: f64,
-    /// Probabilities below this count as this in the cross entropy, and are not improved.
-    pub floor: f64,
 }
+
+/// A probability of zero counts as this in the cross entropy, and is not improved.
+pub const ZERO: f64 = f32::EPSILON as f64;
 
 impl Default for Loss {
     fn default() -> Self {
-        Loss { cross_entropy: 1.0, squared_error: 0.0, likelihood: 0.0, floor: f64::MIN_POSITIVE }
+        Loss { cross_entropy: 1.0, squared_error: 0.0, likelihood: 0.0 }
     }
 }
 
@@ -43,7 +44,7 @@ impl Loss {
         let mut value = if self.likelihood == 0.0 { 0.0 } else { -self.likelihood * log_evidence };
         if let Some(label) = label {
             let terms = || posterior.iter().zip(label);
-            let entropy = terms().filter(|(_, y)| **y > 0.0).map(|(p, y)| -y * p.max(self.floor).ln());
+            let entropy = terms().filter(|(_, y)| **y > 0.0).map(|(p, y)| -y * if *p > 0.0 { *p } else { ZERO }.ln());
             value += self.cross_entropy * entropy.sum::<f64>();
             value += self.squared_error * terms().map(|(p, y)| (p - y).powi(2)).sum::<f64>();
         }
@@ -54,7 +55,7 @@ impl Loss {
     pub fn derive(&self, posterior: &[f64], label: Option<&[f64]>, weight: f64, to: &mut [f64]) {
         to.iter_mut().zip(posterior).for_each(|(to, p)| *to -= weight * self.likelihood * p);
         let Some(label) = label else { return };
-        let counted = |p: f64, y: f64| if p >= self.floor { y } else { 0.0 };
+        let counted = |p: f64, y: f64| if p > 0.0 { y } else { 0.0 };
         let total: f64 = posterior.iter().zip(label).map(|(&p, &y)| counted(p, y)).sum();
         let mean: f64 = posterior.iter().zip(label).map(|(p, y)| 2.0 * p * (p - y)).sum();
         for ((to, &p), &y) in to.iter_mut().zip(posterior).zip(label) {
@@ -71,7 +72,7 @@ mod tests {
 
     #[test]
     fn derivatives_are_those_of_the_value() {
-        let loss = Loss { cross_entropy: 0.7, squared_error: 1.3, likelihood: 0.2, floor: 1e-9 };
+        let loss = Loss { cross_entropy: 0.7, squared_error: 1.3, likelihood: 0.2 };
         let (out, label) = ([0.3f64, 0.02, 0.5], [0.25, 0.5, 0.25]);
         let value = |out: &[f64]| {
             let total: f64 = out.iter().sum();
@@ -93,11 +94,11 @@ mod tests {
     }
 
     #[test]
-    fn what_is_below_the_floor_does_not_count() {
-        let loss = Loss { floor: 1e-7, ..Loss::default() };
+    fn a_label_of_probability_zero_costs_much_and_moves_nothing() {
+        let loss = Loss::default();
         let mut found = [0.0; 2];
-        loss.derive(&[1.0 - 1e-8, 1e-8], Some(&[0.0, 1.0]), 1.0, &mut found);
+        loss.derive(&[1.0, 0.0], Some(&[0.0, 1.0]), 1.0, &mut found);
         assert_eq!(found, [0.0; 2]);
-        assert_eq!(loss.value(&[1.0, 0.0], 0.0, Some(&[0.0, 1.0])), -(1e-7f64).ln());
+        assert_eq!(loss.value(&[1.0, 0.0], 0.0, Some(&[0.0, 1.0])), -ZERO.ln());
     }
 }

@@ -180,6 +180,12 @@ impl<'c> Trainer<'c> {
     }
 
     fn start_at(&mut self, net: &Network, start: Start) {
+        let seed = |k: u64| self.course.learning.seed.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(k);
+        let start = match start {
+            Start::Random(k) => Start::Random(seed(k)),
+            Start::Alike(k) => Start::Alike(seed(k)),
+            other => other,
+        };
         self.params.start(net, start);
         self.state.weights = self.params.weights().to_vec();
         self.load();
