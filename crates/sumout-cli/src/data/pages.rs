@@ -288,11 +288,9 @@ fn sections(page: &Page, has_levels: bool) -> Result<(Range<usize>, usize)> {
 /// Cells are where their levels say, and not one behind the other.
 fn spread(cells: &mut [i32], levels: &[i32], there: i32, mut count: usize) {
     for (at, level) in levels.iter().enumerate().rev() {
-        cells[at] = -1;
-        if *level == there {
-            count -= 1;
-            cells.swap(at, count);
-        }
+        let is_there = *level == there;
+        count -= usize::from(is_there);
+        cells[at] = if is_there { cells[count] } else { -1 };
     }
 }
 

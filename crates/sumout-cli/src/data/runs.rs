@@ -116,3 +116,68 @@ fn bits(bytes: &[u8], bit: usize) -> u64 {
     });
     u64::from_le_bytes(word) >> (bit % 8)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Writes numbers bit behind bit, in groups of eight.
+    fn packed(numbers: &[u32], width: usize) -> Vec<u8> {
+        let groups = numbers.len().div_ceil(8);
+        let mut bytes = vec![0; groups * width];
+        for bit in 0..numbers.len() * width {
+            bytes[bit / 8] |= ((numbers[bit / width] >> (bit % width) & 1) as u8) << (bit % 8);
+        }
+        [header(groups << 1 | 1), bytes].concat()
+    }
+
+    fn repeated(number: u32, length: usize, width: usize) -> Vec<u8> {
+        [header(length << 1), number.to_le_bytes()[..width.div_ceil(8)].to_vec()].concat()
+    }
+
+    fn header(mut number: usize) -> Vec<u8> {
+        let mut bytes = vec![];
+        while number > 127 {
+            bytes.push((number & 127) as u8 | 128);
+            number >>= 7;
+        }
+        bytes.push(number as u8);
+        bytes
+    }
+
+    fn read(bytes: &[u8], width: usize, counts: &[usize]) -> Result<Vec<u32>> {
+        let mut runs = Runs::new(bytes, 0..bytes.len(), width as u32)?;
+        let mut to = vec![];
+        for &count in counts {
+            runs.read(bytes, count, &mut to, |number| number as i32)?;
+        }
+        Ok(to.into_iter().map(|number| number as u32).collect())
+    }
+
+    #[test]
+    fn numbers_of_all_widths_are_read_in_steps_of_all_lengths() {
+        for width in 0..=32 {
+            let mask = u32::MAX.checked_shr(32 - width).unwrap_or(0);
+            let numbers: Vec<u32> = (0..203_u32).map(|i| i.wrapping_mul(2_654_435_761) >> 3 & mask).collect();
+            let (width, last) = (width as usize, numbers[5]);
+            let bytes = [packed(&numbers[..200], width), repeated(last, 130, width), packed(&numbers[200..], width)];
+            let expected = [&numbers[..200], &[last; 130], &numbers[200..]].concat();
+            for step in 1..90 {
+                let counts: Vec<usize> = expected.chunks(step).map(|chunk| chunk.len()).collect();
+                assert_eq!(read(&bytes.concat(), width, &counts).unwrap(), expected, "{width} bits");
+            }
+        }
+    }
+
+    #[test]
+    fn runs_that_end_too_early_are_refused_but_for_what_fills_the_last_group() {
+        let bytes = packed(&[1, 2, 3, 4, 5], 3);
+        assert_eq!(read(&bytes[..3], 3, &[5]).unwrap(), [1, 2, 3, 4, 5]);
+        assert!(read(&bytes[..2], 3, &[5]).is_err());
+        assert!(read(&repeated(700, 9, 10)[..2], 10, &[1]).is_err());
+        assert!(read(&[0, 0, 1, 1], 0, &[1]).is_err());
+        assert!(read(&[255; 9], 1, &[1]).is_err());
+        assert!(read(&[2], 33, &[1]).is_err());
+        assert_eq!(read(&[255, 255, 255, 255, 127, 170], 1, &[8]).unwrap(), [0, 1, 0, 1, 0, 1, 0, 1]);
+    }
+}
