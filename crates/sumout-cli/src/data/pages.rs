@@ -290,7 +290,8 @@ fn spread(cells: &mut [i32], levels: &[i32], there: i32, mut count: usize) {
     for (at, level) in levels.iter().enumerate().rev() {
         let is_there = *level == there;
         count -= usize::from(is_there);
-        cells[at] = if is_there { cells[count] } else { -1 };
+        let cell = cells[count]; // read in any case: there is nothing to be guessed by the processor
+        cells[at] = if is_there { cell } else { -1 };
     }
 }
 
