@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::Arc;
 
-use parquet::basic::{Compression, ZstdLevel};
+use parquet::basic::{Compression, Encoding, ZstdLevel};
 use parquet::data_type::{BoolType, ByteArrayType, DataType, DoubleType, Int32Type, Int64Type};
-use parquet::file::properties::WriterProperties;
+use parquet::file::properties::{WriterProperties, WriterPropertiesBuilder, WriterVersion};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::file::writer::SerializedFileWriter;
 use parquet::record::Field;
@@ -55,10 +55,14 @@ impl Cells {
 }
 
 fn write(path: &Path, compression: Compression, columns: &[(&str, Cells)]) {
+    write_as(path, WriterProperties::builder().set_compression(compression), columns);
+}
+
+fn write_as(path: &Path, properties: WriterPropertiesBuilder, columns: &[(&str, Cells)]) {
     let fields: String = columns.iter().map(|(name, cells)| cells.field().replace("NAME", name) + ";").collect();
     let schema = Arc::new(parse_message_type(&format!("message schema {{ {fields} }}")).unwrap());
-    let properties = Arc::new(WriterProperties::builder().set_compression(compression).build());
-    let mut writer = SerializedFileWriter::new(File::create(path).unwrap(), schema, properties).unwrap();
+    let mut writer =
+        SerializedFileWriter::new(File::create(path).unwrap(), schema, Arc::new(properties.build())).unwrap();
     for part in [0..3, 3..4] {
         let mut group = writer.next_row_group().unwrap();
         for (_, cells) in columns {
@@ -110,6 +114,55 @@ fn text_and_numbers_say_what_the_cells_of_csv_say() {
             write(&folder.join("cases.parquet"), compression, &columns);
             assert_eq!(sumout(&folder, "eval lung.sumout cases.parquet"), expected);
         }
+    }
+}
+
+/// Ways to write text and integers: with a dictionary, without, and with one that is soon full.
+fn ways() -> Vec<WriterPropertiesBuilder> {
+    let mut ways = vec![];
+    for version in [WriterVersion::PARQUET_1_0, WriterVersion::PARQUET_2_0] {
+        let way = || WriterProperties::builder().set_writer_version(version).set_write_batch_size(1);
+        ways.push(way());
+        ways.push(way().set_dictionary_enabled(false).set_encoding(Encoding::PLAIN));
+        ways.push(way().set_dictionary_enabled(false)); // the second version has differences
+        ways.push(way().set_dictionary_page_size_limit(1).set_encoding(Encoding::PLAIN));
+        ways.push(way().set_dictionary_page_size_limit(1));
+        ways.push(way().set_data_page_row_count_limit(1));
+    }
+    ways
+}
+
+#[test]
+fn columns_say_the_same_however_they_are_written() {
+    let folder = folder("parquet-ways");
+    let (path, line) = (folder.join("cases.parquet"), "eval lung.sumout cases.parquet --skip-bad-rows");
+    fs::write(folder.join("cases.csv"), "xray,dysp\nyes,no\nyes,\nmaybe,yes\nno,no\n").unwrap();
+    let expected = output(&folder, "eval lung.sumout cases.csv --skip-bad-rows");
+    for way in ways() {
+        let xray = Cells::Text(vec![Some("yes"), Some("yes"), Some("maybe"), Some("no")]);
+        let dysp = Cells::Int64(vec![Some(1), None, Some(0), Some(1)]);
+        write_as(&path, way.clone(), &[("dysp", dysp), ("xray", xray)]);
+        let found = output(&folder, line);
+        let told = String::from_utf8_lossy(&found.stderr);
+        assert_eq!(found.stdout, expected.stdout, "{way:?}: {told}");
+        assert!(told.contains("row 3 is left empty: `xray` has no value `maybe`; its values are yes, no"), "{told}");
+    }
+}
+
+#[test]
+fn damaged_files_are_refused_or_understood_otherwise() {
+    let folder = folder("parquet-damage");
+    let path = folder.join("cases.parquet");
+    let dysp = Cells::Int64(vec![Some(1), None, Some(0), Some(1)]);
+    write(&path, Compression::UNCOMPRESSED, &[("dysp", dysp), ("xray", Cells::Text(XRAY.to_vec()))]);
+    let bytes = fs::read(&path).unwrap();
+    for at in (4..bytes.len()).step_by(3) {
+        let mut damaged = bytes.clone();
+        damaged[at] ^= 1 << (at % 8);
+        fs::write(&path, damaged).unwrap();
+        let Output { status, stderr, .. } = output(&folder, "eval lung.sumout cases.parquet");
+        let told = String::from_utf8_lossy(&stderr);
+        assert!(matches!(status.code(), Some(0 | 2)), "byte {at}: {status}, {told}");
     }
 }
 

@@ -95,6 +95,17 @@ pub struct Input {
     sorted: Vec<i32>,
 }
 
+/// What is written in a cell that is not null.
+#[derive(Clone, Copy, Debug)]
+pub enum Cell<'a> {
+    /// The name of a value.
+    Text(&'a [u8]),
+    /// The position of a value.
+    Integer(i64),
+    /// The same; missing if it is no number.
+    Real(f64),
+}
+
 /// So few names are compared one by one.
 const FEW: usize = 8;
 
@@ -122,6 +133,26 @@ impl Input {
     /// A value by its position; negative if the number is, none if there are not as many values.
     pub fn placed(&self, position: i64) -> Option<i32> {
         (position < self.values.len() as i64).then(|| position.max(-1) as i32)
+    }
+
+    /// What a cell says: a position, negative if the cell is missing; none if it is no value.
+    pub fn position(&self, cell: Cell<'_>) -> Option<i32> {
+        match cell {
+            Cell::Text(text) => self.named(text),
+            Cell::Integer(x) => self.placed(x),
+            Cell::Real(x) if x.is_nan() => Some(-1),
+            Cell::Real(x) if x.fract() == 0.0 => self.placed(x as i64),
+            Cell::Real(_) => None,
+        }
+    }
+
+    /// What is wrong with a cell that is no value.
+    pub fn complaint(&self, cell: Cell<'_>) -> String {
+        match cell {
+            Cell::Text(text) => self.no_name(text),
+            Cell::Integer(x) => self.no_place(x),
+            Cell::Real(x) => self.no_place(x),
+        }
     }
 
     /// Whether values have numbers for names, but others than their positions.

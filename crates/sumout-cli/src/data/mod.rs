@@ -6,8 +6,10 @@ mod csv;
 mod journal;
 mod npy;
 mod output;
+mod pages;
 mod parquet;
 mod records;
+mod runs;
 pub mod tables;
 
 use std::fs::File;

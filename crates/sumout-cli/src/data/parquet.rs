@@ -2,7 +2,6 @@
 //!
 //! All columns are read side by side, a page at a time, so that row groups may be of any size.
 
-use std::cell::Cell;
 use std::fs::File;
 use std::iter::repeat;
 
@@ -10,11 +9,12 @@ use parquet::basic::{ConvertedType, Type as Kind};
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
 use parquet::data_type::DataType;
 use parquet::errors::ParquetError;
-use parquet::file::reader::{FileReader, SerializedFileReader};
+use parquet::file::reader::{FileReader, RowGroupReader, SerializedFileReader};
 use parquet::schema::types::ColumnDescriptor;
 use sumout::{Circuit, Error, ErrorKind, Result};
 
-use super::columns::{Columns, Input, wanted};
+use super::columns::{Cell, Columns, Input, wanted};
+use super::pages::Pages;
 use super::{Chunk, Source};
 
 pub struct Parquet {
@@ -25,8 +25,15 @@ pub struct Parquet {
     /// The row group that comes next.
     next: usize,
     /// A reader for each input in the row group before that, and how many rows are left there.
-    readers: Vec<ColumnReader>,
+    readers: Vec<Reader>,
     left: usize,
+}
+
+/// What reads a column of a row group.
+enum Reader {
+    Pages(Pages),
+    /// With the definition level of cells that are not null.
+    Values(ColumnReader, i16),
 }
 
 impl Parquet {
@@ -52,7 +59,7 @@ impl Parquet {
             let damaged = |e: ParquetError| damaged(&self.name, &e);
             let group = self.file.get_row_group(self.next).map_err(damaged)?;
             self.left = group.metadata().num_rows() as usize;
-            let readers = self.columns.found.iter().map(|&(column, _)| group.get_column_reader(column));
+            let readers = self.columns.found.iter().map(|&(column, _)| Reader::new(&*group, column));
             self.readers = readers.collect::<std::result::Result<_, _>>().map_err(damaged)?;
             self.next += 1;
         }
@@ -121,6 +128,20 @@ impl Source for Parquet {
     }
 }
 
+impl Reader {
+    fn new(group: &dyn RowGroupReader, column: usize) -> parquet::errors::Result<Self> {
+        let found = group.metadata().column(column);
+        let start = found.dictionary_page_offset().unwrap_or(found.data_page_offset());
+        if start < 0 || found.compressed_size() < 0 {
+            return Err(ParquetError::General("there is a column before the file begins".into()));
+        }
+        match Pages::can_read(found) {
+            true => Ok(Reader::Pages(Pages::new(group.get_column_page_reader(column)?, found)?)),
+            false => Ok(Reader::Values(group.get_column_reader(column)?, found.column_descr().max_def_level())),
+        }
+    }
+}
+
 /// The cells of a column, and where they go.
 struct Cells<'a> {
     input: &'a Input,
@@ -128,30 +149,24 @@ struct Cells<'a> {
     bad: &'a mut Vec<(usize, String)>,
 }
 
-/// What a cell says, or what is wrong with it.
-type Said = std::result::Result<i32, String>;
-
 impl Cells<'_> {
-    fn read(&mut self, reader: &mut ColumnReader, rows: usize) -> parquet::errors::Result<()> {
-        let input = self.input;
-        let placed = |x: i64| input.placed(x).ok_or_else(|| input.no_place(x));
-        let rounded = |x: f64| match x.fract() == 0.0 {
-            true => placed(x as i64),
-            false if x.is_nan() => Ok(-1),
-            false => Err(input.no_place(x)),
-        };
-        let named = |text: &[u8]| input.named(text).ok_or_else(|| input.no_name(text));
+    fn read(&mut self, reader: &mut Reader, rows: usize) -> parquet::errors::Result<()> {
         match reader {
-            ColumnReader::ByteArrayColumnReader(reader) => {
-                let recent = Recent::default();
-                self.read_as(reader, rows, |text| recent.get_or(text.data(), named))
-            }
-            ColumnReader::Int32ColumnReader(reader) => self.read_as(reader, rows, |x| placed((*x).into())),
-            ColumnReader::Int64ColumnReader(reader) => self.read_as(reader, rows, |x| placed(*x)),
-            ColumnReader::FloatColumnReader(reader) => self.read_as(reader, rows, |x| rounded((*x).into())),
-            ColumnReader::DoubleColumnReader(reader) => self.read_as(reader, rows, |x| rounded(*x)),
-            ColumnReader::BoolColumnReader(reader) => {
-                self.read_as(reader, rows, |x| named(if *x { b"true" } else { b"false" }))
+            Reader::Pages(pages) => pages.read(self.input, rows, self.to, self.bad),
+            Reader::Values(reader, there) => self.read_values(reader, *there, rows),
+        }
+    }
+
+    fn read_values(&mut self, reader: &mut ColumnReader, there: i16, rows: usize) -> parquet::errors::Result<()> {
+        use ColumnReader as C;
+        match reader {
+            C::ByteArrayColumnReader(reader) => self.read_as(reader, (there, rows), |text| Cell::Text(text.data())),
+            C::Int32ColumnReader(reader) => self.read_as(reader, (there, rows), |x| Cell::Integer((*x).into())),
+            C::Int64ColumnReader(reader) => self.read_as(reader, (there, rows), |x| Cell::Integer(*x)),
+            C::FloatColumnReader(reader) => self.read_as(reader, (there, rows), |x| Cell::Real((*x).into())),
+            C::DoubleColumnReader(reader) => self.read_as(reader, (there, rows), |x| Cell::Real(*x)),
+            C::BoolColumnReader(reader) => {
+                self.read_as(reader, (there, rows), |x| Cell::Text(if *x { b"true" } else { b"false" }))
             }
             _ => Err(ParquetError::General("a column of another kind than the schema says".into())),
         }
@@ -160,8 +175,8 @@ impl Cells<'_> {
     fn read_as<T: DataType>(
         &mut self,
         reader: &mut ColumnReaderImpl<T>,
-        rows: usize,
-        said: impl Fn(&T::T) -> Said,
+        (there, rows): (i16, usize),
+        cell: impl Fn(&T::T) -> Cell<'_>,
     ) -> parquet::errors::Result<()> {
         let (mut levels, mut values, mut read) = (vec![], Vec::with_capacity(rows), 0);
         while read < rows {
@@ -171,38 +186,17 @@ impl Cells<'_> {
             }
             read += records;
         }
-        let mut values = values.iter();
-        let is_there = levels.iter().map(|level| *level > 0).chain(repeat(true)); // no levels where nothing is null
+        let mut values = values.iter().map(cell);
+        let is_there = levels.iter().map(|level| *level == there).chain(repeat(true)); // no levels where nothing is null
         for is_there in is_there.take(rows) {
-            let cell = if is_there { values.next().map_or(Ok(-1), &said) } else { Ok(-1) };
-            let row = self.to.len();
-            self.to.push(cell.unwrap_or_else(|what| {
-                self.bad.push((row, what));
-                -1
-            }));
+            let cell = if is_there { values.next() } else { None };
+            let position = cell.map_or(Some(-1), |cell| self.input.position(cell));
+            if let (None, Some(cell)) = (position, cell) {
+                self.bad.push((self.to.len(), self.input.complaint(cell)));
+            }
+            self.to.push(position.unwrap_or(-1));
         }
         Ok(())
-    }
-}
-
-/// The last two names that were found, by where they are in memory: a name that is often there is stored once.
-#[derive(Default)]
-struct Recent {
-    last: Cell<(usize, usize, i32)>,
-    before: Cell<(usize, usize, i32)>,
-}
-
-impl Recent {
-    /// The position of a name. All names that were asked for before must still be in memory.
-    fn get_or(&self, text: &[u8], find: impl Fn(&[u8]) -> Said) -> Said {
-        let (at, length) = (text.as_ptr() as usize, text.len());
-        let is_it = |recent: (usize, usize, i32)| recent.0 == at && recent.1 == length;
-        if is_it(self.last.get()) {
-            return Ok(self.last.get().2);
-        }
-        let before = self.before.replace(self.last.get());
-        self.last.set(if is_it(before) { before } else { (at, length, find(text)?) });
-        Ok(self.last.get().2)
     }
 }
 

@@ -35,15 +35,15 @@ pub fn write_answers(out: impl Write + Send, floats: &mut dyn Read, manifest: &M
     let fields = columns.iter().enumerate().map(|(at, name)| field(name, kind(at), Repetition::OPTIONAL));
     let mut writer =
         writer(out, fields.collect::<Result<_>>().map_err(io::Error::from)?, matches!(cells, Cells::Values(_)))?;
-    let mut left = rows;
+    let (mut left, mut bytes, mut answers) = (rows, vec![], Answers::new(width));
     while left > 0 {
         let count = left.min((CELLS / width).max(1) as u64);
-        let mut bytes = vec![0; count as usize * width * 8];
+        bytes.resize(count as usize * width * 8, 0);
         floats.read_exact(&mut bytes)?;
-        let floats: Vec<f64> = bytes.as_chunks::<8>().0.iter().map(|&x| f64::from_le_bytes(x)).collect();
+        answers.fill(bytes.as_chunks().0);
         let mut group = writer.next_row_group()?;
         for column in 0..width {
-            write_numbers(&mut group, &floats, width, column, (kind(column), &values(column)))?;
+            answers.write(&mut group, column, (kind(column), &values(column)))?;
         }
         group.close()?;
         left -= count;
@@ -52,33 +52,57 @@ pub fn write_answers(out: impl Write + Send, floats: &mut dyn Read, manifest: &M
     Ok(())
 }
 
-/// Writes a column of a row group; rows without an answer are null, and of impossible ones all but the flag.
-fn write_numbers<W: Write + Send>(
-    group: &mut SerializedRowGroupWriter<'_, W>,
-    floats: &[f64],
-    width: usize,
-    column: usize,
-    (kind, names): (Kind, &[ByteArray]),
-) -> Result<()> {
-    let is_there = |row: &&[f64]| match kind {
-        Kind::BOOLEAN => !row[column].is_nan(),
-        _ => !row[width - 1].is_nan() && row[width - 1] == 0.0,
-    };
-    let rows = || floats.chunks_exact(width);
-    let levels: Vec<i16> = rows().map(|row| is_there(&row).into()).collect();
-    let values = rows().filter(is_there).map(|row| row[column]);
-    match kind {
-        Kind::BOOLEAN => {
-            write_column::<BoolType, W>(group, &values.map(|x| x != 0.0).collect::<Vec<_>>(), Some(&levels))
+/// The columns of a row group.
+struct Answers {
+    /// The numbers that are there; of the last column whether rows are impossible.
+    columns: Vec<Vec<f64>>,
+    /// Which rows have an answer, or are impossible.
+    flags: Vec<i16>,
+    /// Which rows have an answer.
+    levels: Vec<i16>,
+}
+
+impl Answers {
+    fn new(width: usize) -> Self {
+        Answers { columns: vec![vec![]; width], flags: vec![], levels: vec![] }
+    }
+
+    /// Puts rows into columns; those without an answer are null, and of impossible ones all but the flag.
+    fn fill(&mut self, floats: &[[u8; 8]]) {
+        let width = self.columns.len();
+        self.columns.iter_mut().for_each(Vec::clear);
+        self.flags.clear();
+        self.levels.clear();
+        for row in floats.chunks_exact(width) {
+            let number = |column: usize| f64::from_le_bytes(row[column]);
+            let flag = number(width - 1);
+            self.flags.push((!flag.is_nan()).into());
+            self.levels.push((flag == 0.0).into());
+            let first = if flag == 0.0 { 0 } else { width - 1 };
+            let there = if flag.is_nan() { width..width } else { first..width };
+            there.for_each(|column| self.columns[column].push(number(column)));
         }
-        Kind::BYTE_ARRAY => {
-            let values: Vec<ByteArray> = values.map(|x| names[x as usize].clone()).collect();
-            write_column::<ByteArrayType, W>(group, &values, Some(&levels))
+    }
+
+    fn write<W: Write + Send>(
+        &self,
+        group: &mut SerializedRowGroupWriter<'_, W>,
+        column: usize,
+        (kind, names): (Kind, &[ByteArray]),
+    ) -> Result<()> {
+        let (values, levels) = (self.columns[column].iter(), Some(&self.levels[..]));
+        match kind {
+            Kind::BOOLEAN => {
+                let values: Vec<bool> = values.map(|x| *x != 0.0).collect();
+                write_column::<BoolType, W>(group, &values, Some(&self.flags))
+            }
+            Kind::BYTE_ARRAY => {
+                let values: Vec<ByteArray> = values.map(|x| names[*x as usize].clone()).collect();
+                write_column::<ByteArrayType, W>(group, &values, levels)
+            }
+            Kind::FLOAT => write_column::<FloatType, W>(group, &values.map(|x| *x as f32).collect::<Vec<_>>(), levels),
+            _ => write_column::<DoubleType, W>(group, &self.columns[column], levels),
         }
-        Kind::FLOAT => {
-            write_column::<FloatType, W>(group, &values.map(|x| x as f32).collect::<Vec<_>>(), Some(&levels))
-        }
-        _ => write_column::<DoubleType, W>(group, &values.collect::<Vec<_>>(), Some(&levels)),
     }
 }
 

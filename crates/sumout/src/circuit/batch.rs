@@ -104,6 +104,7 @@ fn check(column: &Column, name: &str, card: usize, rows: usize) -> Result<()> {
         Column::Values(values) if values.len() != rows => {
             wrong(format!("`{name}` has {} values, but the batch has {rows} examples", values.len()))
         }
+        Column::Values(values) if values.iter().fold(-1, |most, &value| most.max(value)) < card as i32 => Ok(()),
         Column::Values(values) => match values.iter().position(|&v| v >= card as i32) {
             Some(row) => wrong(format!("`{name}` has no value {} (row {row}); it has {card} values", values[row])),
             None => Ok(()),
