@@ -2,7 +2,58 @@
 
 use std::collections::BTreeMap;
 
-use sumout::{Circuit, Error, ErrorKind, Result, VarId};
+use sumout::{Circuit, Error, ErrorKind, Network, Result, VarId, Variable};
+
+/// What a file of rows may have columns for.
+pub trait Schema {
+    /// The variables, in the order of the network.
+    fn variables(&self) -> Vec<VarId>;
+
+    /// One of them.
+    fn variable(&self, var: VarId) -> &Variable;
+
+    /// What may have been meant by another name.
+    fn advice(&self, name: &str) -> Option<String>;
+
+    /// What a file without any of them has no column for.
+    fn wanted(&self) -> &'static str;
+}
+
+impl Schema for Circuit {
+    fn variables(&self) -> Vec<VarId> {
+        self.inputs().collect()
+    }
+
+    fn variable(&self, var: VarId) -> &Variable {
+        Circuit::variable(self, var)
+    }
+
+    fn advice(&self, name: &str) -> Option<String> {
+        self.input(name).err().and_then(|error| error.advice().map(str::to_owned))
+    }
+
+    fn wanted(&self) -> &'static str {
+        "an input of the circuit"
+    }
+}
+
+impl Schema for (&Network, Vec<VarId>) {
+    fn variables(&self) -> Vec<VarId> {
+        self.1.clone()
+    }
+
+    fn variable(&self, var: VarId) -> &Variable {
+        self.0.variable(var)
+    }
+
+    fn advice(&self, name: &str) -> Option<String> {
+        self.0.find(name).err().and_then(|error| error.advice().map(str::to_owned))
+    }
+
+    fn wanted(&self) -> &'static str {
+        "a variable of the network"
+    }
+}
 
 /// The columns of a file.
 #[derive(Debug, Default)]
@@ -20,8 +71,9 @@ const DOUBTFUL: usize = 20;
 
 impl Columns {
     /// Finds inputs by the titles of columns.
-    pub fn find<'a>(name: &str, titles: impl IntoIterator<Item = &'a str>, circuit: &Circuit) -> Result<Self> {
-        let mut left: BTreeMap<&str, VarId> = circuit.inputs().map(|v| (&*circuit.variable(v).name, v)).collect();
+    pub fn find<'a>(name: &str, titles: impl IntoIterator<Item = &'a str>, schema: &dyn Schema) -> Result<Self> {
+        let variables = schema.variables();
+        let mut left: BTreeMap<&str, VarId> = variables.iter().map(|&v| (&*schema.variable(v).name, v)).collect();
         let inputs = left.clone();
         let mut columns = Columns::default();
         for (column, title) in titles.into_iter().enumerate() {
@@ -35,15 +87,15 @@ impl Columns {
             }
         }
         columns.missing =
-            circuit.inputs().map(|v| &circuit.variable(v).name).filter(|n| left.contains_key(&***n)).cloned().collect();
-        columns.doubt(circuit);
+            variables.iter().map(|&v| &schema.variable(v).name).filter(|n| left.contains_key(&***n)).cloned().collect();
+        columns.doubt(schema);
         Ok(columns)
     }
 
     /// Adds what may have been meant by columns that are no inputs.
-    fn doubt(&mut self, circuit: &Circuit) {
+    fn doubt(&mut self, schema: &dyn Schema) {
         for title in self.ignored.iter_mut().take(DOUBTFUL) {
-            let advice = circuit.input(title).err().and_then(|error| error.advice().map(str::to_owned));
+            let advice = schema.advice(title);
             if let Some(advice) =
                 advice.filter(|advice| self.missing.iter().any(|name| advice.contains(&format!("mean `{name}`"))))
             {
@@ -52,17 +104,17 @@ impl Columns {
         }
     }
 
-    /// All inputs, in the order of the network.
-    pub fn all(circuit: &Circuit) -> Self {
-        Columns { found: circuit.inputs().enumerate().collect(), ..Columns::default() }
+    /// All variables, in the order of the network.
+    pub fn all(schema: &dyn Schema) -> Self {
+        Columns { found: schema.variables().into_iter().enumerate().collect(), ..Columns::default() }
     }
 
     /// Refuses a file that has nothing to do with the circuit.
-    pub fn refuse_none(&self, name: &str, hint: impl FnOnce() -> String) -> Result<()> {
+    pub fn refuse_none(&self, name: &str, schema: &dyn Schema, hint: impl FnOnce() -> String) -> Result<()> {
         if !self.found.is_empty() {
             return Ok(());
         }
-        let error = Error::new(ErrorKind::Format, format!("`{name}`: no column is an input of the circuit"));
+        let error = Error::new(ErrorKind::Format, format!("`{name}`: no column is {}", schema.wanted()));
         Err(error.hint(
             self.ignored
                 .iter()
@@ -73,8 +125,9 @@ impl Columns {
 }
 
 /// What the titles should have been.
-pub fn wanted(circuit: &Circuit) -> String {
-    let names: Vec<&str> = circuit.inputs().take(6).map(|v| &*circuit.variable(v).name).collect();
+pub fn wanted(schema: &dyn Schema) -> String {
+    let variables = schema.variables();
+    let names: Vec<&str> = variables.iter().take(6).map(|&v| &*schema.variable(v).name).collect();
     match names[..] {
         [] => "the circuit has no inputs, and so the same answer for all rows: `sumout query` gives it".into(),
         _ if names.len() > 5 => format!("columns are named like variables; inputs are {}, …", names[..5].join(", ")),
@@ -110,9 +163,9 @@ pub enum Cell<'a> {
 const FEW: usize = 8;
 
 impl Input {
-    /// An input of a circuit.
-    pub fn new(var: VarId, circuit: &Circuit) -> Self {
-        let variable = circuit.variable(var);
+    /// A variable that there may be a column for.
+    pub fn new(var: VarId, schema: &dyn Schema) -> Self {
+        let variable = schema.variable(var);
         let mut sorted: Vec<i32> = (0..variable.values.len() as i32).collect();
         sorted.sort_by_key(|&position| &variable.values[position as usize]);
         Input { var, name: variable.name.clone(), values: variable.values.clone(), sorted }

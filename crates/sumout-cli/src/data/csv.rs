@@ -2,9 +2,9 @@
 
 use std::io::Read;
 
-use sumout::{Circuit, Error, ErrorKind, Result};
+use sumout::{Error, ErrorKind, Result};
 
-use super::columns::{Columns, Input, wanted};
+use super::columns::{Columns, Input, Schema, wanted};
 use super::records::Records;
 use super::{Chunk, Source};
 
@@ -20,17 +20,17 @@ pub struct Csv {
 }
 
 impl Csv {
-    pub fn new(name: String, reader: Box<dyn Read + Send>, size: Option<u64>, circuit: &Circuit) -> Result<Self> {
+    pub fn new(name: String, reader: Box<dyn Read + Send>, size: Option<u64>, schema: &dyn Schema) -> Result<Self> {
         let mut records = Records::new(reader).map_err(|e| unreadable(&name, &e))?;
         while records.advance().map_err(|e| unreadable(&name, &e))? && records.is_blank() {}
         let width = records.len();
         let titles: Vec<_> = (0..width).map(|column| String::from_utf8_lossy(records.cell(column))).collect();
-        let columns = Columns::find(&name, titles.iter().map(|title| &**title), circuit)?;
-        columns.refuse_none(&name, || match &titles[..] {
+        let columns = Columns::find(&name, titles.iter().map(|title| &**title), schema)?;
+        columns.refuse_none(&name, schema, || match &titles[..] {
             [only] if only.contains([';', '\t']) => "separate the cells by commas".into(),
-            _ => wanted(circuit),
+            _ => wanted(schema),
         })?;
-        let inputs = columns.found.iter().map(|&(_, var)| Input::new(var, circuit)).collect();
+        let inputs = columns.found.iter().map(|&(_, var)| Input::new(var, schema)).collect();
         let size = size.map(|size| (size, records.consumed()));
         Ok(Csv { name, records, columns, inputs, width, size, rows: 0 })
     }

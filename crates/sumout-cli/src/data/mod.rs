@@ -19,7 +19,7 @@ use std::path::Path;
 use sumout::{Batch, Circuit, Column, Error, ErrorKind, Result, VarId};
 
 pub use answers::{Answering, Rows, Titles, csv_header, npy_header};
-pub use columns::Columns;
+pub use columns::{Columns, Schema};
 pub use journal::{Check, Fingerprint, Manifest};
 pub use output::Output;
 
@@ -96,18 +96,18 @@ pub trait Source: Send {
 }
 
 /// Opens a file of rows; `-` is CSV from standard input.
-pub fn open(path: &Path, circuit: &Circuit) -> Result<Box<dyn Source>> {
+pub fn open(path: &Path, schema: &dyn Schema) -> Result<Box<dyn Source>> {
     if path == Path::new("-") {
-        return Ok(Box::new(csv::Csv::new("<stdin>".into(), Box::new(io::stdin()), None, circuit)?));
+        return Ok(Box::new(csv::Csv::new("<stdin>".into(), Box::new(io::stdin()), None, schema)?));
     }
     let name = path.display().to_string();
     let file = File::open(path).map_err(|e| Error::new(ErrorKind::Io, format!("cannot read `{name}`: {e}")))?;
     let size = file.metadata().ok().filter(|found| found.is_file()).map(|found| found.len());
     let buffered = |file| -> Box<dyn Read + Send> { Box::new(BufReader::with_capacity(1 << 20, file)) };
     match path.extension().and_then(|e| e.to_str()) {
-        Some("npy") => Ok(Box::new(npy::Npy::new(name, buffered(file), circuit)?)),
-        Some("parquet" | "pq") => Ok(Box::new(parquet::Parquet::new(name, file, circuit)?)),
-        Some("csv" | "txt") | None => Ok(Box::new(csv::Csv::new(name, Box::new(file), size, circuit)?)),
+        Some("npy") => Ok(Box::new(npy::Npy::new(name, buffered(file), schema)?)),
+        Some("parquet" | "pq") => Ok(Box::new(parquet::Parquet::new(name, file, schema)?)),
+        Some("csv" | "txt") | None => Ok(Box::new(csv::Csv::new(name, Box::new(file), size, schema)?)),
         Some(other) => {
             let error = Error::new(ErrorKind::Format, format!("`{name}`: files of kind `{other}` are not read"));
             Err(error

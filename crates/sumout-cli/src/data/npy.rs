@@ -3,9 +3,9 @@
 
 use std::io::Read;
 
-use sumout::{Circuit, Error, ErrorKind, Result};
+use sumout::{Error, ErrorKind, Result};
 
-use super::columns::{Columns, Input};
+use super::columns::{Columns, Input, Schema};
 use super::{Chunk, Source};
 
 pub struct Npy {
@@ -65,8 +65,8 @@ fn each<const N: usize>(bytes: &[u8], width: usize, column: usize, number: fn([u
 }
 
 impl Npy {
-    pub fn new(name: String, mut reader: Box<dyn Read + Send>, circuit: &Circuit) -> Result<Self> {
-        let inputs: Vec<Input> = circuit.inputs().map(|v| Input::new(v, circuit)).collect();
+    pub fn new(name: String, mut reader: Box<dyn Read + Send>, schema: &dyn Schema) -> Result<Self> {
+        let inputs: Vec<Input> = schema.variables().into_iter().map(|v| Input::new(v, schema)).collect();
         let header = header(&name, &mut reader)?;
         let wrong = |what: String, hint: &str| Error::new(ErrorKind::Format, format!("`{name}`: {what}")).hint(hint);
         let text = |key: &str| field(&header, key).ok_or_else(|| damaged(&name));
@@ -84,10 +84,10 @@ impl Npy {
         let shape: Vec<u64> = shape.split(',').filter_map(|n| n.trim().parse().ok()).collect();
         match shape[..] {
             [rows, columns] if columns == inputs.len() as u64 => {
-                Ok(Npy { name, reader, columns: Columns::all(circuit), inputs, kind, rows, read: 0, bytes: vec![] })
+                Ok(Npy { name, reader, columns: Columns::all(schema), inputs, kind, rows, read: 0, bytes: vec![] })
             }
             _ => {
-                let what = format!("its shape is {shape:?}, but the circuit has {} inputs", inputs.len());
+                let what = format!("its shape is {shape:?}, but there are {} variables to read", inputs.len());
                 Err(wrong(
                     what,
                     "give a matrix with a row for each example and a column for each input, in the order of the network",

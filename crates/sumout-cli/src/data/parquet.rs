@@ -11,9 +11,9 @@ use parquet::data_type::DataType;
 use parquet::errors::ParquetError;
 use parquet::file::reader::{FileReader, RowGroupReader, SerializedFileReader};
 use parquet::schema::types::ColumnDescriptor;
-use sumout::{Circuit, Error, ErrorKind, Result};
+use sumout::{Error, ErrorKind, Result};
 
-use super::columns::{Cell, Columns, Input, wanted};
+use super::columns::{Cell, Columns, Input, Schema, wanted};
 use super::pages::Pages;
 use super::{Chunk, Source};
 
@@ -37,15 +37,15 @@ enum Reader {
 }
 
 impl Parquet {
-    pub fn new(name: String, file: File, circuit: &Circuit) -> Result<Self> {
+    pub fn new(name: String, file: File, schema: &dyn Schema) -> Result<Self> {
         let file = SerializedFileReader::new(file).map_err(|e| damaged(&name, &e))?;
-        let schema = file.metadata().file_metadata().schema_descr_ptr();
-        let titles: Vec<String> = schema.columns().iter().map(|column| column.path().string()).collect();
-        let columns = Columns::find(&name, titles.iter().map(|title| &**title), circuit)?;
-        columns.refuse_none(&name, || wanted(circuit))?;
-        let inputs: Vec<Input> = columns.found.iter().map(|&(_, var)| Input::new(var, circuit)).collect();
+        let written = file.metadata().file_metadata().schema_descr_ptr();
+        let titles: Vec<String> = written.columns().iter().map(|column| column.path().string()).collect();
+        let columns = Columns::find(&name, titles.iter().map(|title| &**title), schema)?;
+        columns.refuse_none(&name, schema, || wanted(schema))?;
+        let inputs: Vec<Input> = columns.found.iter().map(|&(_, var)| Input::new(var, schema)).collect();
         for (input, &(column, _)) in inputs.iter().zip(&columns.found) {
-            check(&name, input, &schema.column(column))?;
+            check(&name, input, &written.column(column))?;
         }
         Ok(Parquet { name, file, columns, inputs, next: 0, readers: vec![], left: 0 })
     }

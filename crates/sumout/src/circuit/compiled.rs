@@ -15,7 +15,7 @@ const UNKNOWN: &str = "is no variable of this circuit's network";
 /// A query on a network, compiled: evaluates batches of evidence.
 ///
 /// See [`Batch`] for an example.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Circuit {
     pub(super) variables: Vec<Variable>,
     /// The variable that is asked for; all that are no hard inputs if none.

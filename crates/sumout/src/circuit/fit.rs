@@ -5,6 +5,7 @@
 //! reached is in its [`State`]: one that is saved and given back goes on as if nothing had happened.
 
 mod examples;
+mod learned;
 mod trainer;
 
 use super::compiled::nothing_possible;
@@ -169,7 +170,7 @@ impl Network {
         running: &Running,
     ) -> Result<Course> {
         check(&learning)?;
-        let trainable = &subject.trainable.clone().unwrap_or_else(|| trainable(self)) - &subject.frozen;
+        let trainable = subject.trainable(self);
         let targets: Vec<Option<VarId>> = match learning.loss.needs_labels() && !matches!(learning.method, Method::Em) {
             true => subject.targets.iter().copied().map(Some).collect(),
             false => vec![None],
@@ -221,6 +222,13 @@ impl Head {
         let circuit = Circuit::new(net, question, compiled);
         let tables = circuit.graph.origins().keys().copied().collect();
         Ok(Head { circuit, target, tables })
+    }
+}
+
+impl Subject {
+    /// The variables whose CPTs are learned.
+    pub fn trainable(&self, net: &Network) -> VarSet {
+        &self.trainable.clone().unwrap_or_else(|| trainable(net)) - &self.frozen
     }
 }
 

@@ -248,6 +248,12 @@ impl Params {
         }
     }
 
+    /// Adds numbers for all entries of a CPT, such as counts.
+    pub fn collect_table(&self, var: VarId, numbers: &[f64], to: &mut [f64]) {
+        let pairs = self.children[&var].at.iter().zip(numbers).filter(|(at, _)| **at != NONE);
+        pairs.for_each(|(&at, x)| to[at as usize] += x);
+    }
+
     /// Turns derivatives with respect to the numbers into those with respect to the weights, in place.
     pub fn pull(&self, derivatives: &mut [f64]) {
         for (row, is_promised) in &self.rows {

@@ -7,7 +7,7 @@ use std::path::Path;
 use globset::Glob;
 
 use super::builder::Builder;
-use super::cpt::{Body, Cpt};
+use super::cpt::{Body, Cpt, as_function};
 use super::format;
 use crate::error::{Error, ErrorKind, Result, did_you_mean, shortlist};
 use crate::vars::VarId;
@@ -48,6 +48,18 @@ impl Network {
     /// What the format cannot carry is an error; [`format::write`] can drop it instead, and takes any format.
     pub fn write(&self, path: impl AsRef<Path>) -> Result<()> {
         format::write(self, path.as_ref(), &format::WriteOptions::default())
+    }
+
+    /// The same network with other numbers in the CPTs of some variables, each as a dense table; rows that are one-hot are
+    /// functions.
+    pub fn with_tables<'t>(&self, tables: impl IntoIterator<Item = (VarId, &'t [f64])>) -> Network {
+        let mut net = self.clone();
+        for (var, table) in tables {
+            let card = net.card(var);
+            let body = as_function(table, card).map_or_else(|| Body::Table(table.to_vec()), Body::Function);
+            net.cpts[var.index()].body = body;
+        }
+        net
     }
 
     /// Starts a Bayesian network.

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{Head, Subject};
+use crate::circuit::Circuit;
 use crate::circuit::batch::{Batch, Column};
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{Dataset, Network};
@@ -88,11 +89,11 @@ impl Examples {
     }
 
     /// The evidence for a circuit.
-    pub(super) fn batch(&self, head: &Head) -> Result<Batch> {
+    pub fn batch_for(&self, circuit: &Circuit) -> Result<Batch> {
         let mut batch = Batch::new(self.rows);
-        for input in head.circuit.inputs() {
+        for input in circuit.inputs() {
             if let Some(column) = self.get(input) {
-                batch.insert(&head.circuit, input, column.clone())?;
+                batch.insert(circuit, input, column.clone())?;
             }
         }
         Ok(batch)

@@ -379,7 +379,7 @@ const EXPECTED: usize = 1 << 16;
 impl<'c> Ready<'c> {
     fn new(course: &'c Course, head: &'c Head, examples: &Examples, is_first: bool) -> Result<Self> {
         let circuit = head.circuit.differentiator(&head.tables, &[], &course.running)?;
-        Ok(Ready { head, circuit, batch: examples.batch(head)?, labels: examples.labels(head), is_first })
+        Ok(Ready { head, circuit, batch: examples.batch_for(&head.circuit)?, labels: examples.labels(head), is_first })
     }
 
     fn set(&mut self, params: &Params) {
