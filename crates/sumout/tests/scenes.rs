@@ -135,3 +135,26 @@ fn digits_agree_with_their_scenes() {
         check("digits:8", &query, &scenes, level);
     }
 }
+
+/// What training may change is not relied on, and before any training the answers are the same.
+#[test]
+fn networks_without_knowledge_agree_with_the_same_scenes() {
+    let (query, scenes) = (Query::of("label").given(["pixel_*"]), rectangles(5));
+    levels().for_each(|level| check("rect:5,trainable", &query, &scenes, level));
+    let (query, scenes) = (Query::of("d").given(["p_*"]), digits(7));
+    check("digits:7,trainable", &query, &scenes, Level::Functional);
+}
+
+#[test]
+fn without_knowledge_only_declarations_make_functions_and_no_value_is_impossible() {
+    for (model, query, functions) in [
+        ("rect:10,trainable", Query::of("label").given(["pixel_*"]), 0),
+        ("digits:8,trainable", Query::of("d").given(["p_*"]), 7 + 3 + 14 * 8 + 7 * 64),
+    ] {
+        let net = Network::read(model).unwrap();
+        let report = net.plan(&query, &Options { effort: 0.01, ..Options::default() }).unwrap().report().clone();
+        let found = (report.steps.functional_variables, report.steps.values_pruned);
+        assert_eq!(found, (functions, 0), "{model}");
+        assert_eq!(report.steps.nodes_left, net.variables().len(), "{model}");
+    }
+}
