@@ -3,6 +3,7 @@
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
+use sumout::model::paper::scenes::{Noise, Scenes};
 use sumout::{Batch, Circuit, Column, Level, Network, Objective, Options, Precision, Query, Running};
 
 const NOISE: f64 = 0.1;
@@ -156,5 +157,27 @@ fn without_knowledge_only_declarations_make_functions_and_no_value_is_impossible
         let found = (report.steps.functional_variables, report.steps.values_pruned);
         assert_eq!(found, (functions, 0), "{model}");
         assert_eq!(report.steps.nodes_left, net.variables().len(), "{model}");
+    }
+}
+
+/// Without noise, an image of the paper's data sets can be nothing else than what its label says.
+#[test]
+fn clean_images_of_the_papers_data_are_what_their_labels_say() {
+    for (model, query) in
+        [("rect:8", Query::of("label").given(["pixel_*"])), ("digits:8", Query::of("d").given(["p_*"]))]
+    {
+        let net = Network::read(format!("{model},noise=0")).unwrap();
+        let set = Scenes { noise: Noise::None, ..Scenes::training(model).unwrap() };
+        let data = set.examples(0).unwrap().dataset(&net).unwrap();
+        let circuit = net.compile(&query, &Options { effort: 0.02, ..Options::default() }).unwrap();
+        let pixels = data.columns().len() - 1;
+        let images: Vec<Vec<bool>> =
+            data.rows().map(|row| row[..pixels].iter().map(|cell| *cell == Some(0)).collect()).collect();
+        let running = Running { precision: Precision::F64, threads: 1, ..Running::default() };
+        let answers = circuit.evaluator(&running).unwrap().run(&batch(&circuit, &images)).unwrap();
+        for (row, cells) in data.rows().enumerate() {
+            let label = cells[pixels].unwrap() as usize;
+            assert!((answers.row(row)[label] - 1.0).abs() < 1e-12, "{model}, image {row}: {:?}", answers.row(row));
+        }
     }
 }

@@ -37,8 +37,17 @@ const SEGMENTS: [Segment; 7] = [
 ];
 
 /// A digit is at least this high and wide.
-const HEIGHT: usize = 7;
-const WIDTH: usize = 4;
+pub(super) const HEIGHT: usize = 7;
+pub(super) const WIDTH: usize = 4;
+
+/// Whether a digit, with its corner at the first pixel and as small as can be, covers a pixel.
+pub(super) fn covers(digit: usize, i: usize, j: usize) -> bool {
+    DIGITS[digit].iter().any(|&k| {
+        let Segment { below, right, is_vertical } = SEGMENTS[k];
+        let (height, width) = if is_vertical { (WIDTH, 1) } else { (1, WIDTH) };
+        (below..below + height).contains(&i) && (right..right + width).contains(&j)
+    })
+}
 
 /// A variable whose values are numbers.
 struct Number {

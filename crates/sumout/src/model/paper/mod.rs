@@ -18,6 +18,7 @@
 
 mod digits;
 mod rect;
+pub mod scenes;
 
 use std::fmt::Display;
 use std::str::FromStr;
