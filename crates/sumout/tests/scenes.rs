@@ -3,6 +3,7 @@
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
+use sumout::model::paper::scenes::{Noise, Scenes};
 use sumout::{Batch, Circuit, Column, Level, Network, Objective, Options, Precision, Query, Running};
 
 const NOISE: f64 = 0.1;
@@ -133,5 +134,50 @@ fn digits_agree_with_their_scenes() {
     let (query, scenes) = (Query::of("d").given(["p_*"]), digits(8));
     for level in levels().filter(|level| *level != Level::Classical) {
         check("digits:8", &query, &scenes, level);
+    }
+}
+
+/// What training may change is not relied on, and before any training the answers are the same.
+#[test]
+fn networks_without_knowledge_agree_with_the_same_scenes() {
+    let (query, scenes) = (Query::of("label").given(["pixel_*"]), rectangles(5));
+    levels().for_each(|level| check("rect:5,trainable", &query, &scenes, level));
+    let (query, scenes) = (Query::of("d").given(["p_*"]), digits(7));
+    check("digits:7,trainable", &query, &scenes, Level::Functional);
+}
+
+#[test]
+fn without_knowledge_only_declarations_make_functions_and_no_value_is_impossible() {
+    for (model, query, functions) in [
+        ("rect:10,trainable", Query::of("label").given(["pixel_*"]), 0),
+        ("digits:8,trainable", Query::of("d").given(["p_*"]), 7 + 3 + 14 * 8 + 7 * 64),
+    ] {
+        let net = Network::read(model).unwrap();
+        let report = net.plan(&query, &Options { effort: 0.01, ..Options::default() }).unwrap().report().clone();
+        let found = (report.steps.functional_variables, report.steps.values_pruned);
+        assert_eq!(found, (functions, 0), "{model}");
+        assert_eq!(report.steps.nodes_left, net.variables().len(), "{model}");
+    }
+}
+
+/// Without noise, an image of the paper's data sets can be nothing else than what its label says.
+#[test]
+fn clean_images_of_the_papers_data_are_what_their_labels_say() {
+    for (model, query) in
+        [("rect:8", Query::of("label").given(["pixel_*"])), ("digits:8", Query::of("d").given(["p_*"]))]
+    {
+        let net = Network::read(format!("{model},noise=0")).unwrap();
+        let set = Scenes { noise: Noise::None, ..Scenes::training(model).unwrap() };
+        let data = set.examples(0).unwrap().dataset(&net).unwrap();
+        let circuit = net.compile(&query, &Options { effort: 0.02, ..Options::default() }).unwrap();
+        let pixels = data.columns().len() - 1;
+        let images: Vec<Vec<bool>> =
+            data.rows().map(|row| row[..pixels].iter().map(|cell| *cell == Some(0)).collect()).collect();
+        let running = Running { precision: Precision::F64, threads: 1, ..Running::default() };
+        let answers = circuit.evaluator(&running).unwrap().run(&batch(&circuit, &images)).unwrap();
+        for (row, cells) in data.rows().enumerate() {
+            let label = cells[pixels].unwrap() as usize;
+            assert!((answers.row(row)[label] - 1.0).abs() < 1e-12, "{model}, image {row}: {:?}", answers.row(row));
+        }
     }
 }

@@ -162,6 +162,11 @@ impl Builder {
         self.draft(scope, Body::Table(table.into()))
     }
 
+    /// Changes what is known about all CPTs so far.
+    pub(super) fn change_roles(&mut self, change: impl Fn(&mut Role)) {
+        self.drafts.iter_mut().for_each(|draft| change(&mut draft.role));
+    }
+
     fn draft(&mut self, scope: Vec<usize>, body: Body) -> &mut CptDraft {
         self.drafts.push(CptDraft { scope, body, role: Role::default() });
         self.drafts.last_mut().expect("just pushed")

@@ -10,6 +10,15 @@
 //! The pixels themselves are noisy: each shows what it should with probability 0.9, or 1 − p in `rect:N,noise=p`.
 //! Their CPTs are trainable and tied, the functions are fixed, and the scene is trainable but keeps its zeros.
 //! Value 0 of a binary variable is `t`, "on".
+//!
+//! In `rect:N,trainable` nothing is known: all is trainable, zeros included, and only the pixels are tied. Rows and
+//! columns are no longer declared functions, but in `digits:N,trainable` all functions still are; there numbers have
+//! values for all lines of the image, whether they occur or not. These are the networks without background knowledge of
+//! Tables 2 and 4.
+
+mod digits;
+mod rect;
+pub mod scenes;
 
 use std::fmt::Display;
 use std::str::FromStr;
@@ -18,6 +27,9 @@ use super::builder::{Builder, Node};
 use super::network::Network;
 use super::random;
 use crate::error::{Error, ErrorKind, Result};
+
+pub use digits::digits;
+pub use rect::rect;
 
 /// How often a pixel is not what it should be, unless the name says otherwise.
 pub const NOISE: f64 = 0.1;
@@ -39,27 +51,28 @@ pub(super) const NAMES: [&str; 3] = ["rect:N", "digits:N", "random:N,K,F,SEED"];
 pub(super) fn named(name: &str) -> Option<Result<Network>> {
     let (family, parameters) = name.split_once(':')?;
     match family {
-        "rect" => Some(image(name, parameters).and_then(|(n, noise)| rect(n, noise))),
-        "digits" => Some(image(name, parameters).and_then(|(n, noise)| digits(n, noise))),
+        "rect" => Some(image(name, parameters).and_then(|(n, variant)| rect(n, variant))),
+        "digits" => Some(image(name, parameters).and_then(|(n, variant)| digits(n, variant))),
         "random" => Some(random(name, parameters)),
         _ => None,
     }
 }
 
-/// Reads `N` or `N,noise=P`.
-fn image(name: &str, parameters: &str) -> Result<(usize, f64)> {
+/// Reads `N`, with the options `noise=P` and `trainable`.
+fn image(name: &str, parameters: &str) -> Result<(usize, Variant)> {
     let family = name.split(':').next().unwrap_or_default();
-    let form = format!("`{family}:N` or `{family}:N,noise=P`, such as `{family}:8,noise=0`");
-    let (n, noise) = match parameters.split_once(',') {
-        None => (parameters, None),
-        Some((n, option)) => (n, Some(option)),
-    };
-    let noise = match noise.map(|option| option.trim().strip_prefix("noise=").ok_or(option)) {
-        None => NOISE,
-        Some(Ok(p)) => number(name, p, "a number", &form)?,
-        Some(Err(other)) => return Err(wrong(format!("`{name}` has the unknown option `{other}`"), &form)),
-    };
-    Ok((number(name, n, "a whole number", &form)?, noise))
+    let form = format!("`{family}:N`, `{family}:N,noise=P` or `{family}:N,trainable`, such as `{family}:8,noise=0`");
+    let mut parts = parameters.split(',');
+    let n = number(name, parts.next().unwrap_or_default(), "a whole number", &form)?;
+    let mut variant = Variant::default();
+    for option in parts.map(str::trim) {
+        match option.strip_prefix("noise=") {
+            Some(p) => variant.noise = number(name, p, "a number", &form)?,
+            None if option == "trainable" => variant.trainable = true,
+            None => return Err(wrong(format!("`{name}` has the unknown option `{option}`"), &form)),
+        }
+    }
+    Ok((n, variant))
 }
 
 /// Reads `N,K,F,SEED` and makes that random network.
@@ -97,12 +110,30 @@ fn within(name: impl Display, what: &str, found: usize, least: usize, most: usiz
     Err(Error::new(ErrorKind::Model, message).hint(format!("choose a number from {least} to {most}")))
 }
 
-fn check_noise(noise: f64) -> Result<()> {
-    if (0.0..=1.0).contains(&noise) {
-        return Ok(());
+/// Which network of an image it is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Variant {
+    /// How often a pixel is not what it should be.
+    pub noise: f64,
+    /// Whether nothing is known of its CPTs: all of them are to be learned, zeros included.
+    pub trainable: bool,
+}
+
+impl Default for Variant {
+    fn default() -> Self {
+        Variant { noise: NOISE, trainable: false }
     }
-    let error = Error::new(ErrorKind::Model, format!("the noise {noise} is no probability"));
-    Err(error.hint("choose a number from 0 to 1; 0 is for pixels without noise"))
+}
+
+impl Variant {
+    fn check(&self) -> Result<()> {
+        let noise = self.noise;
+        if (0.0..=1.0).contains(&noise) {
+            return Ok(());
+        }
+        let error = Error::new(ErrorKind::Model, format!("the noise {noise} is no probability"));
+        Err(error.hint("choose a number from 0 to 1; 0 is for pixels without noise"))
+    }
 }
 
 /// The names of numbers that are values.
@@ -134,142 +165,18 @@ impl Builder {
         let table: Vec<f64> = states.flat_map(row).collect();
         self.table(node, parents.iter().copied(), table).tie("pixel");
     }
-}
 
-/// An n × n image of a rectangle: where it is, how large, whether it is tall or wide, and its noisy pixels.
-pub fn rect(n: usize, noise: f64) -> Result<Network> {
-    within(format!("rect:{n}"), "rows of pixels", n, 2, MAX_ROWS)?;
-    check_noise(noise)?;
-    let mut b = Network::builder(format!("rect{n}"));
-    let origins = ["row", "col"].map(|name| b.uniform(name, 0..n));
-    let mut sizes = ["height", "width"].map(|name| b.variable(name, values(1..=n)));
-    for (size, origin) in sizes.iter_mut().zip(origins) {
-        b.constraint(*size, [origin], |s| s[0] + s[1] < n).keep_zeros();
-    }
-    let label = b.variable("label", ["tall", "wide"]);
-    b.constraint(label, sizes, |s| if s[2] == 0 { s[0] >= s[1] } else { s[1] >= s[0] }).fixed();
-    let mut lines = vec![];
-    for i in 0..n {
-        let covers = |u: &[usize]| (u[0]..=u[0] + u[1]).contains(&i);
-        lines.push([0, 1].map(|k| b.switch(format!("{}_{i}", ["r", "c"][k]), &[origins[k], sizes[k]], covers)));
-    }
-    for i in 0..n {
-        for j in 0..n {
-            b.pixel(format!("pixel_{i}_{j}"), &[lines[i][0], lines[j][1]], noise, |u| u == [0, 0]);
-        }
-    }
-    b.build()
-}
-
-/// The segments of each digit.
-const DIGITS: [&[usize]; 10] = [
-    &[0, 1, 2, 3, 4, 5],
-    &[1, 2],
-    &[0, 1, 3, 4, 6],
-    &[0, 1, 2, 3, 6],
-    &[1, 2, 5, 6],
-    &[0, 2, 3, 5, 6],
-    &[0, 2, 3, 4, 5, 6],
-    &[0, 1, 2],
-    &[0, 1, 2, 3, 4, 5, 6],
-    &[0, 1, 2, 3, 5, 6],
-];
-
-/// A segment: how far it starts below and to the right of the digit's corner, and its direction.
-struct Segment {
-    below: usize,
-    right: usize,
-    is_vertical: bool,
-}
-
-const SEGMENTS: [Segment; 7] = [
-    Segment { below: 0, right: 0, is_vertical: false },
-    Segment { below: 0, right: 3, is_vertical: true },
-    Segment { below: 3, right: 3, is_vertical: true },
-    Segment { below: 6, right: 0, is_vertical: false },
-    Segment { below: 3, right: 0, is_vertical: true },
-    Segment { below: 0, right: 0, is_vertical: true },
-    Segment { below: 3, right: 0, is_vertical: false },
-];
-
-/// A digit is at least this high and wide.
-const HEIGHT: usize = 7;
-const WIDTH: usize = 4;
-
-/// Where segments start: a variable, and the number that its first value stands for.
-type Start = (Node, usize);
-
-/// An n × n image of a seven-segment digit: which one, where, how long its segments are, and its noisy pixels.
-pub fn digits(n: usize, noise: f64) -> Result<Network> {
-    within(format!("digits:{n}"), "rows of pixels", n, HEIGHT, MAX_ROWS)?;
-    check_noise(noise)?;
-    let mut b = Network::builder(format!("digits{n}"));
-    let d = b.uniform("d", 0..10);
-    let r = b.uniform("r", 0..=n - HEIGHT);
-    let c = b.uniform("c", 0..=n - WIDTH);
-    let w = b.variable("w", values((1..=n / WIDTH).map(|k| k * WIDTH)));
-    b.constraint(w, [c], |s| s[0] + length(s[1]) <= n).keep_zeros();
-    let active: Vec<Node> = (0..7).map(|k| b.switch(format!("s{k}"), &[d], |u| DIGITS[u[0]].contains(&k))).collect();
-    let rows = [(r, 0), shifted(&mut b, "sr3", r, 3..n - 3), shifted(&mut b, "sr6", r, 6..n)];
-    let cols = [(c, 0), shifted(&mut b, "sc3", c, 3..n)];
-    let lines = lines(&mut b, n, rows, cols, w);
-    let mut shown = vec![];
-    for (k, &s) in active.iter().enumerate() {
-        for (i, j) in pixels(n) {
-            let parents = [s, lines[k * n + i].0, lines[k * n + j].1];
-            shown.push(b.switch(format!("p{k}_{i}_{j}"), &parents, |u| u == [0, 0, 0]));
-        }
-    }
-    for (at, (i, j)) in pixels(n).enumerate() {
-        let parents: Vec<Node> = shown.iter().copied().skip(at).step_by(n * n).collect();
-        b.pixel(format!("p_{i}_{j}"), &parents, noise, |u| u.contains(&0));
-    }
-    b.build()
-}
-
-/// For each segment and each line, whether a row and a column is inside the segment.
-fn lines(b: &mut Builder, n: usize, rows: [Start; 3], cols: [Start; 2], w: Node) -> Vec<(Node, Node)> {
-    let mut lines = vec![];
-    for (k, segment) in SEGMENTS.iter().enumerate() {
-        let (row, col) = (rows[segment.below / 3], cols[segment.right / 3]);
-        let (down, across) = if segment.is_vertical { (Some(w), None) } else { (None, Some(w)) };
-        for i in 0..n {
-            let in_r = inside(b, format!("in_r{k}_{i}"), i, row, down);
-            let in_c = inside(b, format!("in_c{k}_{i}"), i, col, across);
-            lines.push((in_r, in_c));
-        }
-    }
-    lines
-}
-
-fn pixels(n: usize) -> impl Iterator<Item = (usize, usize)> {
-    (0..n).flat_map(move |i| (0..n).map(move |j| (i, j)))
-}
-
-/// The length that the value of `w` at this position stands for.
-fn length(position: usize) -> usize {
-    WIDTH * (position + 1)
-}
-
-/// The variable that is `origin` plus a constant.
-fn shifted(b: &mut Builder, name: &str, origin: Node, numbers: std::ops::Range<usize>) -> Start {
-    let first = numbers.start;
-    let node = b.variable(name, values(numbers));
-    b.function(node, [origin], |u| u[0]).fixed().functional();
-    (node, first)
-}
-
-/// Whether line `i` is inside a segment: many lines in its own direction, as `w` says, and one across.
-fn inside(b: &mut Builder, name: String, i: usize, (start, first): Start, along: Option<Node>) -> Node {
-    match along {
-        None => b.switch(name, &[start], |u| first + u[0] == i),
-        Some(w) => b.switch(name, &[start, w], |u| (first + u[0]..first + u[0] + length(u[1])).contains(&i)),
+    /// Lets all numbers be learned, zeros included.
+    fn forget(&mut self) {
+        self.change_roles(|role| (role.fixed, role.keep_zeros) = (false, false));
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::Cpt;
+    use crate::vars::VarId;
     use std::path::Path;
 
     fn reference(name: &str) -> Network {
@@ -296,12 +203,12 @@ mod tests {
     #[test]
     fn sizes_are_the_papers() {
         for (n, nodes) in [(8, 85), (10, 125), (20, 445)] {
-            assert_eq!(rect(n, NOISE).unwrap().variables().len(), nodes);
+            assert_eq!(rect(n, Variant::default()).unwrap().variables().len(), nodes);
         }
         for (n, nodes) in [(8, 638), (10, 954), (16, 2286)] {
-            assert_eq!(digits(n, NOISE).unwrap().variables().len(), nodes);
+            assert_eq!(digits(n, Variant::default()).unwrap().variables().len(), nodes);
         }
-        assert_eq!(digits(7, NOISE).unwrap().card(crate::VarId::new(3)), 1);
+        assert_eq!(digits(7, Variant::default()).unwrap().card(crate::VarId::new(3)), 1);
     }
 
     #[test]
@@ -321,6 +228,44 @@ mod tests {
         assert_eq!(pixel.table(&net.cards()), [0.9, 0.1, 0.1, 0.9, 0.1, 0.9, 0.1, 0.9]);
     }
 
+    /// The numbers that can be learned: those of tied CPTs once, and none of those that are fixed.
+    fn entries(net: &Network) -> usize {
+        let mut ties = std::collections::BTreeSet::new();
+        let is_first = |cpt: &&Cpt| cpt.role().tie.as_ref().is_none_or(|tie| ties.insert(tie.clone()));
+        let trained = net.cpts().iter().filter(|cpt| !cpt.role().fixed).filter(is_first);
+        trained.map(|cpt| cpt.size(&net.cards())).sum()
+    }
+
+    #[test]
+    fn without_knowledge_there_are_as_many_numbers_as_in_the_paper() {
+        for (name, expected) in [("rect:10,trainable", 4_428), ("digits:10,trainable", 22_797)] {
+            let net = Network::read(name).unwrap();
+            assert_eq!(entries(&net), expected, "{name}");
+            assert!(net.cpts().iter().all(|cpt| !cpt.role().fixed && !cpt.role().keep_zeros));
+            let is_pixel = |v: VarId| net.variable(v).name.starts_with("p") && net.parents(v).len() != 3;
+            assert!(net.ids().all(|v| net.cpts()[v.index()].role().tie.is_some() == is_pixel(v)));
+        }
+    }
+
+    #[test]
+    fn without_knowledge_digits_still_declare_their_functions_and_rectangles_do_not() {
+        let declared = |name: &str| {
+            let net = Network::read(name).unwrap();
+            net.cpts().iter().filter(|cpt| cpt.role().functional).count()
+        };
+        assert_eq!(declared("rect:5,trainable"), 0);
+        assert_eq!(declared("digits:8,trainable"), declared("digits:8"));
+        assert_eq!(declared("digits:8"), 7 + 3 + 14 * 8 + 7 * 64);
+    }
+
+    #[test]
+    fn options_come_in_any_order() {
+        let [a, b] = ["rect:3,noise=0.25,trainable", "rect:3, trainable, noise=0.25"].map(Network::read);
+        assert_eq!(a.unwrap(), b.unwrap());
+        let net = Network::read("rect:3,trainable,noise=0.25").unwrap();
+        assert_eq!(net.cpts()[net.find("pixel_0_0").unwrap().index()].table(&net.cards())[0], 0.75);
+    }
+
     #[test]
     fn random_networks_have_their_name() {
         let net = Network::read("random:100,5,57,3").unwrap();
@@ -335,7 +280,7 @@ mod tests {
         assert_eq!(message("rect:1"), "`rect:1` asks for 1 rows of pixels\nhint: choose a number from 2 to 128");
         assert_eq!(message("digits:6"), "`digits:6` asks for 6 rows of pixels\nhint: choose a number from 7 to 128");
         assert!(message("rect:100000").ends_with("choose a number from 2 to 128"));
-        let form = "hint: write `rect:N` or `rect:N,noise=P`, such as `rect:8,noise=0`";
+        let form = "hint: write `rect:N`, `rect:N,noise=P` or `rect:N,trainable`, such as `rect:8,noise=0`";
         assert_eq!(message("rect:abc"), format!("`abc` in `rect:abc` is not a whole number\n{form}"));
         assert_eq!(message("rect:8,nose=1"), format!("`rect:8,nose=1` has the unknown option `nose=1`\n{form}"));
         assert_eq!(message("rect:8,noise=x"), format!("`x` in `rect:8,noise=x` is not a number\n{form}"));
