@@ -8,7 +8,7 @@ use clap::{Args, Parser, Subcommand};
 use sumout::model::format::{self, ReadOptions};
 use sumout::{Error, ErrorKind, Format, Level, Network, Options, Precision, Query, Running};
 
-use crate::commands::{bench, compile, completions, convert, demo, eval, export, mpe, paper, query, sample, show};
+use crate::commands::{bench, compile, completions, convert, demo, eval, export, fit, mpe, paper, query, sample, show};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -18,6 +18,7 @@ Examples:
   sumout mpe asia --given xray=yes                 the most probable explanation
   sumout compile rect:8 label --given 'pixel_*'    what a query costs, and why it is cheap
   sumout eval lung.sumout cases.csv                posteriors for every row of a file
+  sumout fit rect:10 train.csv --target label -o learned.json
   sumout convert model.xdsl model.bif              another file format
 
 A MODEL is a file (.bif, .xmlbif, .uai, .net, .xdsl or .json, also with .gz),
@@ -48,6 +49,7 @@ pub enum Command {
     Compile(compile::Args),
     Eval(eval::Args),
     Export(export::Args),
+    Fit(fit::Args),
     Bench(bench::Args),
     Sample(sample::Args),
     Convert(convert::Args),

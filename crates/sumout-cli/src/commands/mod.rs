@@ -7,6 +7,7 @@ pub mod convert;
 pub mod demo;
 pub mod eval;
 pub mod export;
+pub mod fit;
 pub mod mpe;
 pub mod paper;
 pub mod query;
@@ -28,6 +29,7 @@ pub fn run(cli: &Cli, out: &mut dyn Write) -> Result<Outcome> {
         Command::Compile(args) => compile::run(args, cli.json, out),
         Command::Eval(args) => eval::run(args, cli.json, out),
         Command::Export(args) => export::run(args, cli.json, out),
+        Command::Fit(args) => fit::run(args, cli.json, out),
         Command::Bench(args) => bench::run(args, cli.json, out),
         Command::Paper(args) => paper::run(args, cli.json, out),
         Command::Sample(args) => sample::run(args, cli.json, out),

@@ -82,6 +82,11 @@ impl Examples {
                 Some(Column::Values(values)) if values.iter().all(|&v| v < 0) => {
                     return Err(missing("all labels are missing:").hint("at least some examples need one"));
                 }
+                Some(Column::Values(values)) if only(values).is_some() => {
+                    let value = &net.variable(target).values[only(values).unwrap_or(0)];
+                    let error = missing(&format!("all labels are `{value}`, and nothing can be told apart:"));
+                    return Err(error.hint("give examples with other labels, or learn without a target"));
+                }
                 _ => {}
             }
         }
@@ -116,6 +121,12 @@ impl Examples {
         };
         (0..self.rows).flat_map(label).collect()
     }
+}
+
+/// The value that all labels have.
+fn only(values: &[i32]) -> Option<usize> {
+    let first = *values.iter().find(|v| **v >= 0)?;
+    values.iter().all(|&v| v < 0 || v == first).then_some(first as usize)
 }
 
 impl From<&Dataset> for Examples {

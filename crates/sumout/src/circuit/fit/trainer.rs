@@ -365,6 +365,12 @@ impl<'c> Trainer<'c> {
         Ok(sums)
     }
 
+    /// The mean loss of all examples with the weights as they are, and the share of labels that are found.
+    pub fn measure(&self) -> Result<(f64, f64)> {
+        let sums = self.look(&(0..self.examples.len()).collect::<Vec<_>>())?;
+        Ok((sums.loss / sums.weight, sums.right / sums.labelled))
+    }
+
     /// The parameters of the best epoch.
     pub fn learned(&self) -> Params {
         let mut params = self.params.clone();

@@ -1,0 +1,450 @@
+//! `sumout fit`: learns the numbers of a network from data.
+
+mod checkpoint;
+mod curve;
+mod reading;
+
+use std::io::{IsTerminal, Write, stderr};
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use clap::ValueEnum;
+use indicatif::{ProgressBar, ProgressStyle};
+use serde_json::json;
+use sumout::learn::{Decay, Loss, Params, Rule, Start};
+use sumout::{
+    Course, Epoch, Error, ErrorKind, Examples, Learning, Method, Network, Subject, Trainer, VarId, VarSet, Watch,
+};
+
+use self::checkpoint::Checkpoint;
+use crate::args::{Computing, Reading, Using};
+use crate::output::{Outcome, Result, patiently, talk};
+use crate::text::{counted, grouped, significant};
+
+const EXAMPLES: &str = "\
+Examples:
+  sumout data rect:10 -n 250 -o train.csv
+  sumout fit rect:10 train.csv --target label -o learned.json -o label.sumout
+  sumout eval label.sumout test.csv --metric
+  sumout fit asia cases.csv --method em -o asia.bif          maximum likelihood, cells may be missing
+  sumout fit rect:10 train.csv --target label -o learned.json --resume
+  sumout fit rect:10 train.csv --target label --preset paper --curve curve.svg -o learned.json
+
+Columns are found by their names; those that are no variables are ignored, and all others are inputs unless `--given`
+names some. A .npy file has a column for each of the targets and inputs, in the order of the network. All CPTs are learned
+that the model does not fix; in models that say nothing about that, all that are not functions.";
+
+/// Learn the tables of a network from examples.
+#[derive(clap::Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub struct Args {
+    /// The network: a file, `-` for standard input, `asia`, or a model such as `rect:8`.
+    model: PathBuf,
+
+    /// The examples: a .csv, .parquet or .npy file.
+    data: PathBuf,
+
+    /// The variables to be predicted; none for the likelihood of all that the examples say.
+    #[arg(long, value_name = "NAME", num_args = 1..)]
+    target: Vec<String>,
+
+    /// The variables to predict from, by name or by pattern; all others that the examples have if not given.
+    #[arg(long, value_name = "NAME", num_args = 1..)]
+    given: Vec<String>,
+
+    /// The files to write: networks (.json keeps all that is known of tables) and a circuit (.sumout).
+    #[arg(short, long, value_name = "FILE", required = true)]
+    output: Vec<PathBuf>,
+
+    /// Go on from where an interrupted run was.
+    #[arg(long)]
+    resume: bool,
+
+    /// Draw how loss and accuracy went.
+    #[arg(long, value_name = "FILE.svg")]
+    curve: Option<PathBuf>,
+
+    /// Leave out rows that cannot be read, instead of stopping at the first.
+    #[arg(long)]
+    skip_bad_rows: bool,
+
+    #[command(flatten)]
+    learning: LearningArgs,
+
+    #[command(flatten)]
+    tables: Tables,
+
+    #[command(flatten)]
+    computing: Computing,
+
+    #[command(flatten)]
+    using: Using,
+
+    #[command(flatten)]
+    reading: Reading,
+}
+
+/// Which tables are learned.
+#[derive(clap::Args, Debug)]
+#[command(next_help_heading = "Tables")]
+struct Tables {
+    /// Learn the CPTs of these variables, by name or by pattern, whatever the model says.
+    #[arg(long, value_name = "NAME", num_args = 1..)]
+    train: Vec<String>,
+
+    /// Do not learn the CPTs of these.
+    #[arg(long, value_name = "NAME", num_args = 1..)]
+    freeze: Vec<String>,
+
+    /// Refuse ties of CPTs that have different shapes, instead of splitting them.
+    #[arg(long)]
+    strict_ties: bool,
+
+    /// In the end, make CPTs that are declared functional the functions that they are nearest to.
+    #[arg(long)]
+    snap: bool,
+}
+
+/// How it is learned; what is not given is as in the preset.
+#[derive(clap::Args, Debug)]
+#[command(next_help_heading = "Learning")]
+struct LearningArgs {
+    /// Where the other options of this group come from.
+    #[arg(long, value_enum, default_value_t = Preset::Default)]
+    preset: Preset,
+
+    /// How the tables become better.
+    #[arg(long, value_enum)]
+    method: Option<MethodName>,
+
+    /// What should become small: weights of `cross_entropy`, `squared_error` and `likelihood`, such as
+    /// `cross_entropy=1,likelihood=0.1`.
+    #[arg(long, value_name = "WEIGHTS", value_parser = loss)]
+    loss: Option<Loss>,
+
+    /// Where to start: `network` at its numbers, `uniform` or `random`.
+    #[arg(long, value_enum)]
+    start: Option<StartName>,
+
+    /// The number of random starts, of which the best goes on.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1000))]
+    starts: Option<u64>,
+
+    /// The most epochs.
+    #[arg(long, value_name = "N")]
+    epochs: Option<usize>,
+
+    /// Stop after so many epochs without a better one.
+    #[arg(long, value_name = "N")]
+    patience: Option<usize>,
+
+    /// The number of examples of a step.
+    #[arg(long, value_name = "N")]
+    batch: Option<usize>,
+
+    /// The length of the first steps; it decays to a tenth.
+    #[arg(long, value_name = "X")]
+    rate: Option<f64>,
+
+    /// The share of the examples that is watched, and not learned from.
+    #[arg(long, value_name = "X")]
+    validation: Option<f64>,
+
+    /// Pseudo-counts: each number of a table is as if it had been seen so often already.
+    #[arg(long, value_name = "X", allow_negative_numbers = true)]
+    prior: Option<f64>,
+
+    /// Temperatures of CPTs that are declared functional, of the first epoch and of the last, such as `1,0.1`.
+    #[arg(long, value_name = "FROM,TO", value_parser = temperatures)]
+    temperature: Option<(f64, f64)>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Preset {
+    /// What works best.
+    Default,
+    /// What the paper did.
+    Paper,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum MethodName {
+    /// Gradients, with steps of about the same length for every weight.
+    Adam,
+    /// Gradients, with momentum.
+    Sgd,
+    /// Expectation and maximisation: maximum likelihood of all that the examples say; counting, where they are complete.
+    Em,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum StartName {
+    Network,
+    Uniform,
+    Random,
+}
+
+fn loss(text: &str) -> std::result::Result<Loss, String> {
+    let mut loss = Loss { cross_entropy: 0.0, ..Loss::default() };
+    for part in text.split(',') {
+        let (name, weight) = part.split_once('=').unwrap_or((part, "1"));
+        let weight: f64 = weight.trim().parse().map_err(|_| format!("`{weight}` is not a number"))?;
+        let to = match name.trim() {
+            "cross_entropy" => &mut loss.cross_entropy,
+            "squared_error" => &mut loss.squared_error,
+            "likelihood" => &mut loss.likelihood,
+            other => return Err(format!("`{other}` is none of cross_entropy, squared_error, likelihood")),
+        };
+        if !(weight.is_finite() && weight >= 0.0) {
+            return Err("weights are not negative".into());
+        }
+        *to = weight;
+    }
+    Ok(loss)
+}
+
+fn temperatures(text: &str) -> std::result::Result<(f64, f64), String> {
+    let parsed = text.split_once(',').and_then(|(a, b)| Some((a.trim().parse().ok()?, b.trim().parse().ok()?)));
+    parsed.filter(|&(a, b): &(f64, f64)| a > 0.0 && b > 0.0).ok_or("give two positive numbers, such as 1,0.1".into())
+}
+
+impl LearningArgs {
+    fn learning(&self, has_target: bool, seed: u64) -> Learning {
+        let is_em = self.method == Some(MethodName::Em);
+        let mut learning = match self.preset {
+            _ if is_em => Learning::em(),
+            Preset::Default => Learning::default(),
+            Preset::Paper => Learning::paper(),
+        };
+        if !has_target && !is_em {
+            learning.loss = Loss { cross_entropy: 0.0, likelihood: 1.0, ..Loss::default() };
+            learning.watch = Watch::Loss;
+        }
+        if let Method::Gradient { rule, decay, batch } = &mut learning.method {
+            if self.method == Some(MethodName::Sgd) {
+                (*rule, *decay) = (Rule::Sgd { momentum: 0.9 }, Decay { first: 0.5, last: 0.05, ..*decay });
+            }
+            if let Some(rate) = self.rate {
+                *decay = Decay { first: rate, last: rate / 10.0, ..*decay };
+            }
+            *batch = self.batch.unwrap_or(*batch);
+        }
+        if let Some(starts) = self.starting() {
+            learning.starts = starts;
+        }
+        learning.loss = self.loss.unwrap_or(learning.loss);
+        learning.epochs = self.epochs.unwrap_or(learning.epochs);
+        learning.patience = self.patience.unwrap_or(learning.patience);
+        learning.validation = self.validation.unwrap_or(learning.validation);
+        learning.prior = self.prior.unwrap_or(learning.prior);
+        Learning { temperature: self.temperature.or(learning.temperature), seed, ..learning }
+    }
+
+    fn starting(&self) -> Option<Vec<Start>> {
+        let random = |n: u64| (1..=n).map(Start::Random).collect();
+        match (self.start, self.starts) {
+            (None, None) => None,
+            (Some(StartName::Network), _) => Some(vec![Start::Network]),
+            (Some(StartName::Uniform), _) => Some(vec![Start::Uniform]),
+            (_, n) => Some(random(n.unwrap_or(1))),
+        }
+    }
+}
+
+pub fn run(args: &Args, json: bool, out: &mut dyn Write) -> Result<Outcome> {
+    let net = args.reading.network(&args.model)?;
+    args.refuse_outputs()?;
+    let targets: Vec<VarId> = args.target.iter().map(|name| net.find(name)).collect::<sumout::Result<_>>()?;
+    let examples = reading::examples(args, &net, &targets)?;
+    let subject = args.subject(&net, &targets, &examples)?;
+    let learning = args.learning.learning(!targets.is_empty(), args.computing.options().seed);
+    let start = Instant::now();
+    if learning.method == Method::Em {
+        if let Some(params) = net.count(&subject, &examples, learning.prior)? {
+            return args.counted(&net, &params, &examples, json, out);
+        }
+    }
+    let running = args.using.running(args.computing.options().memory);
+    let course = patiently("compiling", || net.course(&subject, learning, &args.computing.options(), &running))?;
+    let mut trainer = course.trainer(&examples)?;
+    let checkpoint = Checkpoint::new(&args.output[0], &net, &course, &examples);
+    checkpoint.begin(&mut trainer, args.resume)?;
+    train(&mut trainer, &checkpoint)?;
+    let params = args.finish(&course, &trainer, &examples)?;
+    if let Some(path) = &args.curve {
+        let svg = curve::draw(&trainer.state().history);
+        sumout::files::save(path, |file| file.write_all(svg.as_bytes()))?;
+    }
+    checkpoint.remove();
+    args.report(&net, &params, &trainer.state().history, start.elapsed().as_secs_f64(), json, out)
+}
+
+/// Learns, an epoch at a time; after each what is reached is saved.
+fn train(trainer: &mut Trainer<'_>, checkpoint: &Checkpoint) -> Result<()> {
+    let bar = progress(trainer.progress().1 as u64);
+    while !trainer.is_done() {
+        let Epoch { rate, loss, watched_loss, accuracy, .. } = trainer.epoch()?.clone();
+        checkpoint.save(trainer.state())?;
+        let accuracy = accuracy.map_or(String::new(), |a| format!(", {:.1} % right", 100.0 * a));
+        let rate = if rate > 0.0 { format!(", rate {rate:.4}") } else { String::new() };
+        bar.set_message(format!("loss {loss:.4}, watched {watched_loss:.4}{accuracy}{rate}"));
+        bar.set_position(trainer.progress().0 as u64);
+    }
+    bar.finish_and_clear();
+    Ok(())
+}
+
+/// A bar on a terminal: epochs, how they went, and how long it will take at most.
+fn progress(epochs: u64) -> ProgressBar {
+    if !stderr().is_terminal() {
+        return ProgressBar::hidden();
+    }
+    let style = ProgressStyle::with_template("{bar:20} epoch {pos} of {len} at most, {msg}, {eta} left");
+    ProgressBar::new(epochs).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
+}
+
+impl Args {
+    /// The files to write must be of known kinds before hours are spent.
+    fn refuse_outputs(&self) -> Result<()> {
+        let is_circuit = |path: &&PathBuf| is_circuit(path);
+        for path in self.output.iter().filter(|path| !is_circuit(path)) {
+            if sumout::Format::of_path(path).is_none() {
+                let error = Error::new(ErrorKind::Format, format!("`{}` names no format", path.display()));
+                return Err(error.hint("write a network to .json or .bif, or a circuit to .sumout").into());
+            }
+        }
+        if self.output.iter().any(|path| is_circuit(&path)) && self.target.len() != 1 {
+            let error = Error::new(ErrorKind::Format, "a circuit is written for one target");
+            return Err(error.hint("write a network, and compile it: `sumout compile`").into());
+        }
+        Ok(())
+    }
+
+    fn subject(&self, net: &Network, targets: &[VarId], examples: &Examples) -> Result<Subject> {
+        let matching = |names: &[String]| -> sumout::Result<VarSet> {
+            let found: sumout::Result<Vec<_>> = names.iter().map(|name| net.matching(name)).collect();
+            Ok(found?.into_iter().flatten().collect())
+        };
+        let subject = Subject::of(targets, examples);
+        let given = if self.given.is_empty() { subject.given } else { matching(&self.given)? };
+        let train = if self.tables.train.is_empty() { None } else { Some(matching(&self.tables.train)?) };
+        let frozen = matching(&self.tables.freeze)?;
+        Ok(Subject { targets: targets.to_vec(), given, trainable: train, frozen, strict_ties: self.tables.strict_ties })
+    }
+
+    /// Writes what was learned.
+    fn finish(&self, course: &Course, trainer: &Trainer<'_>, examples: &Examples) -> Result<Params> {
+        let mut params = trainer.learned();
+        if params.has_promised() {
+            if self.tables.snap {
+                params.snap();
+            }
+            match course.difference(&params, examples, &self.computing.options()) {
+                Ok(x) if x < 1e-6 => {}
+                Ok(x) => talk(&format!(
+                    "CPTs that are declared functional are not functions yet: posteriors of the network differ from those of \
+                     the circuit by up to {}; `--snap` makes them functions, and a circuit is what was trained",
+                    significant(x, 3)
+                )),
+                Err(error) => talk(&format!("whether the network answers as the circuit cannot be checked: {error}")),
+            }
+        }
+        self.write(&course.network(&params), |path| {
+            let trained = course.trained(&params);
+            trained[0].0.save(path)
+        })?;
+        Ok(params)
+    }
+
+    fn write(&self, net: &Network, circuit: impl Fn(&Path) -> sumout::Result<()>) -> Result<()> {
+        for path in &self.output {
+            match is_circuit(path) {
+                true => circuit(path)?,
+                false => {
+                    let options = sumout::model::format::WriteOptions {
+                        loss: sumout::model::format::Loss::Accept,
+                        ..Default::default()
+                    };
+                    sumout::model::format::write(net, path, &options)?;
+                }
+            }
+            talk(&format!("wrote {}", path.display()));
+        }
+        Ok(())
+    }
+
+    /// Complete examples are counted, without a circuit.
+    fn counted(
+        &self,
+        net: &Network,
+        params: &Params,
+        examples: &Examples,
+        json: bool,
+        out: &mut dyn Write,
+    ) -> Result<Outcome> {
+        self.write(&net.with_tables(params.tables()), |_| unreachable!("a circuit needs a target"))?;
+        if !json {
+            writeln!(out, "counted      {}, which are complete", counted(examples.len(), "example"))?;
+        }
+        self.report(net, params, &[], 0.0, json, out)
+    }
+
+    fn report(
+        &self,
+        net: &Network,
+        params: &Params,
+        history: &[Epoch],
+        seconds: f64,
+        json: bool,
+        out: &mut dyn Write,
+    ) -> Result<Outcome> {
+        let last = history.last();
+        let groups = params.groups();
+        if json {
+            let group = |g: &sumout::learn::Group| {
+                let members: Vec<&str> = g.members.iter().map(|&v| &*net.variable(v).name).collect();
+                json!({"name": g.name, "tables": members, "shape": g.shape, "parameters": g.weights.len()})
+            };
+            let groups: Vec<_> = groups.iter().map(group).collect();
+            let epochs: Vec<_> = history.iter().map(|e| json!({"start": e.start, "rate": e.rate, "loss": e.loss, "watched_loss": e.watched_loss, "accuracy": e.accuracy})).collect();
+            writeln!(
+                out,
+                "{}",
+                json!({"parameters": params.len(), "groups": groups, "epochs": epochs, "seconds": seconds})
+            )?;
+            return Ok(Outcome::Done);
+        }
+        writeln!(out, "parameters   {} in {}", grouped(params.len()), counted(groups.len(), "group"))?;
+        for group in groups.iter().take(12) {
+            let tables = counted(group.members.len(), "table");
+            writeln!(
+                out,
+                "  {:<10} {tables} of shape {:?}, {}",
+                group.name,
+                group.shape,
+                counted(group.weights.len(), "parameter")
+            )?;
+        }
+        if groups.len() > 12 {
+            writeln!(out, "  … and {} more; `--json` lists all", groups.len() - 12)?;
+        }
+        if let Some(last) = last {
+            let epochs = counted(history.len(), "epoch");
+            writeln!(out, "learned      {epochs} in {} s", significant(seconds, 3))?;
+            writeln!(
+                out,
+                "loss         {} at the end, {} of what is watched",
+                significant(last.loss, 4),
+                significant(last.watched_loss, 4)
+            )?;
+            if let Some(accuracy) = last.accuracy {
+                writeln!(out, "accuracy     {:.2} % of what is watched", 100.0 * accuracy)?;
+            }
+        }
+        Ok(Outcome::Done)
+    }
+}
+
+fn is_circuit(path: &Path) -> bool {
+    path.extension().is_some_and(|e| e == "sumout")
+}

@@ -1,0 +1,71 @@
+//! What an interrupted run goes on from: the state after each epoch, in a file beside the first output.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+use sumout::model::format::{self, Format, Loss};
+use sumout::{Course, Error, ErrorKind, Examples, Network, State, Trainer};
+
+use crate::data::Fingerprint;
+use crate::output::{Result, talk};
+
+pub struct Checkpoint {
+    path: PathBuf,
+    /// What tells this run from others: the network, the examples, and how it is learned.
+    run: String,
+}
+
+impl Checkpoint {
+    pub fn new(output: &Path, net: &Network, course: &Course, examples: &Examples) -> Self {
+        let mut name = output.as_os_str().to_owned();
+        name.push(".checkpoint");
+        let model = format::to_string(net, Format::Json, Loss::Accept).unwrap_or_default();
+        let learning = serde_json::to_string(course.learning()).unwrap_or_default();
+        let parts = [model, learning, format!("{examples:?}")];
+        let run = parts.map(|part| format!("{:?}", Fingerprint::of(part.as_bytes()))).join(" ");
+        Checkpoint { path: name.into(), run }
+    }
+
+    /// Goes on from what was saved, if that is wanted; says so if there is something and it is not.
+    pub fn begin(&self, trainer: &mut Trainer<'_>, resume: bool) -> Result<()> {
+        match (resume, self.path.exists()) {
+            (true, true) => {
+                trainer.restore(self.load()?)?;
+                talk(&format!("going on after {} epochs", trainer.progress().0));
+            }
+            (true, false) => talk("there is nothing to go on from; beginning"),
+            (false, true) => talk(&format!("beginning again; `--resume` would go on from {}", self.path.display())),
+            (false, false) => {}
+        }
+        Ok(())
+    }
+
+    fn load(&self) -> Result<State> {
+        let name = self.path.display();
+        let text = fs::read_to_string(&self.path)
+            .map_err(|e| Error::new(ErrorKind::Io, format!("cannot read `{name}`: {e}")))?;
+        let damaged = || {
+            let error = Error::new(ErrorKind::Format, format!("`{name}` is damaged, or no checkpoint"));
+            error.hint("delete it, and begin again")
+        };
+        let mut saved: Value = serde_json::from_str(&text).map_err(|_| damaged())?;
+        if saved["run"] != json!(self.run) {
+            let error = Error::new(ErrorKind::Evidence, format!("`{name}` is of another run"));
+            return Err(error
+                .hint("go on with the same model, examples and options, or begin without `--resume`")
+                .into());
+        }
+        Ok(serde_json::from_value(saved["state"].take()).map_err(|_| damaged())?)
+    }
+
+    pub fn save(&self, state: &State) -> Result<()> {
+        let saved = json!({"run": self.run, "state": state});
+        Ok(sumout::files::save(&self.path, |file| serde_json::to_writer(file, &saved).map_err(Into::into))?)
+    }
+
+    /// Nothing is left to go on from.
+    pub fn remove(&self) {
+        let _ = fs::remove_file(&self.path);
+    }
+}
