@@ -24,10 +24,13 @@ pub fn draw(history: &[Epoch]) -> String {
     let points = |of: &dyn Fn(&Epoch) -> Option<f64>| {
         history.iter().enumerate().filter_map(|(i, epoch)| Some((i, of(epoch)?))).collect()
     };
-    let losses = [
+    let mut losses = vec![
         Curve { name: "loss", colour: "#0072b2", dashes: "", points: points(&|e| Some(e.loss)) },
         Curve { name: "loss, watched", colour: "#d55e00", dashes: "6 3", points: points(&|e| Some(e.watched_loss)) },
     ];
+    if losses[0].points == losses[1].points {
+        losses.pop(); // nothing was watched but what was learned from
+    }
     let accuracy = Curve { name: "accuracy", colour: "#009e73", dashes: "2 3", points: points(&|e| e.accuracy) };
     let values = || losses.iter().flat_map(|curve| curve.points.iter().map(|point| point.1)).filter(|y| y.is_finite());
     let (low, high) = values().fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), y| (a.min(y), b.max(y)));

@@ -1,6 +1,7 @@
 //! `sumout paper`: the paper's tables, computed again, with the paper's numbers beside ours.
 
 mod images;
+mod learning;
 mod random;
 
 use std::io::Write;
@@ -24,7 +25,8 @@ Examples:
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// The tables: 1 rectangles, 3 digits, 5 random networks; all of them if none is named.
+    /// The tables: 1 sizes and 2 accuracies for rectangles, 3 and 4 the same for digits, 5 random networks; all of them if
+    /// none is named.
     #[arg(value_name = "TABLE")]
     tables: Vec<u32>,
 
@@ -32,7 +34,15 @@ pub struct Args {
     #[arg(long)]
     quick: bool,
 
-    /// Seed the search for plans, and in Table 5 the networks.
+    /// The runs of Tables 2 and 4 for each number of examples; 25 if not given, 4 with `--quick`.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(2..=10_000))]
+    runs: Option<u64>,
+
+    /// Also the rows of Tables 2 and 4 with trainable functions, which take long.
+    #[arg(long)]
+    trainable: bool,
+
+    /// Seed the search for plans, in Tables 2 and 4 the examples and runs, and in Table 5 the networks.
     #[arg(long, value_name = "N", default_value_t = 0)]
     seed: u64,
 
@@ -73,7 +83,13 @@ struct Table {
 /// Computes a table, and moves a progress bar.
 type Compute = fn(&Args, &ProgressBar) -> sumout::Result<Table>;
 
-const TABLES: [(u32, Compute); 3] = [(1, images::rectangles), (3, images::digits), (5, random::networks)];
+const TABLES: [(u32, Compute); 5] = [
+    (1, images::rectangles),
+    (2, learning::rectangles),
+    (3, images::digits),
+    (4, learning::digits),
+    (5, random::networks),
+];
 
 fn find(number: u32) -> sumout::Result<(u32, Compute)> {
     TABLES.into_iter().find(|(n, _)| *n == number).ok_or_else(|| {

@@ -57,6 +57,7 @@ pub struct Trainer<'c> {
     examples: &'c Examples,
     learned: Vec<usize>,
     watched: Vec<usize>,
+    seed: u64,
     state: State,
 }
 
@@ -85,11 +86,16 @@ struct Sums {
 impl Course {
     /// Prepares to learn from examples.
     pub fn trainer<'c>(&'c self, examples: &'c Examples) -> Result<Trainer<'c>> {
+        self.trainer_with(examples, self.learning.seed)
+    }
+
+    /// The same with another seed.
+    pub fn trainer_with<'c>(&'c self, examples: &'c Examples, seed: u64) -> Result<Trainer<'c>> {
         examples.check(&self.net, &self.heads)?;
         let ready = |(index, head)| Ready::new(self, head, examples, index == 0);
         let heads = self.heads.iter().enumerate().map(ready).collect::<Result<Vec<_>>>()?;
         let mut rows: Vec<usize> = (0..examples.len()).collect();
-        rows.shuffle(&mut random(self.learning.seed, 0));
+        rows.shuffle(&mut random(seed, 0));
         let watched = (rows.len() as f64 * self.learning.validation).round() as usize;
         let learned = rows.split_off(watched.min(rows.len() - 1));
         let mut trainer = Trainer {
@@ -99,6 +105,7 @@ impl Course {
             examples,
             learned,
             watched: rows,
+            seed,
             state: State::new(),
         };
         trainer.begin();
@@ -180,7 +187,7 @@ impl<'c> Trainer<'c> {
     }
 
     fn start_at(&mut self, net: &Network, start: Start) {
-        let seed = |k: u64| self.course.learning.seed.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(k);
+        let seed = |k: u64| self.seed.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(k);
         let start = match start {
             Start::Random(k) => Start::Random(seed(k)),
             Start::Alike(k) => Start::Alike(seed(k)),
@@ -217,7 +224,7 @@ impl<'c> Trainer<'c> {
             Method::Gradient { rule, decay, batch } => {
                 let rate = decay.rate(self.state.epoch);
                 let mut order = self.learned.clone();
-                order.shuffle(&mut random(learning.seed, 1 + self.state.history.len() as u64));
+                order.shuffle(&mut random(self.seed, 1 + self.state.history.len() as u64));
                 let mut sums = Sums::default();
                 for rows in order.chunks(batch) {
                     let (found, gradient) = self.differentiate(rows)?;

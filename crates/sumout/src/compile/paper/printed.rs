@@ -55,6 +55,52 @@ pub struct Mean {
     pub stdev: f64,
 }
 
+/// The numbers of training examples of Tables 2 and 4.
+pub const EXAMPLES: [usize; 6] = [25, 50, 100, 250, 500, 1000];
+
+/// A row of Table 2 or 4: the accuracy, in per cent, of circuits that were trained with so many examples.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Accuracy {
+    /// The network, by its name.
+    pub model: &'static str,
+    /// Over 25 runs, for each number of examples.
+    pub accuracies: [Mean; 6],
+    /// The number of parameters.
+    pub parameters: usize,
+}
+
+const fn accuracy(model: &'static str, means: [f64; 6], stdevs: [f64; 6], parameters: usize) -> Accuracy {
+    let mut accuracies = [Mean { mean: 0.0, stdev: 0.0 }; 6];
+    let mut i = 0;
+    while i < 6 {
+        accuracies[i] = Mean { mean: means[i], stdev: stdevs[i] };
+        i += 1;
+    }
+    Accuracy { model, accuracies, parameters }
+}
+
+/// Rectangles: functional CPTs fixed, and trainable.
+pub const TABLE_2: [Accuracy; 2] = [
+    accuracy("rect:10", [82.64, 89.16, 96.08, 97.92, 99.51, 98.39], [15.06, 11.98, 8.34, 5.56, 0.62, 7.00], 136),
+    accuracy(
+        "rect:10,trainable",
+        [53.29, 56.92, 62.20, 74.62, 84.94, 88.69],
+        [1.89, 5.31, 6.95, 5.29, 3.14, 2.79],
+        4428,
+    ),
+];
+
+/// Digits: functional CPTs fixed, and trainable.
+pub const TABLE_4: [Accuracy; 2] = [
+    accuracy("digits:10", [83.51, 89.17, 94.94, 97.68, 98.49, 98.44], [8.70, 6.02, 4.57, 1.45, 0.91, 0.27], 275),
+    accuracy(
+        "digits:10,trainable",
+        [9.82, 12.26, 13.28, 22.36, 29.51, 35.67],
+        [0.77, 2.25, 3.32, 3.45, 2.40, 1.57],
+        22797,
+    ),
+];
+
 /// A row of Table 5: the binary rank of the largest cluster of random networks, whose variables have 2 or 3 values.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Random {
