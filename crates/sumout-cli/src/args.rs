@@ -8,7 +8,9 @@ use clap::{Args, Parser, Subcommand};
 use sumout::model::format::{self, ReadOptions};
 use sumout::{Error, ErrorKind, Format, Level, Network, Options, Precision, Query, Running};
 
-use crate::commands::{bench, compile, completions, convert, demo, eval, export, fit, mpe, paper, query, sample, show};
+use crate::commands::{
+    bench, compile, completions, convert, data, demo, eval, export, fit, mpe, paper, query, sample, show,
+};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -52,6 +54,7 @@ pub enum Command {
     Fit(fit::Args),
     Bench(bench::Args),
     Sample(sample::Args),
+    Data(data::Args),
     Convert(convert::Args),
     Paper(paper::Args),
     Completions(completions::Args),

@@ -123,3 +123,22 @@ fn the_papers_tables_have_its_numbers_beside_ours() {
         assert!(entries("support") < entries("functional") && entries("functional") <= entries("paper"), "{row}");
     }
 }
+
+#[test]
+fn images_are_the_same_in_all_kinds_of_files() {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let [npy, parquet] = ["images.npy", "images.parquet"].map(|name| folder.join(name));
+    let text = String::from_utf8(output(0, "data digits:8 -n 50 --test --seed 3").stdout).unwrap();
+    output(0, &format!("data digits:8 -n 50 --test --seed 3 -o {}", npy.display()));
+    let position = |cell: &str| if cell == "t" { 0 } else { cell.strip_prefix('v').map_or(1, |d| d.parse().unwrap()) };
+    let cells: Vec<u8> = text.lines().skip(1).flat_map(|row| row.split(',')).map(position).collect();
+    assert_eq!(cells.len(), 50 * 65);
+    assert!(fs::read(&npy).unwrap()[128..] == cells);
+    output(0, &format!("data digits:8 -n 50 --test --seed 3 -o {}", parquet.display()));
+    let circuit = folder.join("digits.sumout");
+    output(0, &format!("compile digits:8 d --given p_* --effort 0.01 -o {}", circuit.display()));
+    let csv = folder.join("images.csv");
+    fs::write(&csv, text).unwrap();
+    let answers = |data: &Path| output(0, &format!("eval {} {}", circuit.display(), data.display())).stdout;
+    assert!(answers(&parquet) == answers(&csv));
+}

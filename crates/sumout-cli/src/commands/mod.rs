@@ -4,6 +4,7 @@ pub mod bench;
 pub mod compile;
 pub mod completions;
 pub mod convert;
+pub mod data;
 pub mod demo;
 pub mod eval;
 pub mod export;
@@ -33,6 +34,7 @@ pub fn run(cli: &Cli, out: &mut dyn Write) -> Result<Outcome> {
         Command::Bench(args) => bench::run(args, cli.json, out),
         Command::Paper(args) => paper::run(args, cli.json, out),
         Command::Sample(args) => sample::run(args, cli.json, out),
+        Command::Data(args) => data::run(args, cli.json, out),
         Command::Convert(args) => convert::run(args, cli.json, out),
         Command::Completions(args) => completions::run(args, cli.json, out),
     }

@@ -1,6 +1,7 @@
 //! Rows of evidence from files and answers to files, a chunk at a time, so that a file may be larger than the memory.
 
 mod answers;
+mod cases;
 mod columns;
 mod csv;
 mod journal;
@@ -10,7 +11,7 @@ mod pages;
 mod parquet;
 mod records;
 mod runs;
-pub mod tables;
+mod tables;
 
 use std::fs::File;
 use std::io::{self, BufReader, Read};
@@ -18,7 +19,8 @@ use std::path::Path;
 
 use sumout::{Batch, Circuit, Column, Error, ErrorKind, Result, VarId};
 
-pub use answers::{Answering, Rows, Titles, csv_header, npy_header};
+pub use answers::{Answering, Rows, Titles, csv_header};
+pub use cases::Cases;
 pub use columns::{Columns, Schema};
 pub use journal::{Check, Fingerprint, Manifest};
 pub use output::Output;

@@ -9,10 +9,10 @@ use parquet::errors::{ParquetError, Result};
 use parquet::file::properties::WriterProperties;
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::types::{Type, TypePtr};
-use sumout::model::Sampler;
-use sumout::{Network, Precision, VarId};
+use sumout::{Precision, Variable};
 
 use super::answers::{Cells, Titles};
+use super::cases::Cases;
 use super::journal::Manifest;
 
 /// So many cells are in a row group, and in memory.
@@ -118,26 +118,21 @@ fn write_column<T: DataType, W: Write + Send>(
 }
 
 /// Writes cases in columns of names of values.
-pub fn write_cases(
-    out: impl Write + Send,
-    net: &Network,
-    columns: &[VarId],
-    sampler: &mut Sampler<'_>,
-    rows: u64,
-) -> io::Result<()> {
-    let fields = columns.iter().map(|&v| field(&net.variable(v).name, Kind::BYTE_ARRAY, Repetition::REQUIRED));
+pub fn write_cases(out: impl Write + Send, cases: &mut Cases<'_>) -> io::Result<()> {
+    let variables: Vec<&Variable> = cases.columns.iter().map(|&v| cases.net.variable(v)).collect();
+    let fields = variables.iter().map(|v| field(&v.name, Kind::BYTE_ARRAY, Repetition::REQUIRED));
     let mut writer = writer(out, fields.collect::<Result<_>>().map_err(io::Error::from)?, true)?;
-    let mut left = rows;
+    let (mut left, mut case) = (cases.rows, vec![]);
     while left > 0 {
-        let count = left.min((8 * CELLS / columns.len().max(1)).max(1) as u64);
-        let mut cells: Vec<Vec<u32>> = columns.iter().map(|_| Vec::with_capacity(count as usize)).collect();
+        let count = left.min((8 * CELLS / variables.len().max(1)).max(1) as u64);
+        let mut cells: Vec<Vec<u32>> = variables.iter().map(|_| Vec::with_capacity(count as usize)).collect();
         for _ in 0..count {
-            let case = sampler.draw();
-            cells.iter_mut().zip(columns).for_each(|(to, v)| to.push(case[v.index()]));
+            cases.draw(&mut case);
+            cells.iter_mut().zip(&case).for_each(|(to, &value)| to.push(value));
         }
         let mut group = writer.next_row_group()?;
-        for (cells, &v) in cells.iter().zip(columns) {
-            let names = byte_arrays(&net.variable(v).values);
+        for (cells, variable) in cells.iter().zip(&variables) {
+            let names = byte_arrays(&variable.values);
             let cells: Vec<ByteArray> = cells.iter().map(|&value| names[value as usize].clone()).collect();
             write_column::<ByteArrayType, _>(&mut group, &cells, None)?;
         }
