@@ -58,6 +58,8 @@ pub struct Learning {
     pub starts: Vec<Start>,
     /// The epochs after which starts are compared.
     pub look_ahead: usize,
+    /// The most examples of an epoch before that.
+    pub trial: usize,
     /// The most epochs after that.
     pub epochs: usize,
     /// So many epochs without a better one are the end.
@@ -88,6 +90,7 @@ impl Learning {
             method: Method::Gradient { rule: Rule::Adam, decay: Decay::paper(), batch: 32 },
             starts: starts.collect(),
             look_ahead: 2,
+            trial: usize::MAX,
             epochs: 500,
             patience: 20,
             least: 1e-4,
@@ -107,6 +110,7 @@ impl Learning {
             method: Method::Em,
             starts: vec![Start::Network],
             look_ahead: 0,
+            trial: usize::MAX,
             epochs: 200,
             patience: 1,
             least: 1e-6,
@@ -130,8 +134,12 @@ impl Default for Learning {
         Learning {
             loss: Loss { likelihood: 0.3, ..Loss::default() },
             starts: (1..=8).map(Start::Random).collect(),
+            method: Method::Gradient { rule: Rule::Adam, decay: Decay { over: 40, ..Decay::paper() }, batch: 32 },
             look_ahead: 5,
+            trial: 256,
             epochs: 100,
+            patience: 8,
+            least: 1e-3,
             goal: None,
             validation: 0.0,
             watch: Watch::Loss,

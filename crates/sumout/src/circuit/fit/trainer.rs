@@ -223,7 +223,8 @@ impl<'c> Trainer<'c> {
         let (rate, sums) = match learning.method {
             Method::Gradient { rule, decay, batch } => {
                 let rate = decay.rate(self.state.epoch);
-                let mut order = self.learned.clone();
+                let trial = if self.state.start < learning.starts.len() { learning.trial } else { usize::MAX };
+                let mut order = self.learned[..trial.min(self.learned.len())].to_vec();
                 order.shuffle(&mut random(self.seed, 1 + self.state.history.len() as u64));
                 let mut sums = Sums::default();
                 for rows in order.chunks(batch) {
