@@ -199,3 +199,6 @@ fn converted<T: Number>(tensor: Tensor) -> (Vec<T>, i32) {
     let numbers = tensor.data.iter().map(|&x| T::of(x * f64::power_of_two(-shift))).collect();
     (numbers, shift + tensor.exponent as i32)
 }
+
+#[cfg(test)]
+mod tests;
