@@ -64,10 +64,11 @@ pub enum Align {
 }
 
 /// Writes rows as columns with two spaces between them, and no space at the end of a line.
-pub fn table<const N: usize>(out: &mut dyn Write, align: [Align; N], rows: &[[String; N]]) -> io::Result<()> {
-    let widths: [usize; N] = std::array::from_fn(|c| width(rows.iter().map(|row| row[c].as_str())));
+pub fn table(out: &mut dyn Write, align: impl AsRef<[Align]>, rows: &[impl AsRef<[String]>]) -> io::Result<()> {
+    let align = align.as_ref();
+    let widths: Vec<usize> = (0..align.len()).map(|c| width(rows.iter().map(|row| &*row.as_ref()[c]))).collect();
     for row in rows {
-        let cells: Vec<String> = (0..N).map(|c| pad(&row[c], widths[c], align[c])).collect();
+        let cells: Vec<String> = (0..align.len()).map(|c| pad(&row.as_ref()[c], widths[c], align[c])).collect();
         writeln!(out, "{}", cells.join("  ").trim_end())?;
     }
     Ok(())

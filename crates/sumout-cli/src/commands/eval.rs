@@ -1,6 +1,7 @@
 //! `sumout eval`: posteriors or explanations for every row of a file, in constant memory.
 
 mod pipeline;
+mod scores;
 
 use std::fs;
 use std::io::Write;
@@ -11,6 +12,7 @@ use serde_json::json;
 use sumout::{Circuit, Error, ErrorKind, Network};
 
 use self::pipeline::{Pipeline, Seen};
+use self::scores::{Metric, Scores};
 use crate::args::{Using, size};
 use crate::data::{self, Fingerprint, Manifest, Output, Source, Titles};
 use crate::output::{Outcome, Result, talk};
@@ -22,9 +24,10 @@ Examples:
   sumout sample asia -n 1000 -o cases.csv
   sumout eval lung.sumout cases.csv -o posteriors.csv
   sumout eval lung.sumout cases.parquet -o posteriors.parquet --resume
+  sumout eval lung.sumout cases.csv --metric       accuracy and more, by the column `lung`
 
 Columns of CSV and Parquet files are found by their names; empty cells are missing. A .npy file has a column of value
-positions for each input, in the order of the network, negative where missing.";
+positions for each input, in the order of the network, negative where missing; with `--metric`, a last one of labels.";
 
 /// Posteriors, or most probable explanations, for every row of a CSV, Parquet or npy file.
 #[derive(clap::Args, Debug)]
@@ -39,6 +42,11 @@ pub struct Args {
     /// The file to write, .csv, .parquet or .npy; without it, CSV to standard output.
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
+
+    /// Compare the answers with labels, the values in the target's column, by these metrics or by all; answers are then
+    /// only written to a file.
+    #[arg(long, value_name = "NAME", num_args = 0.., value_delimiter = ',', conflicts_with = "resume")]
+    metric: Option<Vec<Metric>>,
 
     /// Go on after the rows that an interrupted run has written.
     #[arg(long, requires = "output")]
@@ -59,7 +67,11 @@ pub struct Args {
 pub fn run(args: &Args, json: bool, out: &mut dyn Write) -> Result<Outcome> {
     let circuit = load(&args.circuit)?;
     args.refuse_overwriting()?;
-    let source = data::open(&args.data, &circuit)?;
+    let mut scores = args.metric.as_ref().map(|metrics| Scores::new(&circuit, metrics)).transpose()?;
+    let source = match &scores {
+        Some(scores) => scores.open(&args.data)?,
+        None => data::open(&args.data, &circuit)?,
+    };
     let columns = source.columns();
     if !columns.missing.is_empty() {
         talk(&format!("inputs without a column are missing in all rows: {}", columns.missing.join(", ")));
@@ -69,10 +81,11 @@ pub fn run(args: &Args, json: bool, out: &mut dyn Write) -> Result<Outcome> {
     }
     let start = Instant::now();
     let seen = match args.output.as_deref().filter(|path| *path != Path::new("-")) {
-        Some(path) => args.fill_file(path, &circuit, source)?,
-        None => args.fill_stdout(&circuit, source, if json { None } else { Some(out) })?,
+        Some(path) => args.fill_file(path, &circuit, source, scores.as_mut())?,
+        None => args.fill_stdout(&circuit, source, scores.as_mut(), if json { None } else { Some(out) })?,
     };
-    report(&seen, start.elapsed(), json, out)?;
+    scores.iter().try_for_each(Scores::check)?;
+    report(&seen, start.elapsed(), scores.as_ref(), json, out)?;
     Ok(Outcome::Done)
 }
 
@@ -103,21 +116,30 @@ impl Args {
         }
     }
 
-    fn pipeline<'a>(&'a self, circuit: &'a Circuit) -> Pipeline<'a> {
-        let running = self.using.running(self.memory);
+    fn pipeline<'a>(&'a self, circuit: &'a Circuit, scores: Option<&Scores<'_>>) -> Pipeline<'a> {
+        let (running, label) = (self.using.running(self.memory), scores.map(Scores::target));
         let titles = Titles::new(circuit, running.precision);
-        Pipeline { circuit, titles, running, skip_bad_rows: self.skip_bad_rows, earlier: 0, checks: vec![] }
+        Pipeline { circuit, titles, running, label, skip_bad_rows: self.skip_bad_rows, earlier: 0, checks: vec![] }
     }
 
-    fn fill_file(&self, path: &Path, circuit: &Circuit, source: Box<dyn Source>) -> Result<Seen> {
+    fn fill_file(
+        &self,
+        path: &Path,
+        circuit: &Circuit,
+        source: Box<dyn Source>,
+        mut scores: Option<&mut Scores<'_>>,
+    ) -> Result<Seen> {
         let fail = |e: std::io::Error| Error::new(ErrorKind::Io, format!("cannot write `{}`: {e}", path.display()));
         let manifest = self.manifest(circuit)?;
         let (mut output, checks) = match self.resume {
             true => Output::resume(path, &manifest).map_err(|e| unfit(path, &e))?,
             false => (Output::create(path, &manifest).map_err(fail)?, vec![]),
         };
-        let pipeline = Pipeline { earlier: output.rows(), checks, ..self.pipeline(circuit) };
-        let seen = pipeline.run(source, |rows, check| Ok(output.write(rows, check).map_err(fail)?));
+        let pipeline = Pipeline { earlier: output.rows(), checks, ..self.pipeline(circuit, scores.as_deref()) };
+        let seen = pipeline.run(source, |rows, check| {
+            scores.iter_mut().for_each(|scores| scores.add(rows));
+            Ok(output.write(rows, check).map_err(fail)?)
+        });
         if seen.is_err() && output.rows() > 0 {
             let rows = counted(output.rows() as usize, "row");
             talk(&format!("{rows} are in {}.partial, and `--resume` goes on after them", path.display()));
@@ -134,14 +156,21 @@ impl Args {
         Ok(Manifest { circuit: Fingerprint::of(&bytes), precision, titles: Titles::new(circuit, precision) })
     }
 
-    /// Writes rows to standard output, unless only a report is wanted there.
-    fn fill_stdout(&self, circuit: &Circuit, source: Box<dyn Source>, mut out: Option<&mut dyn Write>) -> Result<Seen> {
+    /// Writes rows to standard output, unless only a report or metrics are wanted there.
+    fn fill_stdout(
+        &self,
+        circuit: &Circuit,
+        source: Box<dyn Source>,
+        mut scores: Option<&mut Scores<'_>>,
+        out: Option<&mut dyn Write>,
+    ) -> Result<Seen> {
+        let mut out = out.filter(|_| scores.is_none());
         if let Some(out) = &mut out {
             out.write_all(&data::csv_header(&Titles::new(circuit, self.using.precision).names)?)?;
         }
-        self.pipeline(circuit).run(source, |rows, _| match &mut out {
-            Some(out) => Ok(rows.write_csv(*out)?),
-            None => Ok(()),
+        self.pipeline(circuit, scores.as_deref()).run(source, |rows, _| {
+            scores.iter_mut().for_each(|scores| scores.add(rows));
+            Ok(if let Some(out) = &mut out { rows.write_csv(*out) } else { Ok(()) }?)
         })
     }
 }
@@ -152,14 +181,17 @@ fn unfit(path: &Path, error: &std::io::Error) -> Error {
     Error::new(ErrorKind::Io, message).hint("run without `--resume` to begin again")
 }
 
-fn report(seen: &Seen, time: Duration, json: bool, out: &mut dyn Write) -> Result<()> {
+fn report(seen: &Seen, time: Duration, scores: Option<&Scores<'_>>, json: bool, out: &mut dyn Write) -> Result<()> {
     let Seen { rows, impossible, bad, resumed } = seen;
     let rate = *rows as f64 / time.as_secs_f64().max(1e-9);
     if json {
-        let report = json!({
+        let mut report = json!({
             "rows": rows, "impossible": impossible, "bad": bad, "resumed_after": resumed,
             "seconds": time.as_secs_f64(), "rows_per_second": rate,
         });
+        if let Some(scores) = scores {
+            report["metrics"] = scores.json();
+        }
         writeln!(out, "{report}")?;
         return Ok(());
     }
@@ -175,5 +207,9 @@ fn report(seen: &Seen, time: Duration, json: bool, out: &mut dyn Write) -> Resul
         text += &format!(", {} bad and left empty", grouped(*bad as usize));
     }
     talk(&text);
+    if let Some(scores) = scores {
+        scores.remarks().iter().for_each(|remark| talk(remark));
+        scores.write(out)?;
+    }
     Ok(())
 }

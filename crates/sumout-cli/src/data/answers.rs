@@ -108,6 +108,8 @@ pub struct Rows<'a> {
     pub numbers: Vec<f64>,
     /// The logarithm of each row's probability.
     pub logs: Vec<f64>,
+    /// The positions of the rows' labels, negative where there is none; empty if nobody asked for them.
+    pub labels: Vec<i32>,
     /// The number of rows; there may be more answers.
     pub count: usize,
     /// So many rows have been written by an earlier run.
@@ -127,6 +129,12 @@ impl Rows<'_> {
 
     fn is_bad(&self, row: usize) -> bool {
         self.bad.binary_search(&row).is_ok()
+    }
+
+    /// The labels of all rows that could be read, each with the numbers of its row, or none if it is impossible.
+    pub fn labelled(&self) -> impl Iterator<Item = (Option<&[f64]>, i32)> {
+        let rows = (self.skip..self.count).filter(|&row| !self.is_bad(row));
+        rows.map(|row| ((!self.is_impossible(row)).then(|| self.row(row)), self.labels[row]))
     }
 
     /// The rows whose evidence has probability zero.

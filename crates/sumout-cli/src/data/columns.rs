@@ -17,6 +17,11 @@ pub trait Schema {
 
     /// What a file without any of them has no column for.
     fn wanted(&self) -> &'static str;
+
+    /// What the columns of a matrix are, which have no names.
+    fn order(&self) -> &'static str {
+        "a column for each input, in the order of the network"
+    }
 }
 
 impl Schema for Circuit {
@@ -34,6 +39,10 @@ impl Schema for Circuit {
 
     fn wanted(&self) -> &'static str {
         "an input of the circuit"
+    }
+
+    fn order(&self) -> &'static str {
+        "a column for each input, in the order of the network; only with `--metric` a last one of labels"
     }
 }
 
@@ -130,8 +139,8 @@ pub fn wanted(schema: &dyn Schema) -> String {
     let names: Vec<&str> = variables.iter().take(6).map(|&v| &*schema.variable(v).name).collect();
     match names[..] {
         [] => "the circuit has no inputs, and so the same answer for all rows: `sumout query` gives it".into(),
-        _ if names.len() > 5 => format!("columns are named like variables; inputs are {}, …", names[..5].join(", ")),
-        _ => format!("columns are named like variables; inputs are {}", names.join(", ")),
+        _ if names.len() > 5 => format!("columns are named like variables: {}, …", names[..5].join(", ")),
+        _ => format!("columns are named like variables: {}", names.join(", ")),
     }
 }
 

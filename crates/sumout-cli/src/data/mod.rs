@@ -21,7 +21,7 @@ use sumout::{Batch, Circuit, Column, Error, ErrorKind, Result, VarId};
 
 pub use answers::{Answering, Rows, Titles, csv_header};
 pub use cases::Cases;
-pub use columns::{Columns, Schema};
+pub use columns::{Columns, Schema, wanted};
 pub use journal::{Check, Fingerprint, Manifest};
 pub use output::Output;
 
@@ -58,6 +58,12 @@ impl Chunk {
     pub fn settle(&mut self) {
         self.bad.sort_by_key(|(row, _)| *row);
         self.bad.dedup_by_key(|(row, _)| *row);
+    }
+
+    /// Takes a column out.
+    pub fn take(&mut self, var: VarId) -> Option<Vec<i32>> {
+        let at = self.columns.iter().position(|(v, _)| *v == var)?;
+        Some(self.columns.remove(at).1)
     }
 
     /// What tells this chunk from others.

@@ -88,10 +88,8 @@ impl Npy {
             }
             _ => {
                 let what = format!("its shape is {shape:?}, but there are {} variables to read", inputs.len());
-                Err(wrong(
-                    what,
-                    "give a matrix with a row for each example and a column for each input, in the order of the network",
-                ))
+                let hint = format!("give a matrix with a row for each example, and {}", schema.order());
+                Err(wrong(what, &hint))
             }
         }
     }

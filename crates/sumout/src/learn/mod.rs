@@ -5,6 +5,7 @@
 //! the business of [circuits](crate::circuit).
 
 pub mod loss;
+pub mod metric;
 pub mod optimise;
 pub mod params;
 

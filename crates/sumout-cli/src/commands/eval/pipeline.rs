@@ -14,7 +14,7 @@ use std::thread;
 use std::time::Instant;
 
 use indicatif::{ProgressBar, ProgressStyle};
-use sumout::{Circuit, Error, ErrorKind, Running};
+use sumout::{Circuit, Error, ErrorKind, Running, VarId};
 
 use crate::data::{Answering, Check, Chunk, Fingerprint, Rows, Source, Titles};
 use crate::output::{Result, talk};
@@ -50,6 +50,8 @@ pub struct Pipeline<'a> {
     pub circuit: &'a Circuit,
     pub titles: Titles,
     pub running: Running,
+    /// The variable whose values are labels of the rows, and no evidence.
+    pub label: Option<VarId>,
     pub skip_bad_rows: bool,
     /// So many rows have been written by an earlier run.
     pub earlier: u64,
@@ -119,10 +121,11 @@ impl Pipeline<'_> {
     fn answer(&self, answering: &Answering<'_>, piece: Piece) -> Result<Rows<'_>> {
         let Piece { mut chunk, check, .. } = piece;
         let (count, first) = (chunk.rows, check.rows - chunk.rows as u64);
+        let labels = self.label.and_then(|label| chunk.take(label)).unwrap_or_default();
         let (numbers, logs) = answering.run(&chunk.batch(self.circuit, if first == 0 { 1 } else { LEAST })?)?;
         let skip = self.earlier.saturating_sub(first) as usize;
         let bad = chunk.bad.iter().map(|(row, _)| *row).collect();
-        Ok(Rows { titles: &self.titles, numbers, logs, count, skip, bad })
+        Ok(Rows { titles: &self.titles, numbers, logs, labels, count, skip, bad })
     }
 
     /// Says which rows cannot be read; stops unless they are to be skipped.
