@@ -93,7 +93,9 @@ fn gradients_are_central_differences() {
         let Ok(course) = net.course(&subject, learning, &Options { level, ..Options::default() }, &f64s()) else {
             continue; // nothing that is trainable matters
         };
-        let mut trainer = course.trainer(&examples).unwrap();
+        let Ok(mut trainer) = course.trainer(&examples) else {
+            continue; // all labels are the same
+        };
         let rows: Vec<usize> = (0..examples.len()).collect();
         let weights = course_start(&course, &net, seed);
         trainer.set_weights(&weights);
@@ -248,7 +250,7 @@ fn rules_and_rates_make_the_loss_less() {
             starts: vec![Start::Uniform],
             epochs: 30,
             validation: 0.0,
-            goal: None,
+            loss: Loss::default(),
             ..Learning::default()
         };
         let course = course(&net, &subject, learning, Level::Auto);
@@ -259,4 +261,95 @@ fn rules_and_rates_make_the_loss_less() {
         let history = &trainer.state().history;
         assert!(history.last().unwrap().loss < 0.8 * 2f64.ln(), "{rule:?} {history:?}");
     }
+}
+
+/// y is some function of x and z, nobody knows which; it is learned from examples of what depends on it.
+#[test]
+fn an_unknown_function_is_learned_and_snapped() {
+    let mut b = Network::builder("unknown");
+    let x = b.variable("x", ["a", "b", "c"]);
+    let z = b.variable("z", ["t", "f"]);
+    let y = b.variable("y", ["t", "f"]);
+    b.table(x, [], [0.3, 0.3, 0.4]).fixed();
+    b.table(z, [], [0.5, 0.5]).fixed();
+    b.table(y, [x, z], [0.5; 12]).functional();
+    for i in 0..3 {
+        let seen = b.variable(format!("seen{i}"), ["t", "f"]);
+        b.table(seen, [y], [0.9, 0.1, 0.1, 0.9]).fixed();
+    }
+    let net = b.build().unwrap();
+    let truth = |x: u32, z: u32| u32::from((x == 1) == (z == 0)); // not the first value where just one of the two holds
+    let mut rng = ChaCha8Rng::seed_from_u64(4);
+    let rows: Vec<[u32; 6]> = (0..400)
+        .map(|_| {
+            let (x, z) = (rng.random_range(0..3), rng.random_range(0..2));
+            let mut seen = || truth(x, z) ^ u32::from(rng.random_bool(0.1));
+            [x, z, 0, seen(), seen(), seen()]
+        })
+        .collect();
+    let mut examples = Examples::new(rows.len());
+    for (k, name) in ["x", "z", "", "seen0", "seen1", "seen2"].into_iter().enumerate().filter(|(k, _)| *k != 2) {
+        let values = rows.iter().map(|row| row[k] as i32).collect();
+        examples.insert(net.find(name).unwrap(), Column::Values(values));
+    }
+    let target = net.find("x").unwrap();
+    let subject = Subject::of(&[target], &examples);
+    for level in [Level::Functional, Level::Auto] {
+        let learning = Learning { temperature: Some((1.0, 0.2)), ..Learning::default() };
+        let course = course(&net, &subject, learning, level);
+        let mut trainer = course.trainer(&examples).unwrap();
+        while !trainer.is_done() {
+            trainer.epoch().unwrap();
+        }
+        let mut params = trainer.learned();
+        let options = Options::default();
+        assert!(course.difference(&params, &examples, &options).unwrap() < 0.2);
+        params.snap();
+        assert!(course.difference(&params, &examples, &options).unwrap() < 1e-9);
+        let learned = course.network(&params);
+        let cpt = &learned.cpts()[net.find("y").unwrap().index()];
+        assert!(cpt.is_functional());
+        let table = cpt.table(&learned.cards());
+        for (x, z) in (0..3).flat_map(|x| (0..2).map(move |z| (x, z))) {
+            let place = ((x * 2 + z) * 2 + truth(x, z)) as usize;
+            assert_eq!(table[place], 1.0, "{x} {z} {table:?}");
+        }
+    }
+}
+
+/// Counting complete data, and expectation and maximisation, refuse what they cannot do.
+#[test]
+fn declared_functions_are_not_counted() {
+    let mut b = Network::builder("declared");
+    let x = b.variable("x", ["t", "f"]);
+    let y = b.variable("y", ["t", "f"]);
+    b.table(x, [], [0.5, 0.5]);
+    b.table(y, [x], [0.5; 4]).functional();
+    let net = b.build().unwrap();
+    let mut examples = Examples::new(2);
+    examples.insert(net.find("y").unwrap(), Column::Values(vec![0, 1]));
+    let subject = Subject::of(&[], &examples);
+    let error = net.course(&subject, Learning::em(), &Options::default(), &f64s()).unwrap_err().to_string();
+    assert!(error.starts_with("CPTs that are declared functional cannot be learned by counting"), "{error}");
+}
+
+/// Examples that nothing can be learned from say why.
+#[test]
+fn useless_examples_are_refused() {
+    let net = Network::read("asia").unwrap();
+    let (lung, xray) = (net.find("lung").unwrap(), net.find("xray").unwrap());
+    let complaint = |labels: Option<Vec<i32>>, rows: usize| {
+        let mut examples = Examples::new(rows);
+        examples.insert(xray, Column::Values(vec![0; rows]));
+        if let Some(labels) = labels {
+            examples.insert(lung, Column::Values(labels));
+        }
+        let subject = Subject { targets: vec![lung], given: [xray].into_iter().collect(), ..Subject::default() };
+        let course = course(&net, &subject, Learning::default(), Level::Auto);
+        course.trainer(&examples).map(|_| ()).unwrap_err().to_string()
+    };
+    assert!(complaint(Some(vec![]), 0).starts_with("there are no examples"));
+    assert!(complaint(None, 2).starts_with("no example has a label `lung`"));
+    assert!(complaint(Some(vec![-1, -1]), 2).starts_with("all labels are missing: `lung`"));
+    assert!(complaint(Some(vec![1, 1, -1]), 3).starts_with("all labels are `no`"));
 }

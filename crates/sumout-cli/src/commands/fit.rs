@@ -3,6 +3,7 @@
 mod checkpoint;
 mod curve;
 mod reading;
+mod report;
 
 use std::io::{IsTerminal, Write, stderr};
 use std::path::{Path, PathBuf};
@@ -10,16 +11,16 @@ use std::time::Instant;
 
 use clap::ValueEnum;
 use indicatif::{ProgressBar, ProgressStyle};
-use serde_json::json;
 use sumout::learn::{Decay, Loss, Params, Rule, Start};
 use sumout::{
     Course, Epoch, Error, ErrorKind, Examples, Learning, Method, Network, Subject, Trainer, VarId, VarSet, Watch,
 };
 
 use self::checkpoint::Checkpoint;
+use self::report::Report;
 use crate::args::{Computing, Reading, Using};
 use crate::output::{Outcome, Result, patiently, talk};
-use crate::text::{counted, grouped, significant};
+use crate::text::{counted, significant};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -31,7 +32,7 @@ Examples:
   sumout fit rect:10 train.csv --target label --preset paper --curve curve.svg -o learned.json
 
 Columns are found by their names; those that are no variables are ignored, and all others are inputs unless `--given`
-names some. A .npy file has a column for each of the targets and inputs, in the order of the network. All CPTs are learned
+names some. In CSV files, columns `NAME=VALUE`, as `eval` writes them, are soft labels. A .npy file has a column for each of the targets and inputs, in the order of the network. All CPTs are learned
 that the model does not fix; in models that say nothing about that, all that are not functions.";
 
 /// Learn the tables of a network from examples.
@@ -63,6 +64,10 @@ pub struct Args {
     /// Draw how loss and accuracy went.
     #[arg(long, value_name = "FILE.svg")]
     curve: Option<PathBuf>,
+
+    /// The column, of a CSV file, that says how much each example counts.
+    #[arg(long, value_name = "COLUMN")]
+    weights: Option<String>,
 
     /// Leave out rows that cannot be read, instead of stopping at the first.
     #[arg(long)]
@@ -276,7 +281,8 @@ pub fn run(args: &Args, json: bool, out: &mut dyn Write) -> Result<Outcome> {
         sumout::files::save(path, |file| file.write_all(svg.as_bytes()))?;
     }
     checkpoint.remove();
-    args.report(&net, &params, &trainer.state().history, start.elapsed().as_secs_f64(), json, out)
+    let (history, seconds) = (&trainer.state().history[..], start.elapsed().as_secs_f64());
+    Report { net: &net, params: &params, history, seconds }.write(json, out)
 }
 
 /// Learns, an epoch at a time; after each what is reached is saved.
@@ -386,62 +392,7 @@ impl Args {
         if !json {
             writeln!(out, "counted      {}, which are complete", counted(examples.len(), "example"))?;
         }
-        self.report(net, params, &[], 0.0, json, out)
-    }
-
-    fn report(
-        &self,
-        net: &Network,
-        params: &Params,
-        history: &[Epoch],
-        seconds: f64,
-        json: bool,
-        out: &mut dyn Write,
-    ) -> Result<Outcome> {
-        let last = history.last();
-        let groups = params.groups();
-        if json {
-            let group = |g: &sumout::learn::Group| {
-                let members: Vec<&str> = g.members.iter().map(|&v| &*net.variable(v).name).collect();
-                json!({"name": g.name, "tables": members, "shape": g.shape, "parameters": g.weights.len()})
-            };
-            let groups: Vec<_> = groups.iter().map(group).collect();
-            let epochs: Vec<_> = history.iter().map(|e| json!({"start": e.start, "rate": e.rate, "loss": e.loss, "watched_loss": e.watched_loss, "accuracy": e.accuracy})).collect();
-            writeln!(
-                out,
-                "{}",
-                json!({"parameters": params.len(), "groups": groups, "epochs": epochs, "seconds": seconds})
-            )?;
-            return Ok(Outcome::Done);
-        }
-        writeln!(out, "parameters   {} in {}", grouped(params.len()), counted(groups.len(), "group"))?;
-        for group in groups.iter().take(12) {
-            let tables = counted(group.members.len(), "table");
-            writeln!(
-                out,
-                "  {:<10} {tables} of shape {:?}, {}",
-                group.name,
-                group.shape,
-                counted(group.weights.len(), "parameter")
-            )?;
-        }
-        if groups.len() > 12 {
-            writeln!(out, "  … and {} more; `--json` lists all", groups.len() - 12)?;
-        }
-        if let Some(last) = last {
-            let epochs = counted(history.len(), "epoch");
-            writeln!(out, "learned      {epochs} in {} s", significant(seconds, 3))?;
-            writeln!(
-                out,
-                "loss         {} at the end, {} of what is watched",
-                significant(last.loss, 4),
-                significant(last.watched_loss, 4)
-            )?;
-            if let Some(accuracy) = last.accuracy {
-                writeln!(out, "accuracy     {:.2} % of what is watched", 100.0 * accuracy)?;
-            }
-        }
-        Ok(Outcome::Done)
+        Report { net, params, history: &[], seconds: 0.0 }.write(json, out)
     }
 }
 

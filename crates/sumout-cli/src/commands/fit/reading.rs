@@ -1,6 +1,10 @@
 //! Reads all examples of a file.
+//!
+//! In CSV files, columns `NAME=VALUE` have the probabilities of a variable's values: soft labels, or likelihoods of inputs. A
+//! column of weights says how much each example counts.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use sumout::{Column, Error, ErrorKind, Examples, Network, VarId};
 
@@ -16,8 +20,11 @@ const ROWS: usize = 1 << 15;
 pub fn examples(args: &Args, net: &Network, targets: &[VarId]) -> Result<Examples> {
     let is_matrix = args.data.extension().is_some_and(|e| e == "npy");
     let mut source = data::open(&args.data, &(net, variables(args, net, targets, is_matrix)?))?;
-    if !source.columns().ignored.is_empty() {
-        talk(&format!("columns that are no variables are ignored: {}", source.columns().ignored.join(", ")));
+    let soft = Soft::new(args, net, &source.columns().ignored)?;
+    let unused: Vec<&str> =
+        source.columns().ignored.iter().map(|title| &**title).filter(|title| !soft.has(title)).collect();
+    if !unused.is_empty() {
+        talk(&format!("columns that are no variables are ignored: {}", unused.join(", ")));
     }
     let mut columns: BTreeMap<VarId, Vec<i32>> = BTreeMap::new();
     let (mut rows, mut bad) = (0, vec![]);
@@ -39,7 +46,77 @@ pub fn examples(args: &Args, net: &Network, targets: &[VarId]) -> Result<Example
         let kept = values.into_iter().enumerate().filter(|(row, _)| bad.binary_search(row).is_err());
         examples.insert(var, Column::Values(kept.map(|(_, value)| value).collect()));
     }
+    soft.read(args, &bad, &mut examples)?;
     Ok(examples)
+}
+
+/// Columns of numbers.
+struct Soft {
+    /// For each variable, the titles of its values.
+    variables: Vec<(VarId, Vec<String>)>,
+    weights: Option<String>,
+}
+
+impl Soft {
+    fn new(args: &Args, net: &Network, titles: &[String]) -> Result<Self> {
+        let titles_of = |v: VarId| {
+            let variable = net.variable(v);
+            variable.values.iter().map(|value| format!("{}={value}", variable.name)).collect::<Vec<_>>()
+        };
+        let is_there = |(_, names): &(VarId, Vec<String>)| names.iter().any(|name| titles.contains(name));
+        let variables: Vec<_> = net.ids().map(|v| (v, titles_of(v))).filter(is_there).collect();
+        let soft = Soft { variables, weights: args.weights.clone() };
+        let is_csv = args.data.extension().is_none_or(|e| e == "csv" || e == "txt") && args.data.as_os_str() != "-";
+        if !is_csv && (soft.weights.is_some() || !soft.variables.is_empty()) {
+            let error = Error::new(ErrorKind::Format, "weights and soft labels are read from CSV files");
+            return Err(error.hint("write the examples to a .csv file").into());
+        }
+        Ok(soft)
+    }
+
+    fn has(&self, title: &str) -> bool {
+        self.weights.as_deref() == Some(title)
+            || self.variables.iter().any(|(_, names)| names.iter().any(|n| n == title))
+    }
+
+    /// Reads the numbers of all rows but the bad ones.
+    fn read(&self, args: &Args, bad: &[usize], examples: &mut Examples) -> Result<()> {
+        if self.weights.is_none() && self.variables.is_empty() {
+            return Ok(());
+        }
+        let name = args.data.display().to_string();
+        for (var, titles) in &self.variables {
+            let columns: Vec<Vec<f64>> =
+                titles.iter().map(|title| numbers(&args.data, &name, title, bad)).collect::<sumout::Result<_>>()?;
+            let cells = (0..examples.len()).flat_map(|row| columns.iter().map(move |column| column[row]));
+            examples.insert(*var, Column::Likelihoods(cells.collect()));
+        }
+        if let Some(title) = &self.weights {
+            examples.weigh(numbers(&args.data, &name, title, bad)?)?;
+        }
+        Ok(())
+    }
+}
+
+/// The numbers of a column; empty cells are zero.
+fn numbers(path: &Path, name: &str, title: &str, bad: &[usize]) -> sumout::Result<Vec<f64>> {
+    let wrong = |what: String| Error::new(ErrorKind::Format, format!("`{name}`: {what}"));
+    let mut reader = csv::ReaderBuilder::new().flexible(true).from_path(path).map_err(|e| wrong(e.to_string()))?;
+    let titles = reader.headers().map_err(|e| wrong(e.to_string()))?.clone();
+    let column = titles.iter().position(|t| t.trim() == title).ok_or_else(|| {
+        wrong(format!("there is no column `{title}`")).hint("give one for every value, and for weights")
+    })?;
+    let mut numbers = vec![];
+    for (row, record) in reader.records().enumerate().filter(|(row, _)| bad.binary_search(row).is_err()) {
+        let record = record.map_err(|e| wrong(e.to_string()))?;
+        let cell = record.get(column).unwrap_or("").trim();
+        let number = if cell.is_empty() { Some(0.0) } else { cell.parse::<f64>().ok() };
+        let number = number.filter(|x| x.is_finite() && *x >= 0.0);
+        numbers.push(number.ok_or_else(|| {
+            wrong(format!("row {}: `{cell}` in column `{title}`", row + 1)).hint("numbers are finite and not negative")
+        })?);
+    }
+    Ok(numbers)
 }
 
 /// What the file may have columns for; a matrix has one for each of them.

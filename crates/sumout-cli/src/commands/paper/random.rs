@@ -217,7 +217,15 @@ mod tests {
     fn our_plans_are_no_worse_than_the_papers() {
         let printed = &TABLE_5[3];
         for objective in Objective::names().map(|name| name.parse().unwrap()) {
-            let args = Args { tables: vec![], quick: true, seed: 0, effort: Some(0.0), objective };
+            let args = Args {
+                tables: vec![],
+                quick: true,
+                runs: None,
+                trainable: false,
+                seed: 0,
+                effort: Some(0.0),
+                objective,
+            };
             let compared: Vec<Compared> = (0..2).map(|seed| Compared::new(printed, seed, &args).unwrap()).collect();
             let row = Row::new(printed, &compared).to_json(objective);
             let mean = |name: &str| row[name]["mean"].as_f64().unwrap();
