@@ -63,7 +63,9 @@ impl Soft {
             let variable = net.variable(v);
             variable.values.iter().map(|value| format!("{}={value}", variable.name)).collect::<Vec<_>>()
         };
-        let is_there = |(_, names): &(VarId, Vec<String>)| names.iter().any(|name| titles.contains(name));
+        let is_there = |(_, names): &(VarId, Vec<String>)| {
+            names.iter().any(|name| titles.iter().any(|title| is_called(title, name)))
+        };
         let variables: Vec<_> = net.ids().map(|v| (v, titles_of(v))).filter(is_there).collect();
         let soft = Soft { variables, weights: args.weights.clone() };
         let is_csv = args.data.extension().is_none_or(|e| e == "csv" || e == "txt") && args.data.as_os_str() != "-";
@@ -75,8 +77,8 @@ impl Soft {
     }
 
     fn has(&self, title: &str) -> bool {
-        self.weights.as_deref() == Some(title)
-            || self.variables.iter().any(|(_, names)| names.iter().any(|n| n == title))
+        self.weights.as_deref().is_some_and(|name| is_called(title, name))
+            || self.variables.iter().any(|(_, names)| names.iter().any(|name| is_called(title, name)))
     }
 
     /// Reads the numbers of all rows but the bad ones.
@@ -96,6 +98,11 @@ impl Soft {
         }
         Ok(())
     }
+}
+
+/// Whether a column, perhaps with what else may have been meant, has this title.
+fn is_called(title: &str, name: &str) -> bool {
+    title.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with(" (did you mean "))
 }
 
 /// The numbers of a column; empty cells are zero.
