@@ -1,5 +1,7 @@
 //! Learning: gradients against central differences, expectation and maximisation against counting by hand.
 
+use std::path::Path;
+
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use sumout::learn::{Decay, Loss, Params, Rule, Start};
@@ -83,7 +85,7 @@ fn gradients_are_central_differences() {
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
         let net = random_network(&mut rng, 7);
         let (cross_entropy, squared_error, likelihood) = losses[seed as usize % 4];
-        let loss = Loss { cross_entropy, squared_error, likelihood, ..Loss::default() };
+        let loss = Loss { cross_entropy, squared_error, likelihood };
         let targets: Vec<VarId> = [0, 5][..1 + seed as usize % 2].iter().map(|&v| VarId::new(v)).collect();
         let examples = random_examples(&mut rng, &net, &targets, 11);
         let subject = Subject::of(&targets, &examples);
@@ -352,4 +354,29 @@ fn useless_examples_are_refused() {
     assert!(complaint(None, 2).starts_with("no example has a label `lung`"));
     assert!(complaint(Some(vec![-1, -1]), 2).starts_with("all labels are missing: `lung`"));
     assert!(complaint(Some(vec![1, 1, -1]), 3).starts_with("all labels are `no`"));
+}
+
+/// What becomes ever less probable becomes zero, before products of such numbers are too small for numbers; and what is
+/// saved can be read again.
+#[test]
+fn numbers_that_vanish_do_no_harm() {
+    let net = Network::read(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../models/alarm.bif.gz")).unwrap();
+    let data = net.sample(50, 1).unwrap();
+    let mut rng = ChaCha8Rng::seed_from_u64(1);
+    let mut examples = Examples::new(50);
+    for (k, &var) in data.columns().iter().enumerate() {
+        let cell = |row: &[Option<u32>]| if rng.random_bool(0.2) { -1 } else { row[k].unwrap() as i32 };
+        examples.insert(var, Column::Values(data.rows().map(cell).collect()));
+    }
+    let learning = Learning { epochs: 60, least: 0.0, ..Learning::em() };
+    let course = course(&net, &Subject::of(&[], &examples), learning, Level::Auto);
+    let mut trainer = course.trainer(&examples).unwrap();
+    while !trainer.is_done() {
+        trainer.epoch().unwrap();
+    }
+    let losses: Vec<f64> = trainer.state().history.iter().map(|epoch| epoch.loss).collect();
+    assert!(losses.len() > 10 && losses.windows(2).all(|pair| pair[1] <= pair[0] + 1e-9), "{losses:?}");
+    assert!(trainer.learned().tables().any(|(_, table)| table.contains(&0.0)));
+    let saved = serde_json::to_string(trainer.state()).unwrap();
+    assert_eq!(trainer.state(), &serde_json::from_str(&saved).unwrap());
 }

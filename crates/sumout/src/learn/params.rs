@@ -66,6 +66,13 @@ struct Child {
 /// A number without a weight.
 const NONE: u32 = u32::MAX;
 
+/// Smaller numbers are zero: what is so improbable is not told from impossible by any data, and products of such numbers
+/// could not be told from zero.
+const TINY: f64 = 1e-30;
+
+/// The logarithm of a number that is zero, for weights to be numbers.
+const NEVER: f64 = -700.0;
+
 /// A zero that is not kept starts at this.
 const LEAST: f64 = 1e-3;
 
@@ -289,7 +296,10 @@ impl Params {
             let counts = counts[row.clone()].iter().map(|count| count.max(0.0) + prior);
             let total: f64 = counts.clone().sum();
             if total > 0.0 {
-                self.weights[row.clone()].iter_mut().zip(counts).for_each(|(w, count)| *w = (count / total).ln());
+                self.weights[row.clone()]
+                    .iter_mut()
+                    .zip(counts)
+                    .for_each(|(w, count)| *w = (count / total).ln().max(NEVER));
             }
         }
         self.renew();
@@ -300,7 +310,7 @@ impl Params {
         for (row, _) in self.rows.iter().filter(|(_, is_promised)| *is_promised) {
             let weights = &mut self.weights[row.clone()];
             let largest = (0..weights.len()).fold(0, |best, k| if weights[k] > weights[best] { k } else { best });
-            weights.iter_mut().enumerate().for_each(|(k, w)| *w = if k == largest { 0.0 } else { f64::NEG_INFINITY });
+            weights.iter_mut().enumerate().for_each(|(k, w)| *w = if k == largest { 0.0 } else { NEVER });
         }
         self.renew();
     }
@@ -343,6 +353,7 @@ fn form(net: &Network, cpt: &Cpt, domains: &[Vec<usize>]) -> (Form, Vec<usize>) 
 fn softmax(weights: &[f64], temperature: f64, to: &mut [f64]) {
     let largest = weights.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     to.iter_mut().zip(weights).for_each(|(p, w)| *p = ((w - largest) / temperature).exp());
+    to.iter_mut().filter(|p| **p < TINY).for_each(|p| *p = 0.0);
     let total: f64 = to.iter().sum();
     to.iter_mut().for_each(|p| *p /= total);
 }

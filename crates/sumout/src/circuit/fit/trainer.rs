@@ -79,8 +79,9 @@ struct Sums {
     loss: f64,
     labelled: f64,
     right: f64,
-    /// Examples that are impossible.
+    /// Examples that are impossible, and examples whose numbers are too far apart.
     impossible: usize,
+    lost: usize,
 }
 
 impl Course {
@@ -250,9 +251,10 @@ impl<'c> Trainer<'c> {
         if sums.weight > 0.0 && sums.loss.is_finite() {
             return Ok(());
         }
-        let what = match sums.impossible {
-            0 => "the loss is no number any more".to_owned(),
-            n => format!("no example is possible under the network ({n} are impossible)"),
+        let what = match (sums.impossible, sums.lost) {
+            (0, 0) => "the loss is no number any more".to_owned(),
+            (0, _) => "the numbers of all examples are too far apart".to_owned(),
+            _ => "no example is possible under the network".to_owned(),
         };
         let hint = "start from uniform rows, or keep fewer zeros, or take shorter steps";
         Err(Error::new(ErrorKind::Evidence, what).hint(hint))
@@ -438,7 +440,8 @@ impl<'c> Ready<'c> {
         for ((&row, posterior), log) in rows.iter().zip(found.posteriors.chunks_exact(width)).zip(&found.log_evidence) {
             let (weight, label) = (trainer.examples.weight(row), self.label(row, width));
             if !log.is_finite() {
-                sums.impossible += 1;
+                sums.impossible += usize::from(!log.is_nan());
+                sums.lost += usize::from(log.is_nan());
                 continue;
             }
             sums.weight += weight;
@@ -469,5 +472,6 @@ impl Sums {
         self.labelled += other.labelled;
         self.right += other.right;
         self.impossible += other.impossible;
+        self.lost += other.lost;
     }
 }
