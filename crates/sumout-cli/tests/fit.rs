@@ -130,6 +130,22 @@ fn soft_labels_and_weights_count() {
     assert!(complaint(&folder, "fit asia soft.csv --target lung --weights n -o x.json").contains("no column `n`"));
 }
 
+/// Of all formats the same is learned.
+#[test]
+fn formats_agree() {
+    let folder = folder("fit-formats");
+    for kind in ["npy", "parquet"] {
+        sumout(&folder, &format!("data rect:6 -n 120 -o train.{kind}"));
+    }
+    for kind in ["csv", "npy", "parquet"] {
+        sumout(&folder, &format!("fit rect:6 train.{kind} --target label --given pixel_* --epochs 3 -o {kind}.json"));
+    }
+    let [csv, npy, parquet] =
+        ["csv", "npy", "parquet"].map(|kind| fs::read(folder.join(format!("{kind}.json"))).unwrap());
+    assert!(csv == npy && csv == parquet);
+    assert!(complaint(&folder, "fit rect:6 train.npy --target label -o x.json").contains("name the inputs"));
+}
+
 #[test]
 fn mistakes_are_explained() {
     let folder = folder("fit-mistakes");

@@ -32,7 +32,8 @@ Examples:
   sumout fit rect:10 train.csv --target label --preset paper --curve curve.svg -o learned.json
 
 Columns are found by their names; those that are no variables are ignored, and all others are inputs unless `--given`
-names some. In CSV files, columns `NAME=VALUE`, as `eval` writes them, are soft labels. A .npy file has a column for each of the targets and inputs, in the order of the network. All CPTs are learned
+names some. In CSV files, columns `NAME=VALUE`, as `eval` writes them, are soft labels. A .npy file has a column for each input that
+`--given` names, in the order of the network, and then one for each target. All CPTs are learned
 that the model does not fix; in models that say nothing about that, all that are not functions.";
 
 /// Learn the tables of a network from examples.
@@ -264,10 +265,10 @@ pub fn run(args: &Args, json: bool, out: &mut dyn Write) -> Result<Outcome> {
     let subject = args.subject(&net, &targets, &examples)?;
     let learning = args.learning.learning(!targets.is_empty(), args.computing.options().seed);
     let start = Instant::now();
-    if learning.method == Method::Em {
-        if let Some(params) = net.count(&subject, &examples, learning.prior)? {
-            return args.counted(&net, &params, &examples, json, out);
-        }
+    if learning.method == Method::Em
+        && let Some(params) = net.count(&subject, &examples, learning.prior)?
+    {
+        return args.counted(&net, &params, &examples, json, out);
     }
     let running = args.using.running(args.computing.options().memory);
     let course = patiently("compiling", || net.course(&subject, learning, &args.computing.options(), &running))?;

@@ -126,16 +126,22 @@ fn numbers(path: &Path, name: &str, title: &str, bad: &[usize]) -> sumout::Resul
     Ok(numbers)
 }
 
-/// What the file may have columns for; a matrix has one for each of them.
+/// What the file may have columns for; a matrix has one for each input, and then one for each target.
 fn variables(args: &Args, net: &Network, targets: &[VarId], is_matrix: bool) -> Result<Vec<VarId>> {
-    if !is_matrix || args.given.is_empty() {
+    if !is_matrix {
         return Ok(net.ids().collect());
     }
-    let mut variables = targets.to_vec();
+    if args.given.is_empty() {
+        let error = Error::new(ErrorKind::Format, "the columns of an .npy file have no names");
+        return Err(error.hint("name the inputs with `--given`; the targets come after them").into());
+    }
+    let mut variables = vec![];
     for name in &args.given {
         variables.extend(net.matching(name)?);
     }
     variables.sort();
     variables.dedup();
+    variables.retain(|v| !targets.contains(v));
+    variables.extend(targets);
     Ok(variables)
 }
