@@ -81,9 +81,11 @@ fn a_killed_run_goes_on_to_the_same_end() {
         let _ = run.kill();
         run.wait().unwrap();
     }
-    let other = format!("{line} --rate 0.01 -o killed.json --resume");
-    if checkpoint.exists() {
-        assert!(complaint(&folder, &other).contains("is of another run"));
+    for other in ["--rate 0.01", "--freeze row", "--precision f64"] {
+        if checkpoint.exists() {
+            let found = complaint(&folder, &format!("{line} {other} -o killed.json --resume"));
+            assert!(found.contains("is of another run"), "{other}: {found}");
+        }
     }
     sumout(&folder, &format!("{killed} --resume"));
     assert_eq!(fs::read(folder.join("whole.json")).unwrap(), fs::read(folder.join("killed.json")).unwrap());
@@ -110,6 +112,19 @@ fn missing_cells_are_learned_from_and_complete_ones_counted() {
     let smoke = counted.find("smoke").unwrap().index();
     let [a, b] = [&counted, &em].map(|net| net.cpts()[smoke].table(&net.cards())[0]);
     assert!((a - b).abs() < 0.05 && a != b, "{a} {b}");
+}
+
+/// A circuit for a target can be written whatever it was learned by; a checkpoint of another target is refused.
+#[test]
+fn counting_writes_a_circuit_of_the_target() {
+    let folder = folder("fit-em-circuit");
+    sumout(&folder, "sample asia -n 400 -o cases.csv");
+    sumout(&folder, "fit asia cases.csv --method em --target lung -o lung.bif -o lung.sumout");
+    let metrics: Value = serde_json::from_str(&sumout(&folder, "eval lung.sumout cases.csv --metric --json")).unwrap();
+    assert!(metrics["metrics"]["accuracy"].as_f64().unwrap() > 0.9);
+    let found =
+        complaint(&folder, "fit asia cases.csv --method em --loss cross_entropy --target lung --freeze smoke -o x.bif");
+    assert!(found.contains("for the likelihood alone"), "{found}");
 }
 
 /// Columns `label=…` are probabilities, as `eval` writes them, and a column can say how much an example counts.

@@ -35,7 +35,9 @@ fn random_network(rng: &mut ChaCha8Rng, nodes: usize) -> Network {
             match role {
                 1 => draft.keep_zeros(),
                 2 => draft.fixed(),
-                3 | 4 => draft.tie("tied"),
+                3 => draft.tie("tied"),
+                4 if rng.random_bool(0.5) => draft.functional(),
+                4 => draft.tie("tied"),
                 _ => draft,
             };
         }
@@ -91,7 +93,8 @@ fn gradients_are_central_differences() {
         let subject = Subject::of(&targets, &examples);
         let level = LEVELS[seed as usize % 5];
         let learning = Learning { loss, prior: 0.3 * (seed % 3) as f64, validation: 0.0, ..Learning::default() };
-        let learning = Learning { starts: vec![Start::Random(seed)], ..learning };
+        let temperature = (seed % 4 == 3).then_some((0.7, 0.7));
+        let learning = Learning { starts: vec![Start::Random(seed)], temperature, ..learning };
         let Ok(course) = net.course(&subject, learning, &Options { level, ..Options::default() }, &f64s()) else {
             continue; // nothing that is trainable matters
         };
@@ -379,4 +382,53 @@ fn numbers_that_vanish_do_no_harm() {
     assert!(trainer.learned().tables().any(|(_, table)| table.contains(&0.0)));
     let saved = serde_json::to_string(trainer.state()).unwrap();
     assert_eq!(trainer.state(), &serde_json::from_str(&saved).unwrap());
+}
+
+/// Without background knowledge, too, the paper's parameters are counted: nothing is pruned, and ties are not split.
+#[test]
+fn the_papers_parameters_without_knowledge_are_counted() {
+    for (model, count) in [("rect:10,trainable", 4428), ("digits:10,trainable", 22_797)] {
+        let net = Network::read(model).unwrap();
+        let domains: Vec<Vec<usize>> = net.ids().map(|v| (0..net.card(v)).collect()).collect();
+        let children: Vec<VarId> = Subject::default().trainable(&net).iter().collect();
+        assert_eq!(children.len(), net.variables().len());
+        let params = Params::new(&net, &children, &[], &domains, true).unwrap();
+        assert_eq!(params.len(), count, "{model}");
+    }
+}
+
+/// CPTs that no input reaches follow those that they are tied to.
+#[test]
+fn ties_hold_where_no_input_reaches() {
+    let net = Network::read("rect:4").unwrap();
+    let given: VarSet = net.matching("pixel_0_*").unwrap().into_iter().collect();
+    let subject = Subject { targets: vec![net.find("label").unwrap()], given, ..Subject::default() };
+    let course = course(
+        &net,
+        &subject,
+        Learning { starts: vec![Start::Random(1)], epochs: 1, ..Learning::default() },
+        Level::Auto,
+    );
+    let examples = Examples::from(&net.sample(20, 1).unwrap());
+    let mut trainer = course.trainer(&examples).unwrap();
+    trainer.epoch().unwrap();
+    let learned = course.network(&trainer.learned());
+    let table = |name: &str| learned.cpts()[learned.find(name).unwrap().index()].table(&learned.cards());
+    assert_eq!(table("pixel_0_0"), table("pixel_3_3"));
+    assert_ne!(table("pixel_0_0"), net.cpts()[net.find("pixel_0_0").unwrap().index()].table(&net.cards()));
+}
+
+/// Examples that do not count, in the part that is watched, do no harm.
+#[test]
+fn examples_without_weight_are_left_out() {
+    let net = Network::read("asia").unwrap();
+    let mut examples = Examples::from(&net.sample(40, 2).unwrap());
+    examples.weigh((0..40).map(|row| f64::from(row % 2)).collect()).unwrap();
+    let subject = Subject::of(&[net.find("bronc").unwrap()], &examples);
+    let course = course(&net, &subject, Learning { validation: 0.05, epochs: 3, ..Learning::paper() }, Level::Auto);
+    let mut trainer = course.trainer(&examples).unwrap();
+    while !trainer.is_done() {
+        let epoch = trainer.epoch().unwrap();
+        assert!(epoch.watched_loss.is_finite() && epoch.watched_loss < 100.0);
+    }
 }

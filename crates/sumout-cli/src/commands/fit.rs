@@ -13,7 +13,8 @@ use clap::ValueEnum;
 use indicatif::{ProgressBar, ProgressStyle};
 use sumout::learn::{Decay, Loss, Params, Rule, Start};
 use sumout::{
-    Course, Epoch, Error, ErrorKind, Examples, Learning, Method, Network, Subject, Trainer, VarId, VarSet, Watch,
+    Circuit, Course, Epoch, Error, ErrorKind, Examples, Learning, Method, Network, Query, Subject, Trainer, VarId,
+    VarSet, Watch,
 };
 
 use self::checkpoint::Checkpoint;
@@ -264,26 +265,29 @@ pub fn run(args: &Args, json: bool, out: &mut dyn Write) -> Result<Outcome> {
     let examples = reading::examples(args, &net, &targets)?;
     let subject = args.subject(&net, &targets, &examples)?;
     let learning = args.learning.learning(!targets.is_empty(), args.computing.options().seed);
+    learning.check()?;
     let start = Instant::now();
     if learning.method == Method::Em
         && let Some(params) = net.count(&subject, &examples, learning.prior)?
     {
-        return args.counted(&net, &params, &examples, json, out);
+        return args.counted(&net, &subject, &params, &examples, json, out);
     }
     let running = args.using.running(args.computing.options().memory);
     let course = patiently("compiling", || net.course(&subject, learning, &args.computing.options(), &running))?;
     let mut trainer = course.trainer(&examples)?;
-    let checkpoint = Checkpoint::new(&args.output[0], &net, &course, &examples);
+    let how = format!("{subject:?} {:?} {:?}", args.computing.options(), running.precision);
+    let checkpoint = Checkpoint::new(&args.output[0], &net, &course, &examples, &how);
     checkpoint.begin(&mut trainer, args.resume)?;
     train(&mut trainer, &checkpoint)?;
-    let params = args.finish(&course, &trainer, &examples)?;
+    let params = args.finish(&course, &subject, &trainer, &examples)?;
     if let Some(path) = &args.curve {
         let svg = curve::draw(&trainer.state().history);
         sumout::files::save(path, |file| file.write_all(svg.as_bytes()))?;
     }
     checkpoint.remove();
     let (history, seconds) = (&trainer.state().history[..], start.elapsed().as_secs_f64());
-    Report { net: &net, params: &params, history, seconds }.write(json, out)
+    let best = trainer.state().best();
+    Report { net: &net, params: &params, history, best, seconds }.write(json, out)
 }
 
 /// Learns, an epoch at a time; after each what is reached is saved.
@@ -340,7 +344,7 @@ impl Args {
     }
 
     /// Writes what was learned.
-    fn finish(&self, course: &Course, trainer: &Trainer<'_>, examples: &Examples) -> Result<Params> {
+    fn finish(&self, course: &Course, subject: &Subject, trainer: &Trainer<'_>, examples: &Examples) -> Result<Params> {
         let mut params = trainer.learned();
         if params.has_promised() {
             if self.tables.snap {
@@ -356,9 +360,10 @@ impl Args {
                 Err(error) => talk(&format!("whether the network answers as the circuit cannot be checked: {error}")),
             }
         }
-        self.write(&course.network(&params), |path| {
-            let trained = course.trained(&params);
-            trained[0].0.save(path)
+        let net = course.network(&params);
+        self.write(&net, |path| match course.trained(&params).into_iter().find(|(_, target)| target.is_some()) {
+            Some((circuit, _)) => circuit.save(path),
+            None => self.compile(&net, subject)?.save(path),
         })?;
         Ok(params)
     }
@@ -380,20 +385,31 @@ impl Args {
         Ok(())
     }
 
+    /// The circuit for the one target of a network that was learned without it.
+    fn compile(&self, net: &Network, subject: &Subject) -> sumout::Result<Circuit> {
+        let name = |v: VarId| net.variable(v).name.clone();
+        let targets: VarSet = subject.targets.iter().copied().collect();
+        let inputs = (&subject.given - &targets).iter().map(name).collect::<Vec<_>>();
+        let query = Query::of(&self.target[0]).given(inputs).trainable(Vec::<String>::new());
+        net.compile(&query, &self.computing.options())
+    }
+
     /// Complete examples are counted, without a circuit.
     fn counted(
         &self,
         net: &Network,
+        subject: &Subject,
         params: &Params,
         examples: &Examples,
         json: bool,
         out: &mut dyn Write,
     ) -> Result<Outcome> {
-        self.write(&net.with_tables(params.tables()), |_| unreachable!("a circuit needs a target"))?;
+        let learned = net.with_tables(params.tables());
+        self.write(&learned, |path| self.compile(&learned, subject)?.save(path))?;
         if !json {
             writeln!(out, "counted      {}, which are complete", counted(examples.len(), "example"))?;
         }
-        Report { net, params, history: &[], seconds: 0.0 }.write(json, out)
+        Report { net, params, history: &[], best: None, seconds: 0.0 }.write(json, out)
     }
 }
 

@@ -98,7 +98,7 @@ impl Batch {
 }
 
 /// Refuses columns of the wrong length, and numbers that mean nothing.
-fn check(column: &Column, name: &str, card: usize, rows: usize) -> Result<()> {
+pub(super) fn check(column: &Column, name: &str, card: usize, rows: usize) -> Result<()> {
     let wrong = |message: String| Err(Error::new(ErrorKind::Evidence, message));
     match column {
         Column::Values(values) if values.len() != rows => {

@@ -9,7 +9,7 @@ mod learned;
 mod trainer;
 
 use super::compiled::nothing_possible;
-use super::{Circuit, Options, Running};
+use super::{Circuit, Options, Precision, Running};
 use crate::compile::{self, Question, Search};
 use crate::error::{Error, ErrorKind, Result};
 use crate::learn::{Decay, Loss, Params, Rule, Start};
@@ -109,7 +109,7 @@ impl Learning {
             loss: Loss { cross_entropy: 0.0, likelihood: 1.0, ..Loss::default() },
             method: Method::Em,
             starts: vec![Start::Network],
-            look_ahead: 0,
+            look_ahead: 5,
             trial: usize::MAX,
             epochs: 200,
             patience: 1,
@@ -121,6 +121,43 @@ impl Learning {
             temperature: None,
             seed: 0,
         }
+    }
+
+    /// Refuses what nothing can be learned with.
+    pub fn check(&self) -> Result<()> {
+        let learning = self;
+        let wrong = |what: &str, hint: &str| Err(Error::new(ErrorKind::Evidence, what.to_owned()).hint(hint));
+        if !(0.0..1.0).contains(&learning.validation) {
+            return wrong("the share of examples to be watched is not in 0 to 1", "0.2 is a fifth of them");
+        }
+        if learning.epochs == 0 || learning.patience == 0 {
+            return wrong("nothing is learned in no epochs", "give at least one, and a patience of at least one");
+        }
+        let Loss { cross_entropy, squared_error, likelihood } = learning.loss;
+        if learning.method == Method::Em && [cross_entropy, squared_error, likelihood] != [0.0, 0.0, 1.0] {
+            return wrong(
+                "expectation and maximisation is for the likelihood alone",
+                "choose another method for other losses",
+            );
+        }
+        if matches!(learning.method, Method::Gradient { decay, .. } if !(decay.first.is_finite() && decay.first > 0.0))
+        {
+            return wrong("the length of steps is not positive", "0.05 is a good one for Adam");
+        }
+        if learning.starts.is_empty() {
+            return wrong("there is nothing to start from", "give at least one start");
+        }
+        if !(learning.prior >= 0.0 && learning.prior.is_finite()) {
+            return wrong("pseudo-counts are negative, or no number", "0 is for none, 1 for one of each");
+        }
+        if matches!(learning.method, Method::Gradient { batch: 0, .. }) {
+            return wrong("a step needs at least one example", "32 is a good number");
+        }
+        if matches!(learning.temperature, Some((from, to)) if !(from > 0.0 && to > 0.0 && from.is_finite() && to.is_finite()))
+        {
+            return wrong("temperatures are positive", "1 is what weights mean, 0.1 nearly a function");
+        }
+        Ok(())
     }
 }
 
@@ -191,23 +228,26 @@ impl Network {
         options: &Options,
         running: &Running,
     ) -> Result<Course> {
-        check(&learning)?;
+        learning.check()?;
         let trainable = subject.trainable(self);
-        let targets: Vec<Option<VarId>> = match learning.loss.needs_labels() && !matches!(learning.method, Method::Em) {
-            true => subject.targets.iter().copied().map(Some).collect(),
+        let labels: VarSet = subject.targets.iter().copied().collect();
+        let targets: Vec<Option<VarId>> = match learning.loss.needs_labels() {
+            true if labels.is_empty() => return Err(no_target()),
+            true => labels.iter().map(Some).collect(),
             false => vec![None],
         };
         let heads: Vec<Head> = targets
             .into_iter()
             .map(|target| Head::new(self, subject, target, &trainable, options))
             .collect::<Result<_>>()?;
-        let params = self.params(&heads, subject.strict_ties)?;
+        let params = self.params(&heads, &trainable, subject.strict_ties)?;
         refuse_promises(&learning, &params)?;
-        Ok(Course { net: self.clone(), heads, params, learning, running: *running })
+        let precision = if learning.method == Method::Em { Precision::F64 } else { running.precision };
+        Ok(Course { net: self.clone(), heads, params, learning, running: Running { precision, ..*running } })
     }
 
     /// The parameters that the circuits depend on.
-    fn params(&self, heads: &[Head], strict: bool) -> Result<Params> {
+    fn params(&self, heads: &[Head], trainable: &VarSet, strict: bool) -> Result<Params> {
         let children = heads.iter().flat_map(|head| head.circuit.graph.origins().values().map(|origin| origin.child));
         let children: VarSet = children.collect();
         if children.is_empty() {
@@ -223,7 +263,8 @@ impl Network {
                 }
             }
         }
-        Params::new(self, &children.iter().collect::<Vec<_>>(), &domains, strict)
+        let others: Vec<VarId> = (trainable - &children).iter().collect();
+        Params::new(self, &children.iter().collect::<Vec<_>>(), &others, &domains, strict)
     }
 }
 
@@ -237,7 +278,7 @@ impl Head {
     ) -> Result<Self> {
         let (targets, labels): (VarSet, VarSet) =
             (target.into_iter().collect(), subject.targets.iter().copied().collect());
-        let inputs = if target.is_some() { &subject.given - &targets } else { &subject.given | &labels };
+        let inputs = if target.is_some() { &subject.given - &labels } else { &subject.given | &labels };
         let question = Question { targets, inputs, trainable: trainable.clone(), ..Question::default() };
         let search = Search { thorough: true, ..options.search() };
         let compiled = compile::compile(net, &question, &search).ok_or_else(|| nothing_possible(net))?;
@@ -262,24 +303,9 @@ fn trainable(net: &Network) -> VarSet {
     net.cpts().iter().filter(is_open).filter_map(Cpt::child).collect()
 }
 
-fn check(learning: &Learning) -> Result<()> {
-    let wrong = |what: &str, hint: &str| Err(Error::new(ErrorKind::Evidence, what.to_owned()).hint(hint));
-    if !(0.0..1.0).contains(&learning.validation) {
-        return wrong("the share of examples to be watched is not in 0 to 1", "0.2 is a fifth of them");
-    }
-    if learning.starts.is_empty() {
-        return wrong("there is nothing to start from", "give at least one start");
-    }
-    if !(learning.prior >= 0.0 && learning.prior.is_finite()) {
-        return wrong("pseudo-counts are negative, or no number", "0 is for none, 1 for one of each");
-    }
-    if matches!(learning.method, Method::Gradient { batch: 0, .. }) {
-        return wrong("a step needs at least one example", "32 is a good number");
-    }
-    if matches!(learning.temperature, Some((from, to)) if !(from > 0.0 && to > 0.0)) {
-        return wrong("temperatures are positive", "1 is what weights mean, 0.1 nearly a function");
-    }
-    Ok(())
+fn no_target() -> Error {
+    let error = Error::new(ErrorKind::Evidence, "the loss is one of labels, and there is no target");
+    error.hint("name a target, or learn the likelihood")
 }
 
 /// A circuit in which a learned function is copied is no polynomial that expectations could be read from.

@@ -81,14 +81,22 @@ const LEAST: f64 = 1e-3;
 struct Form {
     is_tied: bool,
     name: String,
+    is_promised: bool,
     shape: Vec<usize>,
     free: Vec<bool>,
 }
 
 impl Params {
     /// The parameters of the CPTs of some variables, which have the values in `domains` left. A tie of CPTs that have
-    /// different shapes is split, or, if that is `strict`ly forbidden, an error.
-    pub fn new(net: &Network, children: &[VarId], domains: &[Vec<usize>], strict: bool) -> Result<Self> {
+    /// different shapes is split, or, if that is `strict`ly forbidden, an error. CPTs of `others` that are tied to one of
+    /// them, and alike, follow it.
+    pub fn new(
+        net: &Network,
+        children: &[VarId],
+        others: &[VarId],
+        domains: &[Vec<usize>],
+        strict: bool,
+    ) -> Result<Self> {
         let mut params = Params {
             groups: vec![],
             rows: vec![],
@@ -104,6 +112,12 @@ impl Params {
             let group = known.get(&form).copied().unwrap_or_else(|| params.add_group(&form, cpt));
             params.add_member(net, group, var, &places, &form.free);
             known.insert(form, group);
+        }
+        for &var in others {
+            let (form, places) = form(net, &net.cpts()[var.index()], domains);
+            if let Some(&group) = known.get(&form).filter(|_| form.is_tied) {
+                params.add_member(net, group, var, &places, &form.free);
+            }
         }
         if strict {
             refuse_split(known.keys())?;
@@ -214,7 +228,7 @@ impl Params {
                 counts[at as usize] += 1.0;
             }
         }
-        let means = sums.iter().zip(counts).map(|(sum, count)| (sum / count).max(LEAST).ln());
+        let means = sums.iter().zip(counts).map(|(sum, count)| if *sum > 0.0 { sum / count } else { LEAST }.ln());
         self.weights = means.collect();
     }
 
@@ -273,7 +287,8 @@ impl Params {
 
     /// Adds the derivative of -Σ ln p, times a number: what so many pseudo-counts for each entry ask for.
     pub fn add_prior(&self, count: f64, to: &mut [f64]) {
-        for (row, _) in &self.rows {
+        for (row, is_promised) in &self.rows {
+            let count = if *is_promised { count / self.temperature } else { count };
             let total = count * row.len() as f64;
             let numbers = &self.numbers[row.clone()];
             to[row.clone()].iter_mut().zip(numbers).for_each(|(d, p)| *d += total * p - count);
@@ -307,6 +322,7 @@ impl Params {
 
     /// Makes rows that were declared functional one-hot: the largest number of each becomes a one.
     pub fn snap(&mut self) {
+        self.temperature = 1.0;
         for (row, _) in self.rows.iter().filter(|(_, is_promised)| *is_promised) {
             let weights = &mut self.weights[row.clone()];
             let largest = (0..weights.len()).fold(0, |best, k| if weights[k] > weights[best] { k } else { best });
@@ -347,7 +363,7 @@ fn form(net: &Network, cpt: &Cpt, domains: &[Vec<usize>]) -> (Form, Vec<usize>) 
     let role = cpt.role();
     let free = places.iter().map(|&place| !role.keep_zeros || table[place] != 0.0).collect();
     let name = role.tie.clone().unwrap_or_else(|| net.variable(*child).name.clone());
-    (Form { is_tied: role.tie.is_some(), name, shape, free }, places)
+    (Form { is_tied: role.tie.is_some(), name, is_promised: role.functional, shape, free }, places)
 }
 
 fn softmax(weights: &[f64], temperature: f64, to: &mut [f64]) {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 use sumout::model::format::{self, Format, Loss};
-use sumout::{Course, Error, ErrorKind, Examples, Network, State, Trainer};
+use sumout::{Column, Course, Error, ErrorKind, Examples, Network, State, Trainer};
 
 use crate::data::Fingerprint;
 use crate::output::{Result, talk};
@@ -16,14 +16,28 @@ pub struct Checkpoint {
     run: String,
 }
 
+/// What tells these examples from others.
+fn fingerprint(examples: &Examples) -> Fingerprint {
+    let mut print = Fingerprint::of(b"examples").with(examples.len() as u64);
+    for var in examples.variables() {
+        print = print.with(var.index() as u64);
+        print = match examples.get(var) {
+            None => print,
+            Some(Column::Values(values)) => values.iter().fold(print, |print, &v| print.with(u64::from(v as u32))),
+            Some(Column::Likelihoods(numbers)) => numbers.iter().fold(print, |print, x| print.with(x.to_bits())),
+        };
+    }
+    (0..examples.len()).fold(print, |print, row| print.with(examples.weight(row).to_bits()))
+}
+
 impl Checkpoint {
-    pub fn new(output: &Path, net: &Network, course: &Course, examples: &Examples) -> Self {
+    pub fn new(output: &Path, net: &Network, course: &Course, examples: &Examples, how: &str) -> Self {
         let mut name = output.as_os_str().to_owned();
         name.push(".checkpoint");
         let model = format::to_string(net, Format::Json, Loss::Accept).unwrap_or_default();
         let learning = serde_json::to_string(course.learning()).unwrap_or_default();
-        let parts = [model, learning, format!("{examples:?}")];
-        let run = parts.map(|part| format!("{:?}", Fingerprint::of(part.as_bytes()))).join(" ");
+        let parts = [&*model, &*learning, how].map(|part| Fingerprint::of(part.as_bytes()));
+        let run = format!("{parts:?} {:?}", fingerprint(examples));
         Checkpoint { path: name.into(), run }
     }
 

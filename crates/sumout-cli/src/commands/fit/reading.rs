@@ -90,6 +90,11 @@ impl Soft {
         for (var, titles) in &self.variables {
             let columns: Vec<Vec<f64>> =
                 titles.iter().map(|title| numbers(&args.data, &name, title, bad)).collect::<sumout::Result<_>>()?;
+            if columns.iter().any(|column| column.len() != examples.len()) {
+                let error =
+                    Error::new(ErrorKind::Format, format!("`{name}`: blank rows cannot be told from soft labels"));
+                return Err(error.hint("remove the blank rows").into());
+            }
             let cells = (0..examples.len()).flat_map(|row| columns.iter().map(move |column| column[row]));
             examples.insert(*var, Column::Likelihoods(cells.collect()));
         }
@@ -114,8 +119,13 @@ fn numbers(path: &Path, name: &str, title: &str, bad: &[usize]) -> sumout::Resul
         wrong(format!("there is no column `{title}`")).hint("give one for every value, and for weights")
     })?;
     let mut numbers = vec![];
-    for (row, record) in reader.records().enumerate().filter(|(row, _)| bad.binary_search(row).is_err()) {
-        let record = record.map_err(|e| wrong(e.to_string()))?;
+    let is_blank = |record: &csv::StringRecord| record.len() <= 1 && record.iter().all(|cell| cell.trim().is_empty());
+    let mut records = vec![];
+    for record in reader.records() {
+        records.push(record.map_err(|e| wrong(e.to_string()))?);
+    }
+    records.retain(|record| !is_blank(record));
+    for (row, record) in records.iter().enumerate().filter(|(row, _)| bad.binary_search(row).is_err()) {
         let cell = record.get(column).unwrap_or("").trim();
         let number = if cell.is_empty() { Some(0.0) } else { cell.parse::<f64>().ok() };
         let number = number.filter(|x| x.is_finite() && *x >= 0.0);

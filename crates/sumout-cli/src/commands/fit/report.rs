@@ -13,6 +13,8 @@ pub struct Report<'a> {
     pub net: &'a Network,
     pub params: &'a Params,
     pub history: &'a [Epoch],
+    /// The epoch that the parameters are of.
+    pub best: Option<&'a Epoch>,
     pub seconds: f64,
 }
 
@@ -54,16 +56,19 @@ impl Report<'_> {
         if groups.len() > LISTED {
             writeln!(out, "  … and {} more; `--json` lists all", groups.len() - LISTED)?;
         }
-        self.history.last().map_or(Ok(()), |last| self.write_end(last, out))
+        self.best.map_or(Ok(()), |best| self.write_end(best, out))
     }
 
-    fn write_end(&self, last: &Epoch, out: &mut dyn Write) -> io::Result<()> {
+    fn write_end(&self, best: &Epoch, out: &mut dyn Write) -> io::Result<()> {
         let epochs = counted(self.history.len(), "epoch");
         writeln!(out, "learned      {epochs} in {} s", significant(self.seconds, 3))?;
-        let is_watched = last.loss != last.watched_loss;
+        let is_watched = best.loss != best.watched_loss;
         let of = if is_watched { "the examples that were watched" } else { "all examples" };
-        writeln!(out, "loss         {} of {of}", signed(last.watched_loss))?;
-        match last.accuracy {
+        writeln!(out, "loss         {} of {of}", signed(best.watched_loss))?;
+        if best.impossible > 0 {
+            writeln!(out, "impossible   {} under the network", counted(best.impossible, "example"))?;
+        }
+        match best.accuracy {
             Some(accuracy) => writeln!(out, "accuracy     {:.2} % of {of}", 100.0 * accuracy),
             None => Ok(()),
         }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::{Head, Subject};
 use crate::circuit::Circuit;
-use crate::circuit::batch::{Batch, Column};
+use crate::circuit::batch::{Batch, Column, check};
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{Dataset, Network};
 use crate::vars::VarId;
@@ -65,7 +65,8 @@ impl Examples {
         self.columns.keys().copied()
     }
 
-    pub(super) fn weight(&self, row: usize) -> f64 {
+    /// How much an example counts.
+    pub fn weight(&self, row: usize) -> f64 {
         self.weights.as_ref().map_or(1.0, |weights| weights[row])
     }
 
@@ -74,7 +75,11 @@ impl Examples {
         if self.rows == 0 {
             return Err(Error::new(ErrorKind::Evidence, "there are no examples to learn from"));
         }
-        for target in heads.iter().filter_map(|head| head.target) {
+        for (&var, column) in &self.columns {
+            let variable = net.variable(var);
+            check(column, &variable.name, variable.values.len(), self.rows)?;
+        }
+        for (head, target) in heads.iter().filter_map(|head| Some((head, head.target?))) {
             let name = &net.variable(target).name;
             let missing = |what: &str| Error::new(ErrorKind::Evidence, format!("{what} `{name}`"));
             match self.get(target) {
@@ -87,7 +92,16 @@ impl Examples {
                     let error = missing(&format!("all labels are `{value}`, and nothing can be told apart:"));
                     return Err(error.hint("give examples with other labels, or learn without a target"));
                 }
-                _ => {}
+                Some(Column::Values(values)) => {
+                    let domain = &head.circuit.domains[target.index()];
+                    if let Some(row) = values.iter().position(|&v| v >= 0 && !domain.contains(&(v as usize))) {
+                        let value = &net.variable(target).values[values[row] as usize];
+                        let what =
+                            format!("the label `{value}` of example {} is impossible under the network:", row + 1);
+                        return Err(missing(&what).hint("keep fewer zeros, or mend the label"));
+                    }
+                }
+                Some(Column::Likelihoods(_)) => {}
             }
         }
         Ok(())

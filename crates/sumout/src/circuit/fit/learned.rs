@@ -74,12 +74,19 @@ impl Network {
     /// not.
     pub fn count(&self, subject: &Subject, examples: &Examples, prior: f64) -> Result<Option<Params>> {
         let children: Vec<VarId> = subject.trainable(self).iter().collect();
+        let is_promised = |v: &VarId| self.cpts()[v.index()].role().functional;
+        if children.is_empty() || children.iter().any(is_promised) {
+            return Ok(None);
+        }
+        let is_asked = |v: VarId| subject.given.contains(v) || subject.targets.contains(&v);
         let domains: Vec<Vec<usize>> = self.ids().map(|v| (0..self.card(v)).collect()).collect();
-        let mut params = Params::new(self, &children, &domains, subject.strict_ties)?;
+        let mut params = Params::new(self, &children, &[], &domains, subject.strict_ties)?;
         let mut counts = vec![0.0; params.len()];
         for &child in &children {
             let scope = self.cpts()[child.index()].scope();
-            let Some(columns) = scope.iter().map(|&v| complete(examples, v)).collect::<Option<Vec<_>>>() else {
+            let Some(columns) =
+                scope.iter().map(|&v| complete(self, examples, v).filter(|_| is_asked(v))).collect::<Option<Vec<_>>>()
+            else {
                 return Ok(None);
             };
             let mut table = vec![0.0; self.cpts()[child.index()].size(&self.cards())];
@@ -95,9 +102,10 @@ impl Network {
 }
 
 /// The values of a variable, if it has one in every example.
-fn complete(examples: &Examples, var: VarId) -> Option<&[i32]> {
+fn complete<'e>(net: &Network, examples: &'e Examples, var: VarId) -> Option<&'e [i32]> {
+    let is_value = |v: &i32| (0..net.card(var) as i32).contains(v);
     match examples.get(var) {
-        Some(Column::Values(values)) if values.iter().all(|&v| v >= 0) => Some(values),
+        Some(Column::Values(values)) if values.len() == examples.len() && values.iter().all(is_value) => Some(values),
         _ => None,
     }
 }

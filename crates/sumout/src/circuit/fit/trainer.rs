@@ -9,6 +9,7 @@ use super::{Course, Examples, Head, Method, Watch};
 use crate::circuit::batch::Batch;
 use crate::circuit::differentiate::{Derivatives, Differentiator};
 use crate::error::{Error, ErrorKind, Result};
+use crate::learn::loss::ZERO;
 use crate::learn::optimise::Memory;
 use crate::learn::{Params, Start};
 use crate::model::Network;
@@ -26,6 +27,8 @@ pub struct Epoch {
     pub watched_loss: f64,
     /// The share of them whose label was found; none without labels.
     pub accuracy: Option<f64>,
+    /// The number of examples that were impossible, or whose numbers were too far apart, while they were learned from.
+    pub impossible: usize,
 }
 
 /// All that training has reached.
@@ -42,6 +45,8 @@ pub struct State {
     /// The best score since one start goes on, its weights, and the epochs since then.
     best: Option<f64>,
     saved: Vec<f64>,
+    saved_temperature: f64,
+    saved_epoch: Option<usize>,
     waited: usize,
     is_done: bool,
     /// All epochs so far.
@@ -57,6 +62,8 @@ pub struct Trainer<'c> {
     examples: &'c Examples,
     learned: Vec<usize>,
     watched: Vec<usize>,
+    /// The weight of all examples that are learned from.
+    total: f64,
     seed: u64,
     state: State,
 }
@@ -95,10 +102,15 @@ impl Course {
         examples.check(&self.net, &self.heads)?;
         let ready = |(index, head)| Ready::new(self, head, examples, index == 0);
         let heads = self.heads.iter().enumerate().map(ready).collect::<Result<Vec<_>>>()?;
-        let mut rows: Vec<usize> = (0..examples.len()).collect();
+        let mut rows: Vec<usize> = (0..examples.len()).filter(|&row| examples.weight(row) > 0.0).collect();
         rows.shuffle(&mut random(seed, 0));
         let watched = (rows.len() as f64 * self.learning.validation).round() as usize;
         let learned = rows.split_off(watched.min(rows.len() - 1));
+        if !rows.is_empty() && heads.iter().any(|head| head.has_no_label(&rows)) {
+            let error = Error::new(ErrorKind::Evidence, "no example that is watched has a label");
+            return Err(error.hint("give more labels, or watch no examples (a validation of 0)"));
+        }
+        let total = learned.iter().map(|&row| examples.weight(row)).sum();
         let mut trainer = Trainer {
             course: self,
             heads,
@@ -106,6 +118,7 @@ impl Course {
             examples,
             learned,
             watched: rows,
+            total,
             seed,
             state: State::new(),
         };
@@ -122,6 +135,11 @@ fn random(seed: u64, purpose: u64) -> impl Rng {
 }
 
 impl State {
+    /// The epoch whose parameters are the best so far; none before the starts are compared.
+    pub fn best(&self) -> Option<&Epoch> {
+        self.history.get(self.saved_epoch?)
+    }
+
     fn new() -> Self {
         State {
             start: 0,
@@ -131,6 +149,8 @@ impl State {
             chosen: None,
             best: None,
             saved: vec![],
+            saved_temperature: 1.0,
+            saved_epoch: None,
             waited: 0,
             is_done: false,
             history: vec![],
@@ -141,7 +161,7 @@ impl State {
 impl<'c> Trainer<'c> {
     /// Goes on from where another trainer of the same course and examples was.
     pub fn restore(&mut self, state: State) -> Result<()> {
-        if state.weights.len() != self.params.len() {
+        if state.weights.len() != self.params.len() || state.saved.len() > self.params.len() {
             let (found, wanted) = (state.weights.len(), self.params.len());
             let error = Error::new(ErrorKind::Evidence, format!("what was saved has {found} weights, not {wanted}"));
             return Err(error.hint("go on with the model and the options that it was begun with"));
@@ -270,9 +290,16 @@ impl<'c> Trainer<'c> {
             _ => self.look(&self.watched)?,
         };
         let accuracy = (watched.labelled > 0.0).then(|| watched.right / watched.labelled);
-        let watched_loss = watched.loss / watched.weight;
+        let watched_loss = if watched.weight > 0.0 { watched.loss / watched.weight } else { f64::MAX };
         let start = is_trial.then_some(self.state.start);
-        self.state.history.push(Epoch { start, rate, loss: sums.loss / sums.weight, watched_loss, accuracy });
+        self.state.history.push(Epoch {
+            start,
+            rate,
+            loss: sums.loss / sums.weight,
+            watched_loss,
+            accuracy,
+            impossible: sums.impossible + sums.lost,
+        });
         let score = match (learning.watch, accuracy) {
             (Watch::Accuracy, Some(accuracy)) => accuracy,
             _ => -watched_loss,
@@ -300,12 +327,17 @@ impl<'c> Trainer<'c> {
     fn close_epoch(&mut self, score: f64, is_there: bool) {
         let learning = &self.course.learning;
         self.state.waited += 1;
-        if is_there || self.state.best.is_none_or(|best| score - learning.least >= best) {
+        // Scores at different temperatures are not of the same function: the last counts.
+        let is_cooling = learning.temperature.is_some();
+        if is_there || is_cooling || self.state.best.is_none_or(|best| score - learning.least >= best) {
             self.state.best = Some(score);
             self.state.saved.clone_from(&self.state.weights);
+            self.state.saved_temperature = self.temperature();
+            self.state.saved_epoch = Some(self.state.history.len() - 1);
             self.state.waited = 0;
         }
-        self.state.is_done = is_there || self.state.waited >= learning.patience || self.state.epoch >= learning.epochs;
+        self.state.is_done =
+            (is_there && !is_cooling) || self.state.waited >= learning.patience || self.state.epoch >= learning.epochs;
     }
 
     /// The mean loss of some examples, and its derivatives with respect to the weights: for rules of your own.
@@ -335,16 +367,11 @@ impl<'c> Trainer<'c> {
         sums.weight = weight;
         let prior = self.course.learning.prior;
         if prior > 0.0 {
-            self.params.add_prior(prior * weight / self.total(), &mut gradient);
-            sums.loss += prior * self.params.prior() * weight / self.total();
+            self.params.add_prior(prior * weight / self.total, &mut gradient);
+            sums.loss += prior * self.params.prior() * weight / self.total;
         }
         gradient.iter_mut().for_each(|g| *g /= weight.max(f64::MIN_POSITIVE));
         Ok((sums, gradient))
-    }
-
-    /// The weight of all examples that are learned from.
-    fn total(&self) -> f64 {
-        self.learned.iter().map(|&row| self.examples.weight(row)).sum()
     }
 
     /// Expected counts under the numbers as they are, then the numbers that make these most likely.
@@ -367,7 +394,7 @@ impl<'c> Trainer<'c> {
     /// The losses of some examples.
     fn look(&self, rows: &[usize]) -> Result<Sums> {
         let mut sums = Sums::default();
-        for head in &self.heads {
+        for (head, rows) in self.heads.iter().flat_map(|head| rows.chunks(EXPECTED).map(move |rows| (head, rows))) {
             let found = head.circuit.evaluate(&head.batch.select(&head.head.circuit, rows))?;
             sums.add(head.sum(self, rows, &found));
         }
@@ -385,6 +412,7 @@ impl<'c> Trainer<'c> {
     pub fn learned(&self) -> Params {
         let mut params = self.params.clone();
         params.set_weights(&self.state.saved);
+        params.set_temperature(self.state.saved_temperature);
         params
     }
 }
@@ -403,6 +431,11 @@ impl<'c> Ready<'c> {
             self.circuit.set_table(*table, &params.numbers_of(origin));
         }
         self.circuit.refresh();
+    }
+
+    fn has_no_label(&self, rows: &[usize]) -> bool {
+        let width = self.labels.len() / self.batch.len().max(1);
+        self.head.target.is_some() && rows.iter().all(|&row| self.label(row, width).is_none())
     }
 
     fn label(&self, row: usize, width: usize) -> Option<&[f64]> {
@@ -435,13 +468,19 @@ impl<'c> Ready<'c> {
 
     fn sum(&self, trainer: &Trainer<'_>, rows: &[usize], found: &Derivatives) -> Sums {
         let loss = self.loss(trainer);
-        let width = found.posteriors.len() / rows.len().max(1);
+        let width = (found.posteriors.len() / rows.len().max(1)).max(1);
         let mut sums = Sums::default();
         for ((&row, posterior), log) in rows.iter().zip(found.posteriors.chunks_exact(width)).zip(&found.log_evidence) {
             let (weight, label) = (trainer.examples.weight(row), self.label(row, width));
             if !log.is_finite() {
                 sums.impossible += usize::from(!log.is_nan());
                 sums.lost += usize::from(log.is_nan());
+                if label.is_some() {
+                    // As if the label had probability zero.
+                    sums.weight += weight;
+                    sums.labelled += weight;
+                    sums.loss -= weight * loss.cross_entropy * ZERO.ln();
+                }
                 continue;
             }
             sums.weight += weight;
