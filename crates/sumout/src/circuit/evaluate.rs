@@ -292,7 +292,7 @@ impl<'c> Evaluator<'c> {
 pub(super) fn weigh_closed(circuit: &Circuit, batch: &Batch) -> Vec<f64> {
     let is_closed = |v: &VarId| circuit.graph.find(&Op::Evidence(*v)).is_none();
     let mut weights = vec![];
-    for var in circuit.inputs().filter(is_closed) {
+    for var in circuit.inputs().filter(|v| circuit.domains[v.index()].len() == 1).filter(is_closed) {
         let Some(column) = batch.get(var) else { continue };
         weights.resize(batch.len(), 0.0);
         let (card, only) = (circuit.variable(var).values.len(), circuit.domains[var.index()][0]);

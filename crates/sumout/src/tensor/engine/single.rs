@@ -270,7 +270,14 @@ fn listed<F: Fused, T: Number, const K: usize>(list: &Terms, form: &Form, on: &m
     let mut first = 0;
     for (out, &end) in on.out.iter_mut().zip(&list.starts[1..]) {
         let mut sum = if form.store == Store::Set { T::ZERO } else { *out };
-        for term in &terms[first..end as usize] {
+        // In four sums, which do not wait for each other.
+        let (fours, rest) = terms[first..end as usize].as_chunks::<4>();
+        let mut parts = [T::ZERO; 4];
+        for four in fours {
+            parts = std::array::from_fn(|k| parts[k] + product(&four[k], &on.inputs));
+        }
+        sum = sum + ((parts[0] + parts[1]) + (parts[2] + parts[3]));
+        for term in rest {
             sum = sum + product(term, &on.inputs);
         }
         first = end as usize;
