@@ -4,17 +4,22 @@
 //! other. In the *scalar-batch graph* a node has a number for each example of a batch. Both have the same nodes: a product
 //! for each pair of entries that are multiplied, and a sum for each entry that is more than one product.
 //!
-//! Constants are folded, and factors of zero and one disappear. Numbers are not rescaled, since that needs a whole tensor: P(e) must
-//! be a number of 64 bits.
+//! Constants are folded, factors of zero and one disappear unless the graph is to be literal, and so do nodes that nothing reads. Numbers share memory as soon as
+//! they are not needed any more: a large circuit would not fit otherwise. Numbers are not rescaled, since that needs a whole
+//! tensor: P(e) must be a number of 64 bits.
 
-use super::graph::{Graph, List, Map, NodeId, Op, Table};
+mod expand;
+mod settle;
+
+use super::graph::{Graph, NodeId, Op};
 use crate::error::{Error, ErrorKind, Result};
 use crate::vars::{VarId, VarSet};
 
 /// A node of a [`ScalarGraph`]; what it reads stands before it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Scalar {
-    Constant(f64),
+    /// A constant, by its place among all of them.
+    Constant(u32),
     /// The likelihood of a value, by its place among all inputs.
     Input(u32),
     Product(u32, u32),
@@ -25,10 +30,13 @@ enum Scalar {
 /// A graph of single numbers.
 #[derive(Clone, Debug)]
 pub struct ScalarGraph {
-    nodes: Vec<Scalar>,
+    /// Each with the place in memory that its number gets. Products and terms are read from places, too.
+    nodes: Vec<(Scalar, u32)>,
+    constants: Vec<f64>,
     terms: Vec<u32>,
     inputs: Vec<(VarId, usize)>,
     outputs: Vec<u32>,
+    places: usize,
 }
 
 /// The most nodes and terms that the scalar graph of a graph can have.
@@ -39,7 +47,8 @@ pub fn most_scalars(graph: &Graph) -> f64 {
         Op::Contract(a, b, _) => 2.0 * size(&(graph.axes(*a) | graph.axes(*b))) + graph.size(node),
         Op::Project(a, _) => graph.size(*a) + graph.size(node),
         Op::Join(_, _, list) => 2.0 * graph.lists()[list.index()].outs.len() as f64 + graph.size(node),
-        Op::Gather(..) | Op::Rescale(_) => 0.0,
+        Op::Gather(..) => 1.0,
+        Op::Rescale(_) => 0.0,
     };
     graph.ops().map(cost).sum()
 }
@@ -47,13 +56,22 @@ pub fn most_scalars(graph: &Graph) -> f64 {
 impl ScalarGraph {
     /// Expands a graph, unless that could need more bytes than the limit.
     pub fn new(graph: &Graph, limit: u64) -> Result<Self> {
+        Self::expanded(graph, limit, false)
+    }
+
+    /// The same with all that the tensor graph computes: zeros and ones are numbers like others, as the paper has it.
+    pub fn literal(graph: &Graph, limit: u64) -> Result<Self> {
+        Self::expanded(graph, limit, true)
+    }
+
+    fn expanded(graph: &Graph, limit: u64, is_literal: bool) -> Result<Self> {
         let entries: f64 = graph.ops().map(|(node, _)| graph.size(node)).sum();
-        let bytes = most_scalars(graph) * size_of::<Scalar>() as f64 + entries * 4.0;
+        let bytes = most_scalars(graph) * size_of::<(Scalar, u32)>() as f64 + entries * 4.0;
         if bytes > limit as f64 {
             let message = format!("the scalar graph could need {bytes:.3e} bytes, and the limit is {limit}");
             return Err(Error::new(ErrorKind::Memory, message).hint("the tensor graph is much smaller"));
         }
-        Ok(Expansion::new(graph).expand())
+        Ok(settle::settle(expand::expand(graph, is_literal)))
     }
 
     /// The number of nodes.
@@ -66,6 +84,11 @@ impl ScalarGraph {
         self.nodes.is_empty()
     }
 
+    /// How many numbers are in memory for an example.
+    pub fn places(&self) -> usize {
+        self.places
+    }
+
     /// What has to be given: variables, each with the number of its values that are left.
     pub fn inputs(&self) -> &[(VarId, usize)] {
         &self.inputs
@@ -74,186 +97,42 @@ impl ScalarGraph {
     /// The output's numbers for one example. `likelihoods` are those of all inputs, one after the other; `memory` is used
     /// again by the next example.
     pub fn evaluate(&self, likelihoods: &[f64], memory: &mut Vec<f64>) -> Vec<f64> {
-        memory.clear();
-        for node in &self.nodes {
-            memory.push(match *node {
-                Scalar::Constant(x) => x,
-                Scalar::Input(place) => likelihoods[place as usize],
+        memory.resize(self.places, 0.0);
+        for &(node, to) in &self.nodes {
+            memory[to as usize] = match node {
+                Scalar::Constant(constant) => self.constants[constant as usize],
+                Scalar::Input(input) => likelihoods[input as usize],
                 Scalar::Product(a, b) => memory[a as usize] * memory[b as usize],
                 Scalar::Sum(from, to) => {
                     self.terms[from as usize..to as usize].iter().map(|&term| memory[term as usize]).sum()
                 }
-            });
+            };
         }
         self.outputs.iter().map(|&output| memory[output as usize]).collect()
     }
 
     /// The same for a batch: each likelihood, and each number of the output, is a row of numbers, one for each example.
     pub fn evaluate_batch(&self, likelihoods: &[f64], batch: usize, memory: &mut Vec<f64>) -> Vec<f64> {
-        memory.resize(self.nodes.len() * batch, 0.0);
-        for (place, node) in self.nodes.iter().enumerate() {
-            let (before, rest) = memory.split_at_mut(place * batch);
-            let row = |node: u32| &before[node as usize * batch..][..batch];
-            let to = &mut rest[..batch];
-            match *node {
-                Scalar::Constant(x) => to.fill(x),
-                Scalar::Input(place) => to.copy_from_slice(&likelihoods[place as usize * batch..][..batch]),
+        memory.resize(self.places * batch, 0.0);
+        let mut found = vec![0.0; batch];
+        for &(node, to) in &self.nodes {
+            let row = |place: u32| &memory[place as usize * batch..][..batch];
+            match node {
+                Scalar::Constant(constant) => found.fill(self.constants[constant as usize]),
+                Scalar::Input(input) => found.copy_from_slice(&likelihoods[input as usize * batch..][..batch]),
                 Scalar::Product(a, b) => {
-                    to.iter_mut().zip(row(a)).zip(row(b)).for_each(|((to, a), b)| *to = a * b);
+                    found.iter_mut().zip(row(a)).zip(row(b)).for_each(|((to, a), b)| *to = a * b);
                 }
                 Scalar::Sum(from, end) => {
-                    to.fill(0.0);
+                    found.fill(0.0);
                     for &term in &self.terms[from as usize..end as usize] {
-                        to.iter_mut().zip(row(term)).for_each(|(to, x)| *to += x);
+                        found.iter_mut().zip(row(term)).for_each(|(to, x)| *to += x);
                     }
                 }
             }
+            memory[to as usize * batch..][..batch].copy_from_slice(&found);
         }
         self.outputs.iter().flat_map(|&output| memory[output as usize * batch..][..batch].to_vec()).collect()
-    }
-}
-
-/// A graph while it is expanded.
-struct Expansion<'a> {
-    graph: &'a Graph,
-    scalars: ScalarGraph,
-    /// For each tensor, the scalar nodes of its entries, axes in the order of the variables, the last fastest.
-    entries: Vec<Vec<u32>>,
-    given: u32,
-}
-
-impl<'a> Expansion<'a> {
-    fn new(graph: &'a Graph) -> Self {
-        let scalars = ScalarGraph { nodes: vec![], terms: vec![], inputs: vec![], outputs: vec![] };
-        Expansion { graph, scalars, entries: vec![], given: 0 }
-    }
-
-    fn expand(mut self) -> ScalarGraph {
-        for (node, op) in self.graph.ops() {
-            let entries = match op {
-                Op::Evidence(v) => self.evidence(*v),
-                Op::Table(t) => self.table(node, &self.graph.tables()[t.index()]),
-                Op::Contract(a, b, _) => self.contract(node, &[*a, *b]),
-                Op::Project(a, _) => self.contract(node, &[*a]),
-                Op::Join(a, b, list) => self.join(node, *a, *b, &self.graph.lists()[list.index()]),
-                Op::Gather(a, map) => self.gather(node, *a, &self.graph.maps()[map.index()]),
-                Op::Rescale(a) => self.entries[a.index()].clone(),
-            };
-            self.entries.push(entries);
-        }
-        self.scalars.outputs = self.entries[self.graph.output().index()].clone();
-        self.scalars
-    }
-
-    fn evidence(&mut self, var: VarId) -> Vec<u32> {
-        let card = self.graph.cards()[var.index()];
-        self.scalars.inputs.push((var, card));
-        let first = self.given;
-        self.given += card as u32;
-        (first..self.given).map(|place| self.add(Scalar::Input(place))).collect()
-    }
-
-    fn table(&mut self, node: NodeId, table: &Table) -> Vec<u32> {
-        let mut states = self.states();
-        let axes = self.graph.axes(node).as_slice();
-        let entry = |entry: usize| {
-            self.decide(&mut states, axes, entry);
-            table.values[self.place(&table.axes, &states)]
-        };
-        let values: Vec<f64> = (0..table.values.len()).map(entry).collect();
-        values.into_iter().map(|x| self.add(Scalar::Constant(x))).collect()
-    }
-
-    fn contract(&mut self, out: NodeId, factors: &[NodeId]) -> Vec<u32> {
-        let graph = self.graph;
-        let all = factors.iter().fold(VarSet::default(), |all, &f| &all | graph.axes(f));
-        let mut sums = vec![vec![]; graph.size(out) as usize];
-        let mut states = self.states();
-        for entry in 0..all.iter().map(|v| graph.cards()[v.index()]).product() {
-            self.decide(&mut states, all.as_slice(), entry);
-            let place = |node: NodeId| self.place(graph.axes(node).as_slice(), &states);
-            let at = place(out);
-            let read: Vec<u32> = factors.iter().map(|&f| self.entries[f.index()][place(f)]).collect();
-            let term = if let [a, b] = read[..] { self.product(a, b) } else { read[0] };
-            sums[at].push(term);
-        }
-        sums.into_iter().map(|terms| self.sum(&terms)).collect()
-    }
-
-    fn join(&mut self, out: NodeId, a: NodeId, b: NodeId, list: &List) -> Vec<u32> {
-        let mut sums = vec![vec![]; self.graph.size(out) as usize];
-        for ((&to, &x), &y) in list.outs.iter().zip(&list.a).zip(&list.b) {
-            let (x, y) = (self.entries[a.index()][x as usize], self.entries[b.index()][y as usize]);
-            let term = self.product(x, y);
-            sums[to as usize].push(term);
-        }
-        sums.into_iter().map(|terms| self.sum(&terms)).collect()
-    }
-
-    fn gather(&mut self, out: NodeId, a: NodeId, map: &Map) -> Vec<u32> {
-        let graph = self.graph;
-        let zero = self.add(Scalar::Constant(0.0));
-        let mut states = self.states();
-        let read = |entry: usize| {
-            self.decide(&mut states, graph.axes(out).as_slice(), entry);
-            let from = map.index[self.place(&map.over, &states)];
-            if from == Map::NOWHERE {
-                return zero;
-            }
-            self.decide(&mut states, &map.from, from as usize);
-            self.entries[a.index()][self.place(graph.axes(a).as_slice(), &states)]
-        };
-        (0..graph.size(out) as usize).map(read).collect()
-    }
-
-    fn add(&mut self, node: Scalar) -> u32 {
-        self.scalars.nodes.push(node);
-        self.scalars.nodes.len() as u32 - 1
-    }
-
-    fn product(&mut self, a: u32, b: u32) -> u32 {
-        let node = |place: u32| self.scalars.nodes[place as usize];
-        match (node(a), node(b)) {
-            (Scalar::Constant(x), Scalar::Constant(y)) => self.add(Scalar::Constant(x * y)),
-            (Scalar::Constant(0.0), _) | (_, Scalar::Constant(1.0)) => a,
-            (_, Scalar::Constant(0.0)) | (Scalar::Constant(1.0), _) => b,
-            _ => self.add(Scalar::Product(a, b)),
-        }
-    }
-
-    fn sum(&mut self, terms: &[u32]) -> u32 {
-        let constant = |term: u32| match self.scalars.nodes[term as usize] {
-            Scalar::Constant(x) => Some(x),
-            _ => None,
-        };
-        if let Some(constants) = terms.iter().map(|&term| constant(term)).collect::<Option<Vec<f64>>>() {
-            return self.add(Scalar::Constant(constants.iter().sum()));
-        }
-        let counted: Vec<u32> = terms.iter().copied().filter(|&term| constant(term) != Some(0.0)).collect();
-        if let [only] = counted[..] {
-            return only;
-        }
-        let from = self.scalars.terms.len() as u32;
-        self.scalars.terms.extend(counted);
-        self.add(Scalar::Sum(from, self.scalars.terms.len() as u32))
-    }
-
-    /// Room for a state of every axis.
-    fn states(&self) -> Vec<usize> {
-        vec![0; self.graph.cards().len()]
-    }
-
-    /// Gives some axes the states that an entry of a tensor with these axes stands for.
-    fn decide(&self, states: &mut [usize], axes: &[VarId], mut entry: usize) {
-        for v in axes.iter().rev() {
-            states[v.index()] = entry % self.graph.cards()[v.index()];
-            entry /= self.graph.cards()[v.index()];
-        }
-    }
-
-    /// The place of a joint state in a tensor with these axes.
-    fn place(&self, axes: &[VarId], states: &[usize]) -> usize {
-        axes.iter().fold(0, |at, v| at * self.graph.cards()[v.index()] + states[v.index()])
     }
 }
 
@@ -298,20 +177,28 @@ mod tests {
         for (model, query) in questions {
             for level in Level::names() {
                 let circuit = circuit(model, &query, level);
-                let scalars = ScalarGraph::new(circuit.graph(), 1 << 30).unwrap();
-                assert!((scalars.len() as f64) <= most_scalars(circuit.graph()));
-                let expected = answers(&circuit);
-                let rows: Vec<Vec<f64>> = (0..3).map(|example| likelihoods(&circuit, &scalars, example)).collect();
-                let columns: Vec<f64> = (0..rows[0].len()).flat_map(|k| rows.iter().map(move |row| row[k])).collect();
-                let mut memory = vec![];
-                let together = scalars.evaluate_batch(&columns, 3, &mut memory);
-                for (example, row) in rows.iter().enumerate() {
-                    let alone = scalars.evaluate(row, &mut memory);
-                    for (k, &x) in alone.iter().enumerate() {
-                        assert!((x - expected[example][k]).abs() < 1e-9 * expected[example][k].max(1e-300), "{level}");
-                        assert_eq!(x, together[3 * k + example]);
-                    }
+                let folded = ScalarGraph::new(circuit.graph(), 1 << 30).unwrap();
+                let literal = ScalarGraph::literal(circuit.graph(), 1 << 30).unwrap();
+                assert!(folded.len() <= literal.len() && literal.len() as f64 <= most_scalars(circuit.graph()));
+                for scalars in [folded, literal] {
+                    assert!(scalars.places() < scalars.len(), "{level}: memory is not shared");
+                    assert_answers(&circuit, &scalars, level);
                 }
+            }
+        }
+    }
+
+    fn assert_answers(circuit: &Circuit, scalars: &ScalarGraph, level: &str) {
+        let expected = answers(circuit);
+        let rows: Vec<Vec<f64>> = (0..3).map(|example| likelihoods(circuit, scalars, example)).collect();
+        let columns: Vec<f64> = (0..rows[0].len()).flat_map(|k| rows.iter().map(move |row| row[k])).collect();
+        let mut memory = vec![];
+        let together = scalars.evaluate_batch(&columns, 3, &mut memory);
+        for (example, row) in rows.iter().enumerate() {
+            let alone = scalars.evaluate(row, &mut memory);
+            for (k, &x) in alone.iter().enumerate() {
+                assert!((x - expected[example][k]).abs() < 1e-9 * expected[example][k].max(1e-300), "{level}");
+                assert_eq!(x, together[3 * k + example]);
             }
         }
     }

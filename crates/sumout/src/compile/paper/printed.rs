@@ -143,3 +143,53 @@ pub const TABLE_5: [Random; 12] = [
     random(150, 6, 2.0 / 3.0, [(64.3, 6.0), (28.2, 4.2), (36.0, 4.7)]),
     random(150, 6, 4.0 / 5.0, [(66.4, 4.8), (21.3, 4.6), (45.1, 2.1)]),
 ];
+
+/// A row of Table 6: a batch of examples, evaluated by circuits of random networks that have so many entries.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Evaluation {
+    /// The number of examples.
+    pub batch: usize,
+    /// The least and the most entries of a circuit, in millions.
+    pub millions: (u32, u32),
+    /// How many entries they have.
+    pub entries: Mean,
+    /// The base-2 logarithm of the entries of the largest tensor.
+    pub binary_rank: Mean,
+    /// Milliseconds of the tensor graph for an example and a million entries.
+    pub milliseconds: Mean,
+    /// How many times as long the scalar graph takes.
+    pub scalar: Mean,
+    /// How many times as long the scalar-batch graph takes.
+    pub scalar_batch: Mean,
+}
+
+const fn evaluation(batch: usize, least: u32, means: [f64; 5], stdevs: [f64; 5]) -> Evaluation {
+    const fn mean(means: [f64; 5], stdevs: [f64; 5], at: usize) -> Mean {
+        Mean { mean: means[at], stdev: stdevs[at] }
+    }
+    Evaluation {
+        batch,
+        millions: (least, least + 5),
+        entries: mean(means, stdevs, 0),
+        binary_rank: mean(means, stdevs, 1),
+        milliseconds: mean(means, stdevs, 2),
+        scalar: mean(means, stdevs, 3),
+        scalar_batch: mean(means, stdevs, 4),
+    }
+}
+
+/// Tensor graphs against graphs of single numbers.
+pub const TABLE_6: [Evaluation; 12] = [
+    evaluation(1, 5, [6_992_414.0, 19.7, 66.6, 11.5, 47.0], [1_830_909.0, 0.7, 20.6, 4.6, 20.3]),
+    evaluation(1, 15, [17_979_799.0, 21.2, 34.3, 22.2, 82.1], [1_391_918.0, 0.5, 3.0, 7.1, 23.7]),
+    evaluation(1, 25, [26_540_961.0, 21.6, 20.8, 38.4, 137.3], [1_154_660.0, 0.5, 4.6, 14.6, 56.1]),
+    evaluation(1, 35, [37_058_914.0, 21.8, 16.0, 50.3, 177.2], [1_349_479.0, 0.4, 3.5, 32.1, 128.7]),
+    evaluation(10, 5, [8_157_025.0, 20.0, 7.8, 112.3, 38.0], [1_599_408.0, 0.5, 2.3, 45.9, 24.8]),
+    evaluation(10, 15, [17_504_179.0, 20.7, 4.6, 148.0, 54.2], [1_482_496.0, 0.5, 1.3, 64.9, 33.3]),
+    evaluation(10, 25, [27_728_478.0, 21.7, 4.5, 209.7, 60.1], [2_029_237.0, 0.9, 1.3, 51.0, 17.0]),
+    evaluation(10, 35, [37_850_485.0, 22.1, 4.0, 244.0, 70.0], [1_547_389.0, 0.6, 1.1, 95.4, 26.3]),
+    evaluation(20, 5, [6_506_125.0, 19.6, 4.9, 135.3, 26.9], [860_631.0, 0.7, 1.9, 42.2, 11.1]),
+    evaluation(20, 15, [17_766_240.0, 20.7, 3.1, 251.5, 39.9], [1_209_040.0, 0.5, 1.3, 123.7, 15.2]),
+    evaluation(20, 25, [27_762_672.0, 21.7, 3.1, 271.9, 46.0], [1_148_761.0, 0.5, 1.1, 92.4, 17.7]),
+    evaluation(20, 35, [37_620_063.0, 22.1, 3.0, 287.5, 44.3], [1_416_214.0, 0.3, 1.2, 118.9, 19.7]),
+];
