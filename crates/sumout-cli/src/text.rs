@@ -20,6 +20,16 @@ pub fn significant(x: f64, digits: usize) -> String {
     }
 }
 
+/// A duration in the unit that fits.
+pub fn duration(seconds: f64) -> String {
+    match seconds {
+        s if s < 1e-6 => format!("{:.0} ns", 1e9 * s),
+        s if s < 1e-3 => format!("{:.2} µs", 1e6 * s),
+        s if s < 1.0 => format!("{:.2} ms", 1e3 * s),
+        s => format!("{s:.2} s"),
+    }
+}
+
 /// A count with commas between thousands.
 pub fn grouped(n: usize) -> String {
     let digits = n.to_string();
@@ -72,13 +82,6 @@ pub fn table(out: &mut dyn Write, align: impl AsRef<[Align]>, rows: &[impl AsRef
         writeln!(out, "{}", cells.join("  ").trim_end())?;
     }
     Ok(())
-}
-
-/// The same as text.
-pub fn table_text<const N: usize>(align: [Align; N], rows: &[[String; N]]) -> String {
-    let mut text = vec![];
-    table(&mut text, align, rows).expect("memory takes what is written");
-    String::from_utf8_lossy(&text).into_owned()
 }
 
 /// The number of characters of the longest text.

@@ -9,7 +9,7 @@ use sumout::{Batch, Circuit, Column, Evaluator, Machine, Network, Query, Running
 
 use crate::args::{Asking, Computing, Reading, Using};
 use crate::output::{Outcome, Result};
-use crate::text::grouped;
+use crate::text::{duration, grouped};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -200,15 +200,5 @@ impl Found {
         writeln!(out, "GFLOP/s           {}", share(self.flops(), self.machine.flops))?;
         writeln!(out, "GB/s              {}", share(self.bytes(), self.machine.bytes))?;
         Ok(())
-    }
-}
-
-/// A duration in the unit that fits.
-fn duration(seconds: f64) -> String {
-    match seconds {
-        s if s < 1e-6 => format!("{:.0} ns", 1e9 * s),
-        s if s < 1e-3 => format!("{:.2} µs", 1e6 * s),
-        s if s < 1.0 => format!("{:.2} ms", 1e3 * s),
-        s => format!("{s:.2} s"),
     }
 }

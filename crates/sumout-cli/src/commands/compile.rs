@@ -90,6 +90,10 @@ struct Drawing {
     #[arg(long, value_name = "FILE")]
     svg: Option<PathBuf>,
 
+    /// Draw the circuit's tensors, and what is computed from what, as a picture.
+    #[arg(long, value_name = "FILE")]
+    graph_svg: Option<PathBuf>,
+
     /// Write the jointree for Graphviz.
     #[arg(long, value_name = "FILE")]
     dot: Option<PathBuf>,
@@ -165,6 +169,7 @@ fn objective_parser() -> impl TypedValueParser<Value = Objective> {
 impl Drawing {
     fn draw(&self, plan: &Compilation<'_>) -> Result<()> {
         write_to(self.svg.as_deref(), || plan.jointree().svg())?;
+        write_to(self.graph_svg.as_deref(), || plan.graph_svg())?;
         write_to(self.dot.as_deref(), || plan.jointree().dot())?;
         write_to(self.network_dot.as_deref(), || plan.network_dot())
     }

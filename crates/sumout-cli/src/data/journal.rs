@@ -4,6 +4,7 @@
 //! many there will be, and the fingerprint of the data up to there. Fingerprints are of what cells say, and not of the
 //! file that they stand in: that may be moved, converted, or get more rows at its end.
 
+use std::fmt;
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufRead, BufReader, Write};
 use std::path::Path;
@@ -28,6 +29,12 @@ impl Fingerprint {
         let (words, rest) = bytes.as_chunks::<8>();
         let print = words.iter().fold(Fingerprint::default(), |print, &word| print.with(u64::from_le_bytes(word)));
         rest.iter().fold(print.with(bytes.len() as u64), |print, &byte| print.with(byte.into()))
+    }
+}
+
+impl fmt::Display for Fingerprint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:016x}", self.0)
     }
 }
 

@@ -67,6 +67,11 @@ impl Circuit {
         &self.variables[var.index()]
     }
 
+    /// The positions of the values that a variable can have; the axes of the [graph](Self::graph) have no others.
+    pub fn domain(&self, var: VarId) -> &[usize] {
+        &self.domains[var.index()]
+    }
+
     /// The inputs, in the order of the network.
     pub fn inputs(&self) -> impl Iterator<Item = VarId> + '_ {
         self.inputs.iter()

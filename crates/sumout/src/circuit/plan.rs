@@ -107,6 +107,11 @@ impl Compilation<'_> {
         Jointree::new(self.net, &self.planned)
     }
 
+    /// The tensors of the circuit as a picture.
+    pub fn graph_svg(&self) -> String {
+        draw::graph_svg(self.net, &self.planned.clone().lower().graph)
+    }
+
     /// The network with the inputs and targets of the query, in the language of Graphviz.
     pub fn network_dot(&self) -> String {
         draw::network_dot(self.net, &self.question)

@@ -6,6 +6,7 @@
 
 mod card;
 mod dot;
+mod graph;
 mod layout;
 mod svg;
 
@@ -15,6 +16,7 @@ use crate::model::Network;
 use crate::vars::{VarId, VarSet};
 
 pub use dot::network_dot;
+pub use graph::graph_svg;
 
 /// A plan's tree with names, to be drawn.
 #[derive(Clone, Debug)]

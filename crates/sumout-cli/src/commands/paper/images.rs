@@ -1,17 +1,20 @@
-//! Tables 1 and 3: how large circuits for the two case studies are, and how long it takes to compile them.
+//! Tables 1 and 3: how large circuits for the two case studies are, and how long it takes to compile and to evaluate them.
 
+use std::collections::BTreeSet;
 use std::time::Instant;
 
-use indicatif::ProgressBar;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use sumout::compile::paper::printed::{Image, TABLE_1, TABLE_3};
-use sumout::compile::paper::{MAX_LEAVES, Size, Structure, structure};
+use sumout::compile::paper::{MAX_LEAVES, Size, structure};
 use sumout::compile::report::Count;
-use sumout::compile::{Question, Search, compile};
-use sumout::{Error, ErrorKind, Level, Network, Objective, Query};
+use sumout::model::paper::scenes::Scenes;
+use sumout::{Batch, Circuit, Level, Network, Options, Query, Running};
 
-use super::{Args, Table};
-use crate::text::{Align, table_text};
+use super::grid::{Grid, Table, key, ours, paper};
+use super::{Args, Work};
+use crate::commands::scenes;
+use crate::text::duration;
 
 /// The levels that are compared: the paper's own procedure, and ours.
 const LEVELS: [Level; 3] = [Level::Paper, Level::Functional, Level::Support];
@@ -19,66 +22,127 @@ const LEVELS: [Level; 3] = [Level::Paper, Level::Functional, Level::Support];
 /// With `--quick` there are no larger images than this.
 const QUICK: usize = 3;
 
-pub fn rectangles(args: &Args, bar: &ProgressBar) -> sumout::Result<Table> {
-    compute("rectangles; P(label | all pixels)", &TABLE_1, &Query::of("label").given(["pixel_*"]), args, bar)
+/// So many examples are evaluated at once, as in the paper; fewer of a circuit with very many entries.
+const BATCH: usize = 64;
+const LARGE: (f64, usize) = (1e7, 8);
+
+pub fn rectangles(work: &Work<'_>) -> sumout::Result<Table> {
+    compute("rectangles; P(label | all pixels)", &TABLE_1, &Query::of("label").given(["pixel_*"]), work)
 }
 
-pub fn digits(args: &Args, bar: &ProgressBar) -> sumout::Result<Table> {
-    compute("digits; P(d | all pixels)", &TABLE_3, &Query::of("d").given(["p_*"]), args, bar)
+pub fn digits(work: &Work<'_>) -> sumout::Result<Table> {
+    compute("digits; P(d | all pixels)", &TABLE_3, &Query::of("d").given(["p_*"]), work)
 }
 
-fn compute(what: &str, rows: &[Image], query: &Query, args: &Args, bar: &ProgressBar) -> sumout::Result<Table> {
-    let rows = &rows[..if args.quick { QUICK } else { rows.len() }];
-    bar.set_length((rows.len() * LEVELS.len()) as u64);
-    let rows: Vec<Row> = rows.iter().map(|printed| Row::new(printed, query, args, bar)).collect::<Result<_, _>>()?;
-    let text = format!("{what}\n\n{}\n{}{NOTES}", structures(&rows), sizes(&rows));
-    Ok(Table { rows: rows.iter().map(Row::to_json).collect(), text })
+fn compute(title: &str, printed: &'static [Image], query: &Query, work: &Work<'_>) -> sumout::Result<Table> {
+    let printed = &printed[..if work.args.quick { QUICK } else { printed.len() }];
+    let chosen = work.rows(printed.iter().map(|row| (row.model.to_owned(), row)).collect());
+    work.bar.set_length(chosen.len() as u64);
+    let (mut rows, mut machines) = (vec![], BTreeSet::new());
+    for (name, printed) in chosen {
+        let depends = json!({"effort": work.args.effort(), "batch": BATCH, "as_printed": work.args.as_printed});
+        if let Some(cell) = work.cell(&name, depends, || Found::new(printed, query, work.args))? {
+            machines.insert(cell.machine);
+            rows.push(Row { printed, found: cell.result });
+        }
+    }
+    let mut table = work.table(title, rows.iter().map(Row::to_json).collect(), machines);
+    table.grids = vec![structures(&rows), sizes(&rows)];
+    table.notes = NOTES.map(String::from).to_vec();
+    Ok(table)
 }
 
-/// What the paper prints of an image, and what we find.
-struct Row<'a> {
-    printed: &'a Image,
-    structure: Structure,
-    circuits: [Circuit; LEVELS.len()],
+const NOTES: [&str; 2] = [
+    "✗ one min-fill order, ✓ the same with functions replicated; printed are the paper's numbers. Entries: numbers \
+     stored for each example, by the paper's procedure and by ours at two levels.",
+    "Evaluating: one example of a batch, on all processors, in 32 bits. Compiling: from the network to the circuit.",
+];
+
+/// What is found of an image.
+#[derive(Debug, Serialize, Deserialize)]
+struct Found {
+    /// ✗ and ✓: the nodes, the rank and the binary rank.
+    sizes: [(usize, usize, f64); 2],
+    /// For each level.
+    circuits: Vec<Measured>,
 }
 
 /// What a circuit needs for each example, and how long it took to compile.
-#[derive(Clone, Copy, Default)]
-struct Circuit {
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+struct Measured {
     entries: f64,
     multiply_adds: f64,
-    seconds: f64,
+    compile_seconds: f64,
+    eval_seconds: f64,
 }
 
-impl<'a> Row<'a> {
-    fn new(printed: &'a Image, query: &Query, args: &Args, bar: &ProgressBar) -> sumout::Result<Self> {
+impl Found {
+    fn new(printed: &Image, query: &Query, args: &Args) -> sumout::Result<Self> {
         let net = Network::read(printed.model)?;
-        let question = query.question(&net)?;
-        let mut circuits = [Circuit::default(); LEVELS.len()];
-        for (circuit, level) in circuits.iter_mut().zip(LEVELS) {
-            let objective = Objective::default();
-            let search = Search { level, objective, seed: args.seed, effort: args.effort(), thorough: true };
-            *circuit = Circuit::new(&net, &question, &search)?;
-            bar.inc(1);
-        }
-        Ok(Row { printed, structure: structure(&net, MAX_LEAVES), circuits })
+        let structure = structure(&net, MAX_LEAVES);
+        let sizes = [structure.classical, structure.functional].map(|size| (size.nodes, size.rank, size.binary_rank));
+        let measure = |level| Measured::new(&net, printed.model, query, level, args);
+        Ok(Found { sizes, circuits: LEVELS.into_iter().map(measure).collect::<sumout::Result<_>>()? })
     }
 
+    fn size(&self, at: usize) -> Size {
+        let (nodes, rank, binary_rank) = self.sizes[at];
+        Size { nodes, rank, binary_rank }
+    }
+}
+
+impl Measured {
+    fn new(net: &Network, model: &str, query: &Query, level: Level, args: &Args) -> sumout::Result<Self> {
+        let options = Options { level, seed: args.seed, effort: args.effort(), ..Options::default() };
+        let plan = net.plan(query, &options)?;
+        let start = Instant::now();
+        let circuit = plan.circuit();
+        let compile_seconds = plan.report().compile_seconds + start.elapsed().as_secs_f64();
+        let (entries, multiply_adds) = (plan.report().entries.0, plan.report().multiply_adds.0);
+        let rows = if entries < LARGE.0 { BATCH } else { LARGE.1 };
+        let images = Scenes { noise: args.noise(), ..Scenes::test(model)? }.examples(args.seed)?.first(rows)?;
+        let eval_seconds = evaluated(&circuit, &scenes::batch(net, &circuit, &images)?)?;
+        Ok(Measured { entries, multiply_adds, compile_seconds, eval_seconds })
+    }
+}
+
+/// Seconds for an example of a batch: the median of several evaluations after a first one.
+fn evaluated(circuit: &Circuit, batch: &Batch) -> sumout::Result<f64> {
+    let evaluator = circuit.evaluator(&Running::default())?;
+    evaluator.run(batch)?;
+    let (begun, mut times) = (Instant::now(), vec![]);
+    while times.len() < 3 || (times.len() < 100 && begun.elapsed().as_secs_f64() < 0.3) {
+        let start = Instant::now();
+        evaluator.run(batch)?;
+        times.push(start.elapsed().as_secs_f64());
+    }
+    times.sort_by(f64::total_cmp);
+    Ok(times[times.len() / 2] / batch.len() as f64)
+}
+
+/// What the paper prints of an image, and what we find.
+struct Row {
+    printed: &'static Image,
+    found: Found,
+}
+
+impl Row {
     fn to_json(&self) -> Value {
         let Image { model, classical, functional, entries, eval_seconds, compile_seconds } = self.printed;
-        let circuits = || LEVELS.iter().zip(&self.circuits);
-        let by_level = |number: fn(&Circuit) -> Value| -> Value {
-            circuits().map(|(level, circuit)| (level.name().to_owned(), number(circuit))).collect()
+        let by_level = |number: fn(&Measured) -> Value| -> Value {
+            LEVELS.iter().zip(&self.found.circuits).map(|(level, c)| (level.name().to_owned(), number(c))).collect()
         };
         json!({
+            "row": model,
             "model": model,
-            "network_nodes": self.structure.classical.nodes,
-            "replicated_nodes": self.structure.functional.nodes,
-            "classical": clusters(&self.structure.classical),
-            "functional": clusters(&self.structure.functional),
+            "network_nodes": self.found.size(0).nodes,
+            "replicated_nodes": self.found.size(1).nodes,
+            "classical": clusters(&self.found.size(0)),
+            "functional": clusters(&self.found.size(1)),
             "entries": by_level(|circuit| json!(Count(circuit.entries))),
             "multiply_adds": by_level(|circuit| json!(Count(circuit.multiply_adds))),
-            "compile_seconds": by_level(|circuit| json!(circuit.seconds)),
+            "compile_seconds": by_level(|circuit| json!(circuit.compile_seconds)),
+            "eval_seconds": by_level(|circuit| json!(circuit.eval_seconds)),
             "paper": {
                 "network_nodes": classical.nodes,
                 "replicated_nodes": functional.nodes,
@@ -92,59 +156,43 @@ impl<'a> Row<'a> {
     }
 }
 
-impl Circuit {
-    fn new(net: &Network, question: &Question, search: &Search) -> sumout::Result<Self> {
-        let start = Instant::now();
-        let compiled = compile(net, question, search)
-            .ok_or_else(|| Error::new(ErrorKind::Model, "the network is impossible: no state has a probability"))?;
-        let seconds = start.elapsed().as_secs_f64();
-        Ok(Circuit { entries: compiled.cost.entries, multiply_adds: compiled.cost.multiply_adds, seconds })
-    }
-}
-
 fn clusters(size: &Size) -> Value {
     json!({"max_cluster_rank": size.rank, "max_cluster_binary_rank": size.binary_rank})
 }
 
-const NOTES: &str = "
-✗ one min-fill order, ✓ the same with functions replicated; printed are the paper's numbers.
-Entries: numbers stored for each example; the printed ones count transposed and rescaled tensors, too.
-";
-
 /// Ours and the paper's numbers of nodes and clusters.
-fn structures(rows: &[Row]) -> String {
-    let mut lines = vec![["", "", "nodes", "printed", "rank", "printed", "binary rank", "printed"].map(String::from)];
-    for row in rows {
-        let line = |name: &str, mark: &str, ours: &Size, printed: &Size| {
-            let whole = |n: usize| n.to_string();
-            let rank = |size: &Size| format!("{:.1}", size.binary_rank);
-            let nodes = [whole(ours.nodes), whole(printed.nodes)];
-            let ranks = [whole(ours.rank), whole(printed.rank), rank(ours), rank(printed)];
-            let [nodes, printed_nodes] = nodes;
-            let [a, b, c, d] = ranks;
-            [name.to_owned(), mark.to_owned(), nodes, printed_nodes, a, b, c, d]
+fn structures(rows: &[Row]) -> Grid {
+    let numbers =
+        [ours("nodes"), paper("nodes"), ours("rank"), paper("rank"), ours("binary rank"), paper("binary rank")];
+    let mut grid = Grid::new([&[key("model"), key("")][..], &numbers].concat());
+    for Row { printed, found } in rows {
+        let mut push = |name: &str, mark: &str, ours: Size, printed: &Size| {
+            let numbers = [ours.nodes, printed.nodes, ours.rank, printed.rank].map(|n| n.to_string());
+            let ranks = [ours.binary_rank, printed.binary_rank].map(|rank| format!("{rank:.1}"));
+            grid.push([&[name.to_owned(), mark.to_owned()][..], &numbers, &ranks].concat());
         };
-        lines.push(line(row.printed.model, "✗", &row.structure.classical, &row.printed.classical));
-        lines.push(line("", "✓", &row.structure.functional, &row.printed.functional));
+        push(printed.model, "✗", found.size(0), &printed.classical);
+        push("", "✓", found.size(1), &printed.functional);
     }
-    let align = std::array::from_fn(|column| if column < 2 { Align::Left } else { Align::Right });
-    table_text(align, &lines)
+    grid
 }
 
-/// Ours and the paper's entries and compile times.
-fn sizes(rows: &[Row]) -> String {
-    let mut lines = vec![
-        ["", "entries", "", "", "", "seconds to compile", "", "", ""].map(String::from),
-        ["", "printed", "paper", "functional", "support", "printed", "paper", "functional", "support"]
-            .map(String::from),
+/// Ours and the paper's entries and times.
+fn sizes(rows: &[Row]) -> Grid {
+    let names = [
+        [paper("entries"), ours("entries: paper"), ours("functional"), ours("support")],
+        [paper("evaluating"), ours("evaluating: paper"), ours("functional"), ours("support")],
+        [paper("compiling"), ours("compiling: paper"), ours("functional"), ours("support")],
     ];
-    for Row { printed, circuits, .. } in rows {
+    let mut grid = Grid::new([&[key("model")][..], &names.concat()].concat());
+    for Row { printed, found } in rows {
         let mut cells = vec![printed.model.to_owned(), Count(printed.entries as f64).to_string()];
-        cells.extend(circuits.iter().map(|circuit| Count(circuit.entries).to_string()));
-        cells.push(format!("{:.1}", printed.compile_seconds));
-        cells.extend(circuits.iter().map(|circuit| format!("{:.2}", circuit.seconds)));
-        lines.extend(<[String; 9]>::try_from(cells));
+        cells.extend(found.circuits.iter().map(|circuit| Count(circuit.entries).to_string()));
+        cells.push(duration(printed.eval_seconds));
+        cells.extend(found.circuits.iter().map(|circuit| duration(circuit.eval_seconds)));
+        cells.push(duration(printed.compile_seconds));
+        cells.extend(found.circuits.iter().map(|circuit| duration(circuit.compile_seconds)));
+        grid.push(cells);
     }
-    let align = std::array::from_fn(|column| if column == 0 { Align::Left } else { Align::Right });
-    table_text(align, &lines)
+    grid
 }

@@ -1,16 +1,20 @@
 //! Tables 2 and 4: how accurate circuits are that were trained with so many examples.
 
+use std::collections::BTreeSet;
+use std::sync::OnceLock;
 use std::time::Instant;
 
-use indicatif::ProgressBar;
 use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use sumout::compile::paper::printed::{Accuracy, EXAMPLES, Mean, TABLE_2, TABLE_4};
-use sumout::model::paper::scenes::Scenes;
-use sumout::{Course, Examples, Learning, Network, Options, Running, Subject, VarId};
+use sumout::model::paper::scenes::{Noise, Scenes};
+use sumout::{Course, Learning, Network, Options, Running, Subject};
 
-use super::{Args, Table};
-use crate::text::{Align, table_text};
+use super::grid::{Grid, Table, key, ours, paper};
+use super::mean::{self, mean};
+use super::{Args, Work};
+use crate::commands::scenes;
 
 /// The examples that each run is tested with.
 const TESTED: usize = 1000;
@@ -18,38 +22,59 @@ const TESTED: usize = 1000;
 /// With `--quick` there are only these numbers of examples.
 const QUICK: [usize; 3] = [25, 100, 1000];
 
-pub fn rectangles(args: &Args, bar: &ProgressBar) -> sumout::Result<Table> {
-    compute("rectangles; accuracy in per cent by number of training examples", &TABLE_2, "label", "pixel_*", args, bar)
+pub fn rectangles(work: &Work<'_>) -> sumout::Result<Table> {
+    let title = "rectangles; accuracy in per cent by number of training examples";
+    compute(title, &TABLE_2, &Asked { target: "label", inputs: "pixel_*" }, work)
 }
 
-pub fn digits(args: &Args, bar: &ProgressBar) -> sumout::Result<Table> {
-    compute("digits; accuracy in per cent by number of training examples", &TABLE_4, "d", "p_*", args, bar)
+pub fn digits(work: &Work<'_>) -> sumout::Result<Table> {
+    let title = "digits; accuracy in per cent by number of training examples";
+    compute(title, &TABLE_4, &Asked { target: "d", inputs: "p_*" }, work)
 }
 
-fn compute(
-    what: &str,
-    printed: &[Accuracy],
-    target: &str,
-    inputs: &str,
-    args: &Args,
-    bar: &ProgressBar,
-) -> sumout::Result<Table> {
-    let printed = &printed[..if args.trainable { 2 } else { 1 }];
-    let presets = [("paper", Learning::paper()), ("default", Learning::default())];
-    bar.set_length((printed.len() * presets.len() * args.sizes().len() * args.runs()) as u64);
-    let mut rows = vec![];
-    for printed in printed {
-        for (name, learning) in &presets {
-            rows.push(Row::new(printed, name, learning, [target, inputs], args, bar)?);
+/// What is learned.
+struct Asked {
+    target: &'static str,
+    inputs: &'static str,
+}
+
+/// A row's model, and how it is learned.
+struct Plan {
+    printed: &'static Accuracy,
+    preset: &'static str,
+    learning: Learning,
+    net: Network,
+    course: OnceLock<Course>,
+}
+
+fn compute(title: &str, printed: &'static [Accuracy], asked: &Asked, work: &Work<'_>) -> sumout::Result<Table> {
+    let args = work.args;
+    let mut plans = vec![];
+    for printed in &printed[..if args.trainable { 2 } else { 1 }] {
+        for (preset, learning) in [("paper", Learning::paper()), ("default", Learning::default())] {
+            let net = Network::read(printed.model)?;
+            let name = format!("{}/{preset}", printed.model);
+            plans.push((name, Plan { printed, preset, learning, net, course: OnceLock::new() }));
         }
     }
-    Ok(Table { rows: rows.iter().map(Row::to_json).collect(), text: format!("{what}\n\n{}{NOTES}", text(&rows, args)) })
+    let plans = work.rows(plans);
+    work.bar.set_length((plans.len() * args.sizes().len() * args.runs()) as u64);
+    let (mut rows, mut machines) = (vec![], BTreeSet::new());
+    for (name, plan) in &plans {
+        rows.extend(Row::new(name, plan, asked, work, &mut machines)?);
+    }
+    let mut table = work.table(title, rows.iter().map(Row::to_json).collect(), machines);
+    table.grids = vec![grid(&rows)];
+    table.notes = vec![NOTE.to_owned()];
+    if args.as_printed {
+        table.notes.push("Rectangles have the noise of the paper's text.".into());
+    }
+    Ok(table)
 }
 
-const NOTES: &str = "
-printed: the paper's numbers, means of 25 runs; ±: the standard deviation of runs, not the error of their mean.
-Each run has training examples, a test set of 1,000 examples and a seed of its own. Seconds: one run, one thread.
-";
+const NOTE: &str = "Printed: the paper's numbers, means of 25 runs; ±: the standard deviation of runs, not the error of their mean. \
+    Each run has training examples, a test set of 1,000 examples and a seed of its own. Seconds: one run, one thread. \
+    The preset `paper` learns as the paper does, `default` as `sumout fit` does.";
 
 impl Args {
     fn runs(&self) -> usize {
@@ -61,51 +86,69 @@ impl Args {
     }
 }
 
+impl Plan {
+    /// The network, compiled to be trained, when it is needed first.
+    fn course(&self, asked: &Asked, args: &Args) -> sumout::Result<&Course> {
+        if let Some(course) = self.course.get() {
+            return Ok(course);
+        }
+        let net = &self.net;
+        let given = net.matching(asked.inputs)?.into_iter().collect();
+        let subject = Subject { targets: vec![net.find(asked.target)?], given, ..Subject::default() };
+        let options = Options { seed: args.seed, effort: args.effort(), ..Options::default() };
+        let running = Running { threads: 1, ..Running::default() };
+        let course = net.course(&subject, self.learning.clone(), &options, &running)?;
+        Ok(self.course.get_or_init(|| course))
+    }
+}
+
 /// The accuracies of a preset.
 struct Row<'a> {
-    printed: &'a Accuracy,
+    name: &'a str,
+    printed: &'static Accuracy,
     preset: &'static str,
     parameters: usize,
-    runs: usize,
     /// For each number of examples.
     found: Vec<Found>,
 }
 
 struct Found {
     examples: usize,
+    runs: usize,
     accuracy: Mean,
     seconds: f64,
 }
 
 impl<'a> Row<'a> {
+    /// None if there are no runs.
     fn new(
-        printed: &'a Accuracy,
-        preset: &'static str,
-        learning: &Learning,
-        [target, inputs]: [&str; 2],
-        args: &Args,
-        bar: &ProgressBar,
-    ) -> sumout::Result<Self> {
-        let net = Network::read(printed.model)?;
-        let given = net.matching(inputs)?.into_iter().collect();
-        let subject = Subject { targets: vec![net.find(target)?], given, ..Subject::default() };
-        let options = Options { seed: args.seed, effort: args.effort(), ..Options::default() };
-        let running = Running { threads: 1, ..Running::default() };
-        let course = net.course(&subject, learning.clone(), &options, &running)?;
-        let mut found = vec![];
+        name: &'a str,
+        plan: &Plan,
+        asked: &Asked,
+        work: &Work<'_>,
+        machines: &mut BTreeSet<String>,
+    ) -> sumout::Result<Option<Self>> {
+        let (args, printed) = (work.args, plan.printed);
+        let (mut found, mut parameters) = (vec![], 0);
         for examples in args.sizes() {
             let run = |run: usize| {
                 let seed = args.seed.wrapping_add((1000 * run + examples) as u64);
-                let result = Run::new(&course, &net, printed.model, examples, seed);
-                bar.inc(1);
-                result
+                let depends = json!({
+                    "examples": examples, "run": run, "effort": args.effort(), "as_printed": args.as_printed,
+                    "learning": plan.learning,
+                });
+                work.cell(name, depends, || Run::new(plan.course(asked, args)?, plan, examples, seed, args.noise()))
             };
-            let runs: Vec<Run> = (0..args.runs()).into_par_iter().map(run).collect::<sumout::Result<_>>()?;
+            let cells: Vec<_> = (0..args.runs()).into_par_iter().map(run).collect::<sumout::Result<_>>()?;
+            machines.extend(cells.iter().flatten().map(|cell| cell.machine.clone()));
+            let runs: Vec<Run> = cells.into_iter().flatten().map(|cell| cell.result).collect();
+            let Some(first) = runs.first() else { continue };
+            parameters = first.parameters;
             let seconds = runs.iter().map(|run| run.seconds).sum::<f64>() / runs.len() as f64;
-            let accuracy = mean(&runs.iter().map(|run| 100.0 * run.accuracy).collect::<Vec<_>>());
-            found.push(Found { examples, accuracy, seconds });
+            let accuracy = mean(runs.iter().map(|run| 100.0 * run.accuracy));
+            found.push(Found { examples, runs: runs.len(), accuracy, seconds });
         }
-        Ok(Row { printed, preset, parameters: course.params().len(), runs: args.runs(), found })
+        Ok((!found.is_empty()).then_some(Row { name, printed, preset: plan.preset, parameters, found }))
     }
 
     /// The paper's accuracy for a number of examples.
@@ -116,19 +159,20 @@ impl<'a> Row<'a> {
 
     fn to_json(&self) -> Value {
         let size = |found: &Found| {
-            let Mean { mean, stdev } = self.paper(found.examples);
             json!({
                 "examples": found.examples,
+                "runs": found.runs,
                 "mean": found.accuracy.mean,
                 "stdev": found.accuracy.stdev,
                 "seconds": found.seconds,
-                "paper": {"mean": mean, "stdev": stdev},
+                "paper": mean::to_json(&self.paper(found.examples)),
             })
         };
         json!({
+            "row": self.name,
             "model": self.printed.model,
             "preset": self.preset,
-            "runs": self.runs,
+            "runs": self.found.iter().map(|found| found.runs).max(),
             "parameters": self.parameters,
             "accuracies": self.found.iter().map(size).collect::<Vec<_>>(),
             "paper": {"parameters": self.printed.parameters},
@@ -136,16 +180,20 @@ impl<'a> Row<'a> {
     }
 }
 
+#[derive(Debug, Serialize, Deserialize)]
 struct Run {
+    parameters: usize,
     accuracy: f64,
     seconds: f64,
 }
 
 impl Run {
-    fn new(course: &Course, net: &Network, model: &str, count: usize, seed: u64) -> sumout::Result<Self> {
-        let model = model.split(',').next().unwrap_or(model);
-        let training = examples(net, Scenes::training(model)?, count, seed)?;
-        let test = examples(net, Scenes::test(model)?, TESTED, seed)?;
+    fn new(course: &Course, plan: &Plan, count: usize, seed: u64, noise: Noise) -> sumout::Result<Self> {
+        let model = plan.printed.model.split(',').next().unwrap_or_default();
+        let training =
+            scenes::examples(&plan.net, &Scenes { noise, ..Scenes::training(model)? }.examples(seed)?.first(count)?)?;
+        let test =
+            scenes::examples(&plan.net, &Scenes { noise, ..Scenes::test(model)? }.examples(seed)?.first(TESTED)?)?;
         let start = Instant::now();
         let mut trainer = course.trainer_with(&training, seed)?;
         while !trainer.is_done() {
@@ -155,57 +203,37 @@ impl Run {
         let learned = trainer.learned();
         let mut tested = course.trainer_with(&test, seed)?;
         tested.set_weights(learned.weights());
-        Ok(Run { accuracy: tested.measure()?.1, seconds })
+        Ok(Run { parameters: course.params().len(), accuracy: tested.measure()?.1, seconds })
     }
 }
 
-fn examples(net: &Network, scenes: Scenes, count: usize, seed: u64) -> sumout::Result<Examples> {
-    let images = scenes.examples(seed)?.first(count)?;
-    let columns: Vec<VarId> = images.columns(net)?;
-    let mut examples = Examples::new(images.len());
-    let rows: Vec<Vec<u32>> = (0..images.len()).map(|at| images.row(at)).collect();
-    for (k, var) in columns.into_iter().enumerate() {
-        let values = rows.iter().map(|row| row[k] as i32).collect();
-        examples.insert(var, sumout::Column::Values(values));
-    }
-    Ok(examples)
-}
-
-fn mean(values: &[f64]) -> Mean {
-    let mean = values.iter().sum::<f64>() / values.len() as f64;
-    let squares: f64 = values.iter().map(|x| (x - mean).powi(2)).sum();
-    Mean { mean, stdev: (squares / (values.len() - 1) as f64).sqrt() }
-}
-
-fn text(rows: &[Row<'_>], args: &Args) -> String {
-    let mut lines = vec![
-        ["model", "preset", "parameters", "runs", "examples", "printed", "±", "ours", "±", "seconds"].map(String::from),
-    ];
+fn grid(rows: &[Row<'_>]) -> Grid {
+    let mut grid = Grid::new([
+        key("model"),
+        key("preset"),
+        ours("parameters"),
+        paper("parameters"),
+        ours("runs"),
+        ours("examples"),
+        ours("accuracy"),
+        paper("accuracy"),
+        ours("seconds"),
+    ]);
     for row in rows {
         for (index, found) in row.found.iter().enumerate() {
-            let printed = row.paper(found.examples);
-            let numbers =
-                [printed.mean, printed.stdev, found.accuracy.mean, found.accuracy.stdev].map(|x| format!("{x:.2}"));
-            let [a, b, c, d] = numbers;
             let first = |text: String| if index == 0 { text } else { String::new() };
-            let parameters = first(row.parameters.to_string());
-            let heads = [first(row.printed.model.to_owned()), first(row.preset.to_owned()), parameters];
-            let [model, preset, parameters] = heads;
-            let seconds = format!("{:.2}", found.seconds);
-            lines.push([
-                model,
-                preset,
-                parameters,
-                first(args.runs().to_string()),
+            grid.push([
+                first(row.printed.model.to_owned()),
+                first(row.preset.to_owned()),
+                first(row.parameters.to_string()),
+                first(row.printed.parameters.to_string()),
+                found.runs.to_string(),
                 found.examples.to_string(),
-                a,
-                b,
-                c,
-                d,
-                seconds,
+                mean::text(&found.accuracy, 2),
+                mean::text(&row.paper(found.examples), 2),
+                format!("{:.2}", found.seconds),
             ]);
         }
     }
-    let align = std::array::from_fn(|column| if column < 2 { Align::Left } else { Align::Right });
-    table_text(align, &lines)
+    grid
 }

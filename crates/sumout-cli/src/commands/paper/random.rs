@@ -2,8 +2,10 @@
 //!
 //! Nothing is asked and nothing is given, so that no variable is pruned, and all of a plan is computed once.
 
-use indicatif::ProgressBar;
+use std::collections::BTreeSet;
+
 use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use sumout::compile::paper::printed::{Mean, Random, TABLE_5};
 use sumout::compile::paper::{MAX_LEAVES, structure};
@@ -12,34 +14,40 @@ use sumout::compile::{self, Question, Search};
 use sumout::model::random::{Shape, network};
 use sumout::{Error, ErrorKind, Level, Objective};
 
-use super::{Args, Table};
-use crate::text::{Align, table_text};
+use super::grid::{Grid, Table, key, ours, paper};
+use super::mean::{self, mean, standard_errors};
+use super::{Args, Work};
 
 /// How many networks there are of each kind; with `--quick`, two.
 const NETWORKS: usize = 10;
 
-pub fn networks(args: &Args, bar: &ProgressBar) -> sumout::Result<Table> {
-    let each = if args.quick { 2 } else { NETWORKS };
-    bar.set_length((TABLE_5.len() * each) as u64);
-    let cases: Vec<usize> = (0..TABLE_5.len() * each).collect();
-    let compared = cases.par_iter().map(|&case| {
-        let compared = Compared::new(&TABLE_5[case / each], args.seed + case as u64, args);
-        bar.inc(1);
-        compared
+pub fn networks(work: &Work<'_>) -> sumout::Result<Table> {
+    let each = if work.args.quick { 2 } else { NETWORKS };
+    let chosen = work.rows(TABLE_5.iter().enumerate().map(|(at, row)| (name(row).join("/"), (at, row))).collect());
+    work.bar.set_length((chosen.len() * each) as u64);
+    let cases: Vec<(usize, usize)> = (0..chosen.len()).flat_map(|row| (0..each).map(move |k| (row, k))).collect();
+    let cells = cases.par_iter().map(|&(row, network)| {
+        let (name, (at, printed)) = &chosen[row];
+        let seed = work.args.seed + (at * NETWORKS + network) as u64;
+        let depends = json!({
+            "network": network, "effort": work.args.effort(), "objective": work.args.objective.name()
+        });
+        Ok((row, work.cell(name, depends, || Compared::new(printed, seed, work.args))?))
     });
-    let compared: Vec<Compared> = compared.collect::<sumout::Result<_>>()?;
-    let rows: Vec<Row> = TABLE_5.iter().zip(compared.chunks(each)).map(|(p, c)| Row::new(p, c)).collect();
-    let objective = args.objective;
-    let text = format!(
-        "random networks; the plans have little {}\n\n{}\n{}{NOTES}",
-        objective.name(),
-        ranks(&rows),
-        sizes(&rows)
-    );
-    Ok(Table { rows: rows.iter().map(|row| row.to_json(objective)).collect(), text })
+    let cells: Vec<_> = cells.collect::<sumout::Result<_>>()?;
+    let machines: BTreeSet<String> = cells.iter().flat_map(|(_, cell)| cell).map(|cell| cell.machine.clone()).collect();
+    let of = |row: usize| cells.iter().filter(move |(of, _)| *of == row).flat_map(|(_, cell)| cell).map(|c| &c.result);
+    let rows: Vec<Row> = chosen.iter().enumerate().filter_map(|(at, (_, (_, row)))| Row::new(row, of(at))).collect();
+    let objective = work.args.objective;
+    let title = format!("random networks; the plans have little {}", objective.name());
+    let mut table = work.table(&title, rows.iter().map(|row| row.to_json(objective)).collect(), machines);
+    table.grids = vec![ranks(&rows), sizes(&rows)];
+    table.notes = notes(&rows);
+    Ok(table)
 }
 
 /// One network, by several methods.
+#[derive(Debug, Serialize, Deserialize)]
 struct Compared {
     /// The binary rank of the largest cluster of a min-fill order, without functions.
     original: f64,
@@ -47,12 +55,12 @@ struct Compared {
     replicated: f64,
     /// Whether there would be too many replicas.
     is_capped: bool,
-    /// The plan of the paper's procedure.
-    paper: Cost,
-    /// The best plan found.
-    ours: Cost,
-    /// The smallest largest cluster of any plan found.
-    ours_cluster: f64,
+    /// The binary rank of the largest cluster of the paper's plan.
+    shrunk: f64,
+    /// The smallest of any plan found.
+    ours: f64,
+    /// The entries of the paper's plan, and of the best one found.
+    entries: [f64; 2],
     /// Whether the best plan is worse than the paper's.
     is_worse: bool,
 }
@@ -76,9 +84,9 @@ impl Compared {
             replicated: structure.functional.binary_rank,
             is_capped: structure.is_capped,
             is_worse: amount(args.objective, &ours) > amount(args.objective, &paper),
-            ours_cluster: narrow.largest_cluster.min(ours.largest_cluster),
-            paper,
-            ours,
+            shrunk: paper.largest_cluster.log2(),
+            ours: narrow.largest_cluster.min(ours.largest_cluster).log2(),
+            entries: [entries(&paper), entries(&ours)],
         })
     }
 }
@@ -99,34 +107,49 @@ fn entries(cost: &Cost) -> f64 {
 }
 
 /// Networks of one kind. All means but that of the original networks are over those that are not capped.
-struct Row<'a> {
-    printed: &'a Random,
+struct Row {
+    printed: &'static Random,
     networks: usize,
     capped: usize,
     original: Mean,
     replicated: Mean,
     shrunk: Mean,
     ours: Mean,
+    /// How much smaller the rank becomes when functions are replicated.
+    reduction: Mean,
     /// The base-2 logarithms of geometric means of entries, of the paper's plans and ours.
     entries: [f64; 2],
+    /// Plans that have more than the paper's of what they should have little of, and those with a larger cluster.
     worse: usize,
+    wider: usize,
+    /// How far the mean of the replicated networks is from the printed one.
+    standard_errors: f64,
 }
 
-impl<'a> Row<'a> {
-    fn new(printed: &'a Random, compared: &[Compared]) -> Self {
-        let free: Vec<&Compared> = compared.iter().filter(|c| !c.is_capped).collect();
+impl Row {
+    /// None if there are no networks.
+    fn new<'a>(printed: &'static Random, compared: impl Iterator<Item = &'a Compared>) -> Option<Self> {
+        let compared: Vec<&Compared> = compared.collect();
+        let free: Vec<&Compared> = compared.iter().copied().filter(|c| !c.is_capped).collect();
+        if free.is_empty() {
+            return None;
+        }
         let over = |number: &dyn Fn(&Compared) -> f64| mean(free.iter().map(|c| number(c)));
-        Row {
+        let replicated = over(&|c| c.replicated);
+        Some(Row {
             printed,
             networks: compared.len(),
             capped: compared.len() - free.len(),
             original: mean(compared.iter().map(|c| c.original)),
-            replicated: over(&|c| c.replicated),
-            shrunk: over(&|c| c.paper.largest_cluster.log2()),
-            ours: over(&|c| c.ours_cluster.log2()),
-            entries: [over(&|c| entries(&c.paper).log2()).mean, over(&|c| entries(&c.ours).log2()).mean],
+            replicated,
+            shrunk: over(&|c| c.shrunk),
+            ours: over(&|c| c.ours),
+            reduction: over(&|c| c.original - c.replicated),
+            entries: [0, 1].map(|method| over(&|c| c.entries[method].log2()).mean),
             worse: free.iter().filter(|c| c.is_worse).count(),
-        }
+            wider: free.iter().filter(|c| c.ours > c.shrunk + 1e-9).count(),
+            standard_errors: standard_errors(&replicated, free.len(), &printed.shrunk),
+        })
     }
 
     /// How many times as many entries the paper's plans have.
@@ -136,8 +159,9 @@ impl<'a> Row<'a> {
 
     fn to_json(&self, objective: Objective) -> Value {
         let Random { nodes, max_parents, functional, original, shrunk, reduction } = self.printed;
-        let mean = |mean: &Mean| json!({"mean": mean.mean, "stdev": mean.stdev});
+        let mean = mean::to_json;
         json!({
+            "row": name(self.printed).join("/"),
             "nodes": nodes,
             "max_parents": max_parents,
             "functional_percent": (100.0 * functional).round(),
@@ -147,60 +171,82 @@ impl<'a> Row<'a> {
             "replicated": mean(&self.replicated),
             "shrunk": mean(&self.shrunk),
             "ours": mean(&self.ours),
+            "reduction": mean(&self.reduction),
+            "standard_errors": self.standard_errors,
             "entries": {"paper": self.entries[0].exp2(), "ours": self.entries[1].exp2(), "ratio": self.ratio()},
             "objective": objective.name(),
             "worse": self.worse,
+            "wider": self.wider,
             "paper": {"original": mean(original), "shrunk": mean(shrunk), "reduction": mean(reduction)},
         })
     }
-
-    /// `75 nodes`, `4 parents`, `25 %`.
-    fn name(&self) -> [String; 3] {
-        let Random { nodes, max_parents, functional, .. } = self.printed;
-        [nodes.to_string(), max_parents.to_string(), format!("{:.0} %", 100.0 * functional)]
-    }
 }
 
-/// The mean and the standard deviation of some numbers.
-fn mean(numbers: impl Iterator<Item = f64>) -> Mean {
-    let numbers: Vec<f64> = numbers.collect();
-    let n = numbers.len() as f64;
-    let mean = numbers.iter().sum::<f64>() / n;
-    let squares: f64 = numbers.iter().map(|x| (x - mean).powi(2)).sum();
-    Mean { mean, stdev: (squares / (n - 1.0).max(1.0)).sqrt() }
+/// `75`, `4`, `25`: nodes, parents, and the percentage of functions.
+fn name(row: &Random) -> [String; 3] {
+    [row.nodes.to_string(), row.max_parents.to_string(), format!("{:.0}", 100.0 * row.functional)]
 }
 
-const NOTES: &str = "
-Ranks: the binary rank of the largest cluster, mean ± standard deviation. Original: a min-fill order without
-functions. Replicated: the same with functions replicated, which is what the printed numbers fit. Shrunk: the plan
-of the paper's procedure. Ours: the best plan for this purpose. Entries: the geometric mean of all numbers that a
-plan stores. Capped: networks with too many replicas, which only the original column counts. Worse: plans that
-have more than the paper's of what they should have little of.
-";
+fn notes(rows: &[Row]) -> Vec<String> {
+    let near = rows.iter().filter(|row| row.standard_errors <= 3.0).count();
+    let [worse, wider] = [|row: &Row| row.worse, |row: &Row| row.wider].map(|of| rows.iter().map(of).sum::<usize>());
+    vec![
+        "Ranks: the binary rank of the largest cluster, mean ± standard deviation. Original: a min-fill order without \
+         functions. Replicated: the same with functions replicated, which is what the printed numbers fit; errors: how many \
+         combined standard errors the two means are apart. Shrunk: the plan of the paper's procedure. Ours: the best plan for \
+         this purpose."
+            .to_owned(),
+        "Entries: the geometric mean of all numbers that a plan stores. Capped: networks with too many replicas, which only \
+         the original column counts. Worse: plans that have more than the paper's of what they should have little of; wider: \
+         plans whose largest cluster is larger than the paper's."
+            .to_owned(),
+        format!(
+            "The replicated rank is within three combined standard errors of the printed one in {near} of {} rows; {worse} of \
+             our plans are worse than the paper's, and {wider} wider.",
+            rows.len()
+        ),
+    ]
+}
 
-fn ranks(rows: &[Row]) -> String {
-    let header = ["nodes", "parents", "functions", "original", "printed", "replicated", "printed", "shrunk", "ours"];
-    let mut lines = vec![header.map(String::from)];
+fn ranks(rows: &[Row]) -> Grid {
+    let mut grid = Grid::new([
+        key("nodes"),
+        key("parents"),
+        key("functions"),
+        ours("original"),
+        paper("original"),
+        ours("replicated"),
+        paper("shrunk"),
+        ours("errors"),
+        ours("reduction"),
+        paper("reduction"),
+        ours("shrunk"),
+        ours("ours"),
+    ]);
     for row in rows {
-        let [nodes, parents, functions] = row.name();
-        let means =
-            [&row.original, &row.printed.original, &row.replicated, &row.printed.shrunk, &row.shrunk, &row.ours];
-        let [a, b, c, d, e, f] = means.map(|m| format!("{:.1} ± {:.1}", m.mean, m.stdev));
-        lines.push([nodes, parents, functions, a, b, c, d, e, f]);
+        let Random { original, shrunk, reduction, .. } = &row.printed;
+        let text = |mean: &Mean| mean::text(mean, 1);
+        let [nodes, parents, functions] = name(row.printed);
+        let mut cells = vec![nodes, parents, functions + " %"];
+        cells.extend([&row.original, original, &row.replicated, shrunk].map(text));
+        cells.push(format!("{:.1}", row.standard_errors));
+        cells.extend([&row.reduction, reduction, &row.shrunk, &row.ours].map(text));
+        grid.push(cells);
     }
-    table_text([Align::Right; 9], &lines)
+    grid
 }
 
-fn sizes(rows: &[Row]) -> String {
-    let header = ["nodes", "parents", "functions", "entries: paper", "ours", "ratio", "networks", "capped", "worse"];
-    let mut lines = vec![header.map(String::from)];
+fn sizes(rows: &[Row]) -> Grid {
+    let numbers = ["entries: paper", "entries: ours", "ratio", "networks", "capped", "worse", "wider"].map(ours);
+    let mut grid = Grid::new([&[key("nodes"), key("parents"), key("functions")][..], &numbers].concat());
     for row in rows {
-        let [nodes, parents, functions] = row.name();
+        let [nodes, parents, functions] = name(row.printed);
         let [paper, ours] = row.entries.map(|log| format!("2^{log:.1}"));
-        let [networks, capped, worse] = [row.networks, row.capped, row.worse].map(|n| n.to_string());
-        lines.push([nodes, parents, functions, paper, ours, format!("{:.2}", row.ratio()), networks, capped, worse]);
+        let counts = [row.networks, row.capped, row.worse, row.wider].map(|n| n.to_string());
+        let first = [nodes, parents, functions + " %", paper, ours, format!("{:.2}", row.ratio())];
+        grid.push([&first[..], &counts].concat());
     }
-    table_text([Align::Right; 9], &lines)
+    grid
 }
 
 #[cfg(test)]
@@ -208,31 +254,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn means_have_the_standard_deviation_of_a_sample() {
-        assert_eq!(mean([1.0, 2.0, 6.0].into_iter()), Mean { mean: 3.0, stdev: 7f64.sqrt() });
-        assert_eq!(mean([4.0].into_iter()), Mean { mean: 4.0, stdev: 0.0 });
-    }
-
-    #[test]
     fn our_plans_are_no_worse_than_the_papers() {
         let printed = &TABLE_5[3];
         for objective in Objective::names().map(|name| name.parse().unwrap()) {
-            let args = Args {
-                tables: vec![],
-                quick: true,
-                runs: None,
-                trainable: false,
-                seed: 0,
-                effort: Some(0.0),
-                objective,
-            };
+            let args = Args { effort: Some(0.0), objective, ..Args::default() };
             let compared: Vec<Compared> = (0..2).map(|seed| Compared::new(printed, seed, &args).unwrap()).collect();
-            let row = Row::new(printed, &compared).to_json(objective);
+            let row = Row::new(printed, compared.iter()).unwrap().to_json(objective);
             let mean = |name: &str| row[name]["mean"].as_f64().unwrap();
             assert!(mean("ours") <= mean("shrunk") && mean("shrunk") < mean("original"), "{row}");
             assert_eq!(
-                (&row["worse"], &row["capped"], &row["paper"]["shrunk"]["mean"]),
-                (&json!(0), &json!(0), &json!(11.1))
+                [&row["worse"], &row["wider"], &row["capped"], &row["paper"]["shrunk"]["mean"]],
+                [&json!(0), &json!(0), &json!(0), &json!(11.1)]
             );
         }
     }

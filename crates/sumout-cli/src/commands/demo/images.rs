@@ -1,0 +1,132 @@
+//! Noisy images, what a circuit for them costs, and what it says.
+
+use std::io::Write;
+
+use serde_json::{Value, json};
+use sumout::compile::report::{Count, Extent};
+use sumout::model::paper::scenes::Scenes;
+use sumout::{Network, Options, Query, Report};
+
+use crate::commands::scenes;
+use crate::output::Result;
+use crate::text::{Align, table};
+
+/// How many images of a kind are shown, side by side.
+const IMAGES: usize = 4;
+
+/// The width of a bar for certainty.
+const BAR: usize = 30;
+
+/// Images of one kind.
+pub struct Story {
+    model: &'static str,
+    question: &'static str,
+    report: Report,
+    values: Vec<String>,
+    /// For each image the positions of its pixels' values, and of its label.
+    images: Vec<Vec<u32>>,
+    posteriors: Vec<Vec<f64>>,
+}
+
+impl Story {
+    pub fn rectangles() -> sumout::Result<Self> {
+        Self::new("rect:10", "A rectangle in 10×10 pixels: is it tall or wide?", "label", "pixel_*")
+    }
+
+    pub fn digits() -> sumout::Result<Self> {
+        Self::new("digits:10", "A seven-segment digit, anywhere: which one?", "d", "p_*")
+    }
+
+    fn new(model: &'static str, question: &'static str, target: &str, inputs: &str) -> sumout::Result<Self> {
+        let net = Network::read(model)?;
+        let plan = net.plan(&Query::of(target).given([inputs]), &Options { effort: 0.1, ..Options::default() })?;
+        let circuit = plan.circuit();
+        let images = Scenes::test(model)?.examples(SEED)?.first(IMAGES)?;
+        let answers = circuit.evaluate(&scenes::batch(&net, &circuit, &images)?)?;
+        let name = |value: &String| value.strip_prefix('v').unwrap_or(value).to_owned();
+        Ok(Story {
+            model,
+            question,
+            report: plan.report().clone(),
+            values: net.variable(net.find(target)?).values.iter().map(name).collect(),
+            images: (0..IMAGES).map(|at| images.row(at)).collect(),
+            posteriors: (0..IMAGES).map(|at| answers.row(at).to_vec()).collect(),
+        })
+    }
+
+    /// Draws the images.
+    pub fn show(&self, out: &mut dyn Write) -> Result<()> {
+        writeln!(out, "{}", self.question)?;
+        let side = (self.images[0].len() - 1).isqrt();
+        for row in 0..side {
+            let line: Vec<String> = self.images.iter().map(|image| pixels(&image[row * side..][..side])).collect();
+            writeln!(out, "  {}", line.join("   ").trim_end())?;
+        }
+        Ok(writeln!(out)?)
+    }
+
+    /// The most probable values of each image.
+    pub fn believe(&self, out: &mut dyn Write) -> Result<()> {
+        for (image, posterior) in self.images.iter().zip(&self.posteriors) {
+            let truth = image[image.len() - 1] as usize;
+            let best = (0..posterior.len()).max_by(|&a, &b| posterior[a].total_cmp(&posterior[b])).unwrap_or(0);
+            let mark = if best == truth { "✓" } else { "✗" };
+            let bar = "█".repeat((posterior[best] * BAR as f64).round() as usize);
+            let said = format!("{} with probability {:.4}", self.values[best], posterior[best]);
+            writeln!(out, "  {} is {:<28} {mark}  {bar}", self.values[truth], said)?;
+        }
+        Ok(())
+    }
+
+    pub fn images_json(&self) -> Vec<Value> {
+        let side = (self.images[0].len() - 1).isqrt();
+        let rows = |image: &[u32]| -> Vec<String> {
+            (0..side)
+                .map(|row| image[row * side..][..side].iter().map(|&v| if v == 0 { '#' } else { '.' }).collect())
+                .collect()
+        };
+        let posterior = |p: &[f64]| -> Value { self.values.iter().cloned().zip(p.iter().map(|p| json!(p))).collect() };
+        let image = |(image, p): (&Vec<u32>, &Vec<f64>)| {
+            let label = &self.values[image[image.len() - 1] as usize];
+            json!({"model": self.model, "label": label, "pixels": rows(image), "posterior": posterior(p)})
+        };
+        self.images.iter().zip(&self.posteriors).map(image).collect()
+    }
+
+    pub fn cost_json(&self) -> Value {
+        json!({"model": self.model, "report": self.report})
+    }
+}
+
+/// The same images each time.
+const SEED: u64 = 4;
+
+/// A row of an image; a pixel is about as wide as it is high.
+fn pixels(row: &[u32]) -> String {
+    row.iter().map(|&value| if value == 0 { "██" } else { "··" }).collect()
+}
+
+/// What circuits cost without functions, and with them.
+pub fn compare(stories: &[Story], out: &mut dyn Write) -> Result<()> {
+    let mut rows = vec![["", "", "largest table", "numbers for an image", "products"].map(String::from)];
+    for Story { model, report, .. } in stories {
+        let Extent { entries, max_cluster_binary_rank, multiply_adds, .. } = report.classical;
+        let ours = (report.max_cluster_binary_rank, report.entries, report.multiply_adds);
+        for (name, kind, (rank, entries, products)) in
+            [(*model, "variable elimination", (max_cluster_binary_rank, entries, multiply_adds)), ("", "sumout", ours)]
+        {
+            rows.push([name.into(), kind.into(), size(rank), entries.to_string(), products.to_string()]);
+        }
+    }
+    table(out, [Align::Left, Align::Left, Align::Right, Align::Right, Align::Right], &rows)?;
+    writeln!(
+        out,
+        "\nA row of a rectangle is on or off, and that is a function of where it begins and how high it is. Functions"
+    )?;
+    Ok(writeln!(out, "let variables be summed out sooner; and states that they exclude are never stored.")?)
+}
+
+/// The size of a table, from its binary rank.
+fn size(rank: f64) -> String {
+    if rank < 20.0 { Count(rank.exp2().round()).to_string() } else { format!("2^{rank:.1}") }
+}
