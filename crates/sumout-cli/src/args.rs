@@ -14,7 +14,7 @@ use crate::commands::{
 
 const EXAMPLES: &str = "\
 Examples:
-  sumout demo                                      what this is, in a few seconds
+  sumout demo                                      the whole story, in less than a minute
   sumout show asia                                 what is in a network
   sumout query asia lung --given xray=yes dysp=no  P(lung | xray=yes, dysp=no)
   sumout mpe asia --given xray=yes                 the most probable explanation

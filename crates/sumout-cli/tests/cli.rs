@@ -20,6 +20,7 @@ fn commands_print_what_is_written() {
     let place = Path::new(env!("CARGO_TARGET_TMPDIR")).join("root");
     let _ = fs::remove_dir_all(&place);
     copy(&root().join("models"), &place.join("models"));
+    copy(&root().join("docs/theory"), &place.join("docs/theory"));
     std::env::set_current_dir(&place).unwrap();
     trycmd::TestCases::new()
         .register_bin("sumout", Path::new(SUMOUT))

@@ -72,8 +72,8 @@ impl Story {
             let best = (0..posterior.len()).max_by(|&a, &b| posterior[a].total_cmp(&posterior[b])).unwrap_or(0);
             let mark = if best == truth { "✓" } else { "✗" };
             let bar = "█".repeat((posterior[best] * BAR as f64).round() as usize);
-            let said = format!("{} with probability {:.4}", self.values[best], posterior[best]);
-            writeln!(out, "  {} is {:<28} {mark}  {bar}", self.values[truth], said)?;
+            let (truth, best, p) = (&self.values[truth], &self.values[best], posterior[best]);
+            writeln!(out, "  {truth:<4}  is taken for {best:<4}  with probability {p:.4}  {mark}  {bar}")?;
         }
         Ok(())
     }
@@ -99,7 +99,7 @@ impl Story {
 }
 
 /// The same images each time.
-const SEED: u64 = 4;
+const SEED: u64 = 2;
 
 /// A row of an image; a pixel is about as wide as it is high.
 fn pixels(row: &[u32]) -> String {
@@ -115,7 +115,8 @@ pub fn compare(stories: &[Story], out: &mut dyn Write) -> Result<()> {
         for (name, kind, (rank, entries, products)) in
             [(*model, "variable elimination", (max_cluster_binary_rank, entries, multiply_adds)), ("", "sumout", ours)]
         {
-            rows.push([name.into(), kind.into(), size(rank), entries.to_string(), products.to_string()]);
+            let [entries, products] = [entries, products].map(|count| size(count.0.log2()));
+            rows.push([name.into(), kind.into(), size(rank), entries, products]);
         }
     }
     table(out, [Align::Left, Align::Left, Align::Right, Align::Right, Align::Right], &rows)?;
@@ -126,7 +127,7 @@ pub fn compare(stories: &[Story], out: &mut dyn Write) -> Result<()> {
     Ok(writeln!(out, "let variables be summed out sooner; and states that they exclude are never stored.")?)
 }
 
-/// The size of a table, from its binary rank.
+/// A number, from its logarithm to base 2.
 fn size(rank: f64) -> String {
-    if rank < 20.0 { Count(rank.exp2().round()).to_string() } else { format!("2^{rank:.1}") }
+    if rank < 30.0 { Count(rank.exp2().round()).to_string() } else { format!("2^{rank:.1}") }
 }

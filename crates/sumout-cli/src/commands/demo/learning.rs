@@ -15,9 +15,6 @@ const TESTED: usize = 1000;
 
 const MODEL: &str = "rect:10";
 
-/// Once a start goes on, one epoch of so many is shown.
-const SHOWN: usize = 4;
-
 /// What was learned.
 pub struct Lesson {
     parameters: usize,
@@ -74,7 +71,7 @@ impl Lesson {
 /// The width of a bar for all examples.
 const BAR: f64 = 40.0;
 
-/// What is said after an epoch: of each start when it is over, and then of some epochs.
+/// What is said after an epoch: of each start when it is over, and then of ever fewer epochs.
 fn line(epochs: &[Epoch], look_ahead: usize) -> Option<String> {
     let last = epochs.last()?;
     let accuracy = last.accuracy.unwrap_or(0.0);
@@ -87,7 +84,7 @@ fn line(epochs: &[Epoch], look_ahead: usize) -> Option<String> {
         }
         None => {
             let count = epochs.iter().filter(|epoch| epoch.start.is_none()).count();
-            (count % SHOWN == 1).then(|| format!("  epoch {count:<4} {numbers}"))
+            count.is_power_of_two().then(|| format!("  epoch {count:<4} {numbers}"))
         }
     }
 }

@@ -118,8 +118,11 @@ struct Drawing<'a> {
 
 impl Drawing<'_> {
     fn subtitle(&self) -> String {
-        let (varying, constant): (Vec<_>, Vec<_>) =
-            self.graph.ops().filter(|(_, op)| !matches!(op, Op::Rescale(_))).partition(|(n, _)| self.varies[n.index()]);
+        let (varying, constant): (Vec<_>, Vec<_>) = self
+            .graph
+            .ops()
+            .filter(|(_, op)| !matches!(op, Op::Rescale(_) | Op::Evidence(_)))
+            .partition(|(n, _)| self.varies[n.index()]);
         let size = |nodes: &[(NodeId, &Op)]| entries(nodes.iter().map(|(node, _)| self.graph.size(*node)).sum());
         format!("{} depend on evidence; {} are the same for all examples", size(&varying), size(&constant))
     }

@@ -5,7 +5,7 @@ use std::fmt::Write;
 const WIDTH: f64 = 400.0;
 const HEIGHT: f64 = 280.0;
 /// Around the lines: left, top, right, bottom.
-const MARGIN: [f64; 4] = [58.0, 30.0, 12.0, 44.0];
+const MARGIN: [f64; 4] = [72.0, 30.0, 12.0, 44.0];
 
 /// An axis, from its low to its high end.
 #[derive(Clone, Debug)]

@@ -34,49 +34,36 @@ fn point(x: &Value, mean: &Value) -> (f64, f64, f64) {
 fn ranks(rows: &[Value]) -> Option<String> {
     let mut sizes: Vec<u64> = rows.iter().filter_map(|row| row["nodes"].as_u64()).collect();
     sizes.dedup();
-    let most =
-        rows.iter().map(|row| number(&row["original"]["mean"]) - number(&row["ours"]["mean"])).fold(10.0, f64::max);
-    let step = if most > 30.0 { 10.0 } else { 5.0 };
-    let high = (most / step).ceil() * step + step;
-    let panel = |nodes: &u64| {
-        let of: Vec<&Value> = rows.iter().filter(|row| row["nodes"].as_u64() == Some(*nodes)).collect();
-        let x = |row: &&Value| number(&row["functional_percent"]);
-        let line = |name: &str, look, points: Vec<(f64, f64, f64)>| Line { name: name.into(), look, points };
-        let best = |row: &&Value| {
-            let mean = number(&row["original"]["mean"]) - number(&row["ours"]["mean"]);
-            (x(row), mean, 0.0)
-        };
-        Panel {
-            title: format!("{nodes} nodes, up to {} parents", of[0]["max_parents"]),
-            x: Axis {
-                label: "functional nodes, per cent",
-                low: 20.0,
-                high: 85.0,
-                is_log: false,
-                ticks: of.iter().map(|row| (x(row), format!("{}", x(row)))).collect(),
-            },
-            y: linear("reduction of the binary rank", 0.0, high, step),
-            spread: Spread::Bars,
-            lines: vec![
-                line(
-                    "printed",
-                    PRINTED,
-                    of.iter().map(|row| point(&row["functional_percent"], &row["paper"]["reduction"])).collect(),
-                ),
-                line(
-                    "replicated, min-fill",
-                    AS_PAPER,
-                    of.iter().map(|row| point(&row["functional_percent"], &row["reduction"])).collect(),
-                ),
-                line("best plan found", BEST, of.iter().map(best).collect()),
-            ],
-        }
-    };
-    let panels: Vec<Panel> = sizes.iter().map(panel).collect();
+    let panels: Vec<Panel> = sizes.iter().map(|nodes| rank(*nodes, rows)).collect();
     let explanation =
         "How many times the largest cluster can be halved, random networks of Table 5; bars are standard deviations.";
     (!panels.is_empty())
         .then(|| figure("plot-ranks", "Rank reduction by share of functional nodes", explanation, &panels))
+}
+
+/// The networks with so many nodes.
+fn rank(nodes: u64, rows: &[Value]) -> Panel {
+    let rows: Vec<&Value> = rows.iter().filter(|row| row["nodes"].as_u64() == Some(nodes)).collect();
+    let best = |row: &Value| number(&row["original"]["mean"]) - number(&row["ours"]["mean"]);
+    let line = |name: &str, look: Look, point: &dyn Fn(&Value) -> (f64, f64, f64)| {
+        let points = rows.iter().map(|row| point(row)).collect();
+        Line { name: name.into(), look, points }
+    };
+    let share = |row: &Value| number(&row["functional_percent"]);
+    let highest = rows.iter().map(|row| best(row) + number(&row["paper"]["reduction"]["stdev"])).fold(1.0, f64::max);
+    let step = if highest > 20.0 { 10.0 } else { 5.0 };
+    let ticks = rows.iter().map(|row| (share(row), share(row).to_string())).collect();
+    Panel {
+        title: format!("{nodes} nodes, up to {} parents", rows[0]["max_parents"]),
+        x: Axis { label: "functional nodes, per cent", low: 20.0, high: 85.0, is_log: false, ticks },
+        y: linear("reduction of the binary rank", 0.0, (highest / step).ceil() * step, step),
+        spread: Spread::Bars,
+        lines: vec![
+            line("printed", PRINTED, &|row| point(&row["functional_percent"], &row["paper"]["reduction"])),
+            line("replicated, min-fill", AS_PAPER, &|row| point(&row["functional_percent"], &row["reduction"])),
+            line("best plan found", BEST, &|row| (share(row), best(row), 0.0)),
+        ],
+    }
 }
 
 /// Accuracies by number of examples, with bands.

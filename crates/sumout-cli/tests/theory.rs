@@ -1,0 +1,47 @@
+//! The pictures in docs/theory.md are what the commands above them draw.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
+}
+
+/// The command lines of the document, and the picture that each draws.
+fn commands(text: &str) -> Vec<(Vec<String>, String)> {
+    let lines = text.lines().filter(|line| line.starts_with("sumout compile "));
+    let words = |line: &str| line.split_whitespace().skip(1).map(|word| word.trim_matches('\'').to_owned()).collect();
+    lines.map(words).map(|words: Vec<String>| (words.clone(), words.last().unwrap().clone())).collect()
+}
+
+#[test]
+fn pictures_are_drawn_by_the_commands_above_them() {
+    let text = fs::read_to_string(root().join("docs/theory.md")).unwrap();
+    let commands = commands(&text);
+    assert_eq!(commands.len(), 5);
+    let drawn = Path::new(env!("CARGO_TARGET_TMPDIR")).join("theory.svg");
+    for (mut arguments, picture) in commands {
+        *arguments.last_mut().unwrap() = drawn.display().to_string();
+        let output = Command::new(env!("CARGO_BIN_EXE_sumout")).args(&arguments).current_dir(root()).output().unwrap();
+        assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+        let is_same = fs::read(&drawn).unwrap() == fs::read(root().join(&picture)).unwrap();
+        assert!(
+            is_same,
+            "{picture} is another picture; if that is right, draw it again by the command in docs/theory.md"
+        );
+        assert!(text.contains(&format!("]({})", picture.trim_start_matches("docs/"))), "{picture} is not shown");
+    }
+}
+
+/// Files that the document names are there.
+#[test]
+fn links_lead_somewhere() {
+    for page in ["theory.md", "reproduction.md"] {
+        let text = fs::read_to_string(root().join("docs").join(page)).unwrap();
+        for link in text.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
+            let path = link.split('#').next().unwrap();
+            assert!(path.is_empty() || root().join("docs").join(path).exists(), "{page}: {link}");
+        }
+    }
+}
