@@ -89,7 +89,7 @@ impl Learning {
     ///
     /// The released program of the paper's authors takes 32 examples at a time. Of 25 examples, 20 are learned from, which
     /// makes an epoch a single step, and patience ends before much is learned: the paper's accuracies are not reached
-    /// with less than 250 examples. They are with at least five steps an epoch, and so that is what is done here.
+    /// with less than 250 examples. With at least five steps an epoch they are, and so that is what is done here.
     pub fn paper() -> Self {
         let starts = [Start::Uniform].into_iter().chain((1..5).map(Start::Alike));
         Learning {
