@@ -47,9 +47,7 @@ impl Lesson {
         }
         let seconds = begun.elapsed().as_secs_f64();
         let test = scenes::examples(&net, &Scenes::test(MODEL)?.examples(0)?.first(TESTED)?)?;
-        let mut tested = course.trainer_with(&test, 0)?;
-        tested.set_weights(trainer.learned().weights());
-        let accuracy = tested.measure()?.1;
+        let accuracy = course.measure(&trainer.learned(), &test)?.1.unwrap_or(0.0);
         tell(&format!("\n  {TESTED} other images, twice as noisy: {:.1} % are recognised", 100.0 * accuracy))?;
         tell(&format!("  (learned in {seconds:.1} s)"))?;
         Ok(Lesson { parameters, epochs, accuracy, seconds })

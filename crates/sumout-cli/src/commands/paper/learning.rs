@@ -19,6 +19,9 @@ use crate::commands::scenes;
 /// The examples that each run is tested with.
 const TESTED: usize = 1000;
 
+/// The runs that the paper's numbers are means of.
+const PRINTED: usize = 25;
+
 /// With `--quick` there are only these numbers of examples.
 const QUICK: [usize; 3] = [25, 100, 1000];
 
@@ -73,7 +76,7 @@ fn compute(title: &str, printed: &'static [Accuracy], asked: &Asked, work: &Work
 }
 
 const NOTE: &str = "Printed: the paper's numbers, means of 25 runs; ±: the standard deviation of runs, not the error of their mean. \
-    Each run has training examples, a test set of 1,000 examples and a seed of its own. Seconds: one run, one thread. \
+    Apart: by how many standard errors, of both means together, ours is above the paper's. Each run has training examples, a test set of 1,000 examples and a seed of its own. Seconds: one run, one thread. \
     The preset `paper` learns as the paper does, `default` as `sumout fit` does.";
 
 impl Args {
@@ -82,8 +85,15 @@ impl Args {
     }
 
     fn sizes(&self) -> Vec<usize> {
-        if self.quick { QUICK.to_vec() } else { EXAMPLES.to_vec() }
+        let all = if self.quick { &QUICK[..] } else { &EXAMPLES };
+        if self.examples.is_empty() { all.to_vec() } else { self.examples.clone() }
     }
+}
+
+/// A number of examples that the paper has, too.
+pub fn size(text: &str) -> Result<usize, String> {
+    let known = text.parse().ok().filter(|n| EXAMPLES.contains(n));
+    known.ok_or_else(|| format!("the paper has {}", EXAMPLES.map(|n| n.to_string()).join(", ")))
 }
 
 impl Plan {
@@ -157,9 +167,18 @@ impl<'a> Row<'a> {
         self.printed.accuracies[at]
     }
 
+    /// By how many standard errors our mean is above the paper's, both of which have one.
+    fn apart(&self, found: &Found) -> f64 {
+        let paper = self.paper(found.examples);
+        let squared = |mean: Mean, runs: usize| mean.stdev.powi(2) / runs as f64;
+        let error = (squared(found.accuracy, found.runs) + squared(paper, PRINTED)).sqrt();
+        (found.accuracy.mean - paper.mean) / error
+    }
+
     fn to_json(&self) -> Value {
         let size = |found: &Found| {
             json!({
+                "standard_errors_apart": self.apart(found),
                 "examples": found.examples,
                 "runs": found.runs,
                 "mean": found.accuracy.mean,
@@ -200,10 +219,8 @@ impl Run {
             trainer.epoch()?;
         }
         let seconds = start.elapsed().as_secs_f64();
-        let learned = trainer.learned();
-        let mut tested = course.trainer_with(&test, seed)?;
-        tested.set_weights(learned.weights());
-        Ok(Run { parameters: course.params().len(), accuracy: tested.measure()?.1, seconds })
+        let (_, accuracy) = course.measure(&trainer.learned(), &test)?;
+        Ok(Run { parameters: course.params().len(), accuracy: accuracy.unwrap_or(f64::NAN), seconds })
     }
 }
 
@@ -217,6 +234,7 @@ fn grid(rows: &[Row<'_>]) -> Grid {
         ours("examples"),
         ours("accuracy"),
         paper("accuracy"),
+        ours("apart"),
         ours("seconds"),
     ]);
     for row in rows {
@@ -231,6 +249,7 @@ fn grid(rows: &[Row<'_>]) -> Grid {
                 found.examples.to_string(),
                 mean::text(&found.accuracy, 2),
                 mean::text(&row.paper(found.examples), 2),
+                format!("{:+.1}", row.apart(found)),
                 format!("{:.2}", found.seconds),
             ]);
         }

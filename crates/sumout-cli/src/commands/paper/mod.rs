@@ -69,6 +69,10 @@ pub struct Args {
     #[arg(long)]
     trainable: bool,
 
+    /// Only these numbers of examples in Tables 2 and 4, such as `25,100`.
+    #[arg(long, value_name = "N,…", value_delimiter = ',', value_parser = learning::size)]
+    examples: Vec<usize>,
+
     /// Make rectangles noisy as the paper's text says, and not as its author's program does.
     #[arg(long)]
     as_printed: bool,
