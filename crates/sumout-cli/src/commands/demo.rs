@@ -15,7 +15,7 @@ use crate::output::{Outcome, Result};
 use images::Story;
 use learning::Lesson;
 
-/// The whole story in less than a minute: noisy images, what they cost, what they show, and how it is learned.
+/// Show what this is, from noisy images to learning, in less than a minute.
 #[derive(clap::Args, Debug)]
 pub struct Args {}
 
