@@ -71,6 +71,8 @@ def test_mistakes_in_evidence(circuit):
         (np.full((1, 3), 0.5), "evidence", "whole numbers"),
         ({"lung": "yes"}, "name", "`lung` is no input"),
         ([{"lung": "yes"}], "name", "`lung` is no input"),
+        ({"lnug": np.array(["yes"])}, "name", "`lnug` is no variable"),
+        ({"lung": np.array(["yes"])}, "name", "no column is an input"),
         ({"xray": np.array(["yes", "maybe"])}, "name", "no value `maybe`"),
         ({"xray": np.array(["yes"]), "dysp": np.array(["yes", "no"])}, "evidence", "different lengths"),
         ({"xray": np.array([[0.5, 0.5, 0.5]])}, "evidence", "likelihoods"),

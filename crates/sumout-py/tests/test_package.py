@@ -61,7 +61,8 @@ def blocks(path):
 
 @pytest.mark.parametrize("path", [PROJECT / "README.md", PROJECT / "docs/python.md"], ids=lambda path: path.name)
 def test_what_the_documentation_shows(path, tmp_path, monkeypatch):
-    """Blocks are run one after the other, as a reader would; what `# …` at the end of a line claims is compared."""
+    """Blocks are run one after the other, as a reader would; what a comment two blanks behind an
+    expression claims is compared."""
     monkeypatch.chdir(tmp_path)
     names: dict[str, object] = {}
     found = blocks(path)
@@ -85,7 +86,7 @@ def statements(block):
 
 def check(statement, names):
     text, is_expression, _ = statement
-    claim = re.search(r"  # (.*)$", text.splitlines()[-1])
+    claim = re.search(r"(?<! )  # (.*)$", text.splitlines()[-1])
     if not is_expression:
         exec(text, names)
         return

@@ -194,8 +194,8 @@ def _named(variables: Variables, inputs: list[int], found: Mapping[str, Any], st
     all_columns = {}
     for name, cells in found.items():
         if name not in allowed:
-            if strict:
-                raise Error("name", f"`{name}` is no input of this circuit", hint=_list(variables, inputs))
+            if strict and name not in variables.index:
+                raise Error("name", f"`{name}` is no variable of the network", hint=_list(variables, inputs))
             continue
         all_columns[allowed[name]] = variables.column(allowed[name], cells)
     if not all_columns:

@@ -54,6 +54,10 @@ class Learned(NamedTuple):
     difference: float | None
     """By how much posteriors of the network differ from those of the circuit, if CPTs that were declared functional are not."""
 
+    def __repr__(self) -> str:
+        how = f"{len(self.history)} epochs, the best with loss {self.best.loss:.4f}" if self.best else "counting"
+        return f"<sumout.Learned {self.parameters} parameters by {how}>"
+
 
 def fit(
     net: Network,
