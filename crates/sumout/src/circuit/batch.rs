@@ -85,8 +85,11 @@ impl Batch {
         Ok(())
     }
 
-    /// Some of the examples.
-    pub(super) fn select(&self, circuit: &Circuit, rows: &[usize]) -> Batch {
+    /// Some of the examples, in any order.
+    ///
+    /// # Panics
+    /// If there is no such row.
+    pub fn select(&self, circuit: &Circuit, rows: &[usize]) -> Batch {
         let select = |(&var, column): (&VarId, &Column)| (var, column.select(rows, circuit.variable(var).values.len()));
         Batch { rows: rows.len(), columns: self.columns.iter().map(select).collect() }
     }

@@ -62,9 +62,19 @@ impl Circuit {
         Circuit { variables, target, inputs, hard: question.hard, domains: pruned.domains, graph, completion }
     }
 
-    /// A variable of the network that the circuit was compiled from.
+    /// All variables of the network that the circuit was compiled from.
+    pub fn variables(&self) -> &[Variable] {
+        &self.variables
+    }
+
+    /// One of them.
     pub fn variable(&self, var: VarId) -> &Variable {
         &self.variables[var.index()]
+    }
+
+    /// The positions of the values that a variable can have; no other has a positive probability.
+    pub fn possible(&self, var: VarId) -> &[usize] {
+        &self.domains[var.index()]
     }
 
     /// The inputs, in the order of the network.

@@ -1,0 +1,32 @@
+//! What the Python package calls: networks, circuits and batches by numbers.
+//!
+//! Names, arrays of every kind and whatever else makes it pleasant is in `python/sumout`. Here variables and values are
+//! positions, numbers are arrays of one kind, and every method that takes long releases the interpreter's lock and lets
+//! Ctrl-C through: see [`work`].
+
+mod batch;
+mod circuit;
+mod differentiate;
+mod error;
+mod network;
+mod options;
+mod ready;
+mod work;
+
+use pyo3::prelude::*;
+
+#[pymodule]
+mod _sumout {
+    #[pymodule_export]
+    use crate::batch::Batch;
+    #[pymodule_export]
+    use crate::circuit::Circuit;
+    #[pymodule_export]
+    use crate::network::Network;
+    #[pymodule_export]
+    use crate::options::{Options, Running};
+
+    #[pymodule_export]
+    #[allow(non_upper_case_globals, missing_docs)]
+    pub const version: &str = env!("CARGO_PKG_VERSION");
+}
