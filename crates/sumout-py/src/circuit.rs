@@ -40,6 +40,9 @@ type Found<'py> = (Bound<'py, PyArray2<f64>>, Bound<'py, PyArray1<f64>>);
 /// Positions of values, and their ln P.
 type Explained<'py> = (Bound<'py, PyArray2<i32>>, Bound<'py, PyArray1<f64>>);
 
+/// Marginals by variable, and ln P(e).
+type Families<'py> = (Arrays<'py>, Bound<'py, PyArray1<f64>>);
+
 #[pymethods]
 impl Circuit {
     #[staticmethod]
@@ -92,8 +95,11 @@ impl Circuit {
     }
 
     /// The posteriors of each example, those of all targets side by side; and ln P(e).
-    fn evaluate<'py>(&self, py: Python<'py>, batch: &Batch, running: &Running) -> Result<Found<'py>> {
+    ///
+    /// Of the inputs instead, if that is asked.
+    fn evaluate<'py>(&self, py: Python<'py>, batch: &Batch, running: &Running, of_inputs: bool) -> Result<Found<'py>> {
         let (ready, batch, running) = (self.0.clone(), batch.clone(), running.0);
+        let running = sumout::Running { of_inputs, ..running };
         let answers = match batch.rows <= FEW {
             true => work::short(py, || evaluate(&ready, &batch, &running, None))?,
             false => work::long(py, None, move |watch| evaluate(&ready, &batch, &running, Some(watch)))?,
@@ -110,6 +116,19 @@ impl Circuit {
         let (values, logs) = work::long(py, None, move |watch| explain(&ready, &batch, &running, watch))?;
         let values = Array2::from_shape_vec((logs.len(), width), values).expect("rows of this width");
         Ok((values.into_pyarray(py), logs.into_pyarray(py)))
+    }
+
+    /// For each family, the variable and side by side for all examples its marginal; and ln P(e).
+    fn families<'py>(&self, py: Python<'py>, batch: &Batch, running: &Running) -> Result<Families<'py>> {
+        let (ready, batch, running) = (self.0.clone(), batch.clone(), running.0);
+        let found = work::long(py, None, move |_| ready.circuit.families(&batch.of(&ready.circuit)?, &running))?;
+        let families = found.marginals.into_iter().map(|(v, numbers)| (v.index(), numbers.into_pyarray(py)));
+        Ok((families.collect(), found.log_evidence.into_pyarray(py)))
+    }
+
+    /// Writes the circuit as a program in another language.
+    fn export(&self, py: Python<'_>, path: PathBuf, language: &str) -> Result<()> {
+        work::short(py, || self.0.circuit.export(language.parse()?)?.save(path))
     }
 
     /// Posteriors and ln P(e) of the likelihoods of all inputs side by side, with other CPTs.

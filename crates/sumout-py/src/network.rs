@@ -8,11 +8,12 @@ use numpy::{IntoPyArray, PyArray1, PyArray2, PyReadonlyArrayDyn};
 use pyo3::prelude::*;
 use sumout::model::format::{self, Loss, ReadOptions, WriteOptions};
 use sumout::model::{Body, Role};
-use sumout::{Error, ErrorKind, Evidence, Finding, Format, Query, VarId};
+use sumout::{Error, ErrorKind, Evidence, Finding, Format, VarId};
 
 use crate::circuit::Circuit;
 use crate::error::Result;
 use crate::options::Options;
+use crate::query::{Plan, Query};
 use crate::work;
 
 /// A Bayesian or a Markov network.
@@ -121,31 +122,16 @@ impl Network {
         Ok((found.assignment, found.log_probability))
     }
 
-    /// Compiles a query: of a target, of all variables, or for explanations.
-    #[allow(clippy::too_many_arguments)]
-    fn compile(
-        &self,
-        py: Python<'_>,
-        target: Option<String>,
-        given: Vec<String>,
-        hard: Vec<String>,
-        trainable: Option<Vec<String>>,
-        families: bool,
-        explain: bool,
-        options: &Options,
-    ) -> Result<Circuit> {
-        let query = match target {
-            _ if explain => Query::explain(),
-            Some(target) => Query::of(target),
-            None => Query::all(),
-        };
-        let mut query = query.given(given).hard(hard);
-        if let Some(names) = trainable {
-            query = query.trainable(names);
-        }
-        let query = if families { query.families() } else { query };
-        let (net, options) = (self.0.clone(), options.0.clone());
+    /// Compiles a query.
+    fn compile(&self, py: Python<'_>, query: &Query, options: &Options) -> Result<Circuit> {
+        let (net, query, options) = (self.0.clone(), query.0.clone(), options.0.clone());
         Ok(Circuit::new(work::long(py, None, move |_| net.compile(&query, &options))?))
+    }
+
+    /// Plans a query.
+    fn plan(&self, py: Python<'_>, query: &Query, options: &Options) -> Result<Plan> {
+        let (net, query, options) = (self.0.clone(), query.0.clone(), options.0.clone());
+        work::long(py, None, move |_| Ok(Plan::new(&net.plan(&query, &options)?)))
     }
 
     /// Cases: a row for each, a column for each variable, the positions of their values.

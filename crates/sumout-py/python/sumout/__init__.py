@@ -7,23 +7,33 @@
 """
 
 from ._answers import Answers, Explanation, Explanations, Posterior, Posteriors
+from ._build import Builder
 from ._circuit import Circuit, load
+from ._draw import Picture
 from ._errors import Error, ImpossibleEvidence, Place
-from ._network import Network, read, reads
+from ._fit import Epoch, Learned
+from ._network import Network, convert, read, reads
+from ._report import Report
 from ._sumout import version as __version__
 
 __all__ = [
     "Answers",
+    "Builder",
     "Circuit",
+    "Epoch",
     "Error",
     "Explanation",
     "Explanations",
     "ImpossibleEvidence",
+    "Learned",
     "Network",
+    "Picture",
     "Place",
     "Posterior",
     "Posteriors",
+    "Report",
     "__version__",
+    "convert",
     "load",
     "read",
     "reads",

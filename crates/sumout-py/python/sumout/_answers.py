@@ -7,6 +7,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from . import _draw
+from ._draw import Picture
+
 
 class Posterior(dict[str, float]):
     """The probability of each value of a variable."""
@@ -18,6 +21,9 @@ class Posterior(dict[str, float]):
 
     def __reduce__(self):
         return Posterior, (self.variable, list(self), list(self.values()), self.log_evidence)
+
+    def _repr_html_(self) -> str:
+        return _draw.bars({self.variable: self})
 
     @property
     def best(self) -> str:
@@ -35,6 +41,9 @@ class Posteriors(dict[str, Posterior]):
     def __reduce__(self):
         return Posteriors, (dict(self), self.log_evidence)
 
+    def _repr_html_(self) -> str:
+        return Picture(_draw.bars(self))._repr_html_()
+
 
 class Explanation(dict[str, str]):
     """The most probable values of all variables together."""
@@ -45,6 +54,9 @@ class Explanation(dict[str, str]):
 
     def __reduce__(self):
         return Explanation, (dict(self), self.log_probability)
+
+    def _repr_html_(self) -> str:
+        return _draw.table([*self.items(), ("ln P", f"{self.log_probability:.6g}")])
 
 
 class Answers(NamedTuple):

@@ -9,24 +9,28 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from . import _evidence, _sumout
+from . import _draw, _evidence, _sumout
 from ._answers import Answers, Explanation, Explanations, Posterior, Posteriors
 from ._errors import Error, ImpossibleEvidence
 from ._evidence import Finding, Variables
+from ._fit import Learned, fit
 from ._options import Precision, running
+from ._report import Report
 
 if TYPE_CHECKING:
     from ._network import Network
 
 Array = NDArray[np.float64]
+Asked = tuple[_sumout.Query, _sumout.Options]
 
 
 class Circuit:
     """A query, compiled: answers any number of examples. :meth:`Network.compile` makes one, and :func:`load` reads one."""
 
-    def __init__(self, raw: _sumout.Circuit, network: Network | None = None):
+    def __init__(self, raw: _sumout.Circuit, network: Network | None = None, asked: Asked | None = None):
         self._raw = raw
         self._network = network
+        self._asked = asked
         self._variables = Variables(raw.variables())
         self._inputs = raw.inputs()
         self._targets = raw.targets()
@@ -63,13 +67,30 @@ class Circuit:
         what = "mpe" if self._raw.explains() else f"P({asked} | {given})"
         return f"<sumout.Circuit {what}>"
 
+    @property
+    def network(self) -> Network | None:
+        """The network that it was compiled from, or that :meth:`fit` learned; none if it was loaded."""
+        return self._network
+
+    def report(self) -> Report:
+        """What it costs, and what each step bought: plans the query again, for as long as it took to compile."""
+        if self._network is None or self._asked is None:
+            raise Error("model", "nothing is known of how this circuit was made", hint="`net.compile(…).report()` reports on a plan")
+        return Report(self._network._raw.plan(*self._asked))
+
+    def _repr_html_(self) -> str:
+        given = ", ".join(self.inputs[:12]) + (", …" if len(self._inputs) > 12 else "")
+        asked = ", ".join(self.targets[:12]) + (", …" if len(self._targets) > 12 else "")
+        rows = [("circuit for", "explanations" if self._raw.explains() else asked), (f"{len(self._inputs)} inputs", given)]
+        return _draw.table(rows)
+
     # Answers
 
     def evaluate(
         self, evidence: Any, *, precision: Precision = "f64", threads: int = 0, memory: int | str | None = None
     ) -> Answers:
         """The posteriors and ln P(e) of each example of a batch."""
-        posteriors, logs = self._raw.evaluate(self._batch(evidence), running(precision, threads, memory))
+        posteriors, logs = self._raw.evaluate(self._batch(evidence), running(precision, threads, memory), False)
         if self._raw.has_target():
             return Answers(posteriors, logs)
         return Answers(self._split(self._targets, posteriors), logs)
@@ -89,7 +110,7 @@ class Circuit:
         """
         if not _evidence.is_one(evidence):
             return self.evaluate(evidence, precision=precision, threads=threads).posterior
-        posteriors, logs = self._raw.evaluate(self._one(evidence), running(precision, 1))
+        posteriors, logs = self._raw.evaluate(self._one(evidence), running(precision, 1), False)
         if np.isneginf(logs[0]):
             raise ImpossibleEvidence
         parts = self._split(self._targets, posteriors)
@@ -108,7 +129,7 @@ class Circuit:
         """ln P(e), of one example or of each of a batch; negative infinity if the evidence is impossible."""
         if not _evidence.is_one(evidence):
             return self.evaluate(evidence, precision=precision, threads=threads).log_evidence
-        return float(self._raw.evaluate(self._one(evidence), running(precision, 1))[1][0])
+        return float(self._raw.evaluate(self._one(evidence), running(precision, 1), False)[1][0])
 
     @overload
     def mpe(self, evidence: Mapping[str, NDArray[Any]], *, threads: int = ...) -> Explanations: ...
@@ -129,6 +150,28 @@ class Circuit:
         best = zip(self._targets, positions[0])
         return Explanation({self._variables.names[k]: self._variables.values[k][at] for k, at in best}, float(logs[0]))
 
+    def marginals(self, evidence: Any, *, precision: Precision = "f64", threads: int = 0) -> dict[str, Array]:
+        """The posteriors of all targets, and of all inputs that need not have a value, for each example of a batch."""
+        batch = self._one(evidence) if _evidence.is_one(evidence) else self._batch(evidence)
+        how = running(precision, threads)
+        found = self._split(self._targets, self._raw.evaluate(batch, how, False)[0])
+        hard = set(self._raw.hard())
+        soft = [k for k in self._inputs if k not in hard]
+        if self._raw.has_target() and soft:
+            found.update(self._split(soft, self._raw.evaluate(batch, how, True)[0]))
+        return found
+
+    def families(self, evidence: Any, *, precision: Precision = "f64", threads: int = 0) -> dict[str, Array]:
+        """The marginals of all families, of a circuit that was compiled with ``families=True``.
+
+        For each variable and each example, the probability of every joint state of its parents (the last one fastest) and of itself:
+        an array of examples by rows of the CPT by values.
+        """
+        batch = self._one(evidence) if _evidence.is_one(evidence) else self._batch(evidence)
+        found, logs = self._raw.families(batch, running(precision, threads))
+        card = {k: len(self._variables.values[k]) for k, _ in found}
+        return {self._variables.names[k]: numbers.reshape(len(logs), -1, card[k]) for k, numbers in found}
+
     def predict(self, evidence: Any, *, precision: Precision = "f64", threads: int = 0) -> NDArray[Any]:
         """The most probable value of the target, for each example of a batch; empty where the evidence is impossible."""
         if not self._raw.has_target():
@@ -144,6 +187,20 @@ class Circuit:
         wanted = self._variables.column(target, labels)
         names = np.array(self._variables.values[target])
         return float(np.mean(found == names[wanted]))
+
+    def fit(self, evidence: Any, labels: Any, **options: Any) -> Learned:
+        """Learns the CPTs that are not fixed from examples, and takes them over; see :meth:`Network.fit` for the options.
+
+        ``evidence`` is a batch for this circuit, and ``labels`` the target's values, by name or by position.
+        """
+        if self._network is None:
+            raise Error("model", "the network of this circuit is not known", hint="compile it from a network, and fit that")
+        if not self._raw.has_target():
+            raise Error("evidence", "the circuit has no single target", hint="fit the network, or compile it for one target")
+        learned = fit(self._network, evidence, labels, target=self.targets[0], given=self.inputs, _inputs=self._inputs, **options)
+        if learned.circuit is not None:
+            self._raw, self._network, self._asked = learned.circuit._raw, learned.network, None
+        return learned
 
     def _batch(self, evidence: Any) -> _sumout.Batch:
         return _evidence.batch(self._variables, self._inputs, evidence)
@@ -228,6 +285,10 @@ class Circuit:
 
     # Files
 
+    def export(self, path: str | PathLike[str], *, to: str = "torch") -> None:
+        """Writes the circuit as a program in another language, with its numbers beside it."""
+        self._raw.export(path, to)
+
     def save(self, path: str | PathLike[str]) -> None:
         """Writes the circuit to a file, all of it or nothing."""
         self._raw.save(path)
@@ -248,7 +309,7 @@ class Circuit:
         return self
 
     def __deepcopy__(self, memo: Any) -> Circuit:
-        return Circuit(_sumout.Circuit.from_bytes(self.to_bytes()), self._network)
+        return Circuit(_sumout.Circuit.from_bytes(self.to_bytes()), self._network, self._asked)
 
 
 def load(path: str | PathLike[str]) -> Circuit:

@@ -55,10 +55,13 @@ def _again(kind_of, kind, message, hint, place, text):
     return Error(kind, message, hint=hint, place=place, text=text)
 
 
+_FLAGS = {"lossy", "normalize", "mpe", "snap"}
+
+
 def _translate(text: str) -> str:
     def keyword(found: re.Match) -> str:
         name, value = found.groups()
-        return f"`{name.replace('-', '_')}={value or '…'}`"
+        return f"`{name.replace('-', '_')}={value or ('True' if name in _FLAGS else '…')}`"
 
     text = re.sub(r"`--([a-z-]+)(?:[ =]([^`]+))?`", keyword, text)
     return text.replace("`sumout show` lists the variables", "`net.variables` lists them")

@@ -75,7 +75,11 @@ class Variables:
 
     def column(self, variable: int, cells: Any) -> NDArray[Any]:
         """Positions of values, -1 where one is missing; or a row of likelihoods for each example."""
-        array = np.asarray(cells)
+        categories = getattr(cells, "cat", None)
+        if categories is not None and hasattr(categories, "codes"):  # pandas: each name is looked up once
+            known = self.column(variable, np.asarray(categories.categories))
+            return np.append(known, np.int32(-1))[categories.codes.to_numpy()]
+        array = _array(cells)
         if array.ndim == 2:
             return np.ascontiguousarray(array, dtype=np.float64)
         if array.ndim != 1:
@@ -107,7 +111,7 @@ class Variables:
             try:
                 return known[cell]
             except KeyError:
-                found = -1 if cell != cell else self.position(variable, cell)  # what is not itself is no number
+                found = -1 if _is_missing(cell) else self.position(variable, cell)
                 known[cell] = found
                 return found
 
@@ -115,7 +119,7 @@ class Variables:
 
     def finding(self, variable: int, finding: Finding) -> int | list[float] | None:
         """A position, likelihoods, or nothing."""
-        if finding is None or (isinstance(finding, float) and finding != finding):
+        if finding is None or _is_missing(finding):
             return None
         if isinstance(finding, Mapping):
             likelihood = [0.0] * len(self.values[variable])
@@ -125,6 +129,11 @@ class Variables:
         if isinstance(finding, (list, tuple, np.ndarray)) and np.ndim(finding) == 1:
             return [float(x) for x in finding]
         return self.position(variable, finding.item() if isinstance(finding, np.generic) else finding)
+
+
+def _is_missing(cell: Any) -> bool:
+    """NaN, NaT or pandas' NA."""
+    return type(cell).__name__ in ("NAType", "NaTType") or (isinstance(cell, float) and cell != cell)
 
 
 def _is_integer(text: str) -> bool:
@@ -145,27 +154,48 @@ def _is_column(cells: Any) -> bool:
 def columns(variables: Variables, inputs: list[int], evidence: Any) -> tuple[int, dict[int, NDArray[Any]]]:
     """The number of rows, and a column for each variable of which something is known."""
     if isinstance(evidence, Mapping):
-        found = {name: cells if isinstance(cells, np.ndarray) else _array(cells) for name, cells in evidence.items() if cells is not None}
-        return _named(variables, inputs, found, strict=True)
+        return _named(variables, inputs, {name: cells for name, cells in evidence.items() if cells is not None}, strict=True)
     if isinstance(evidence, (list, tuple)) and evidence and all(isinstance(row, Mapping) for row in evidence):
         return _rows(variables, inputs, evidence)
-    if hasattr(evidence, "dtypes") and hasattr(evidence, "columns"):
-        wanted = [variables.names[k] for k in inputs if variables.names[k] in evidence.columns]
-        return _named(variables, inputs, {name: _array(evidence[name]) for name in wanted}, rows=len(evidence))
+    if type(evidence).__module__.startswith("pandas") and hasattr(evidence, "columns"):
+        return _named(variables, inputs, _pandas(variables, inputs, evidence))
+    if hasattr(evidence, "__arrow_c_stream__"):
+        return _arrow(variables, inputs, evidence)
     return _matrix(variables, inputs, np.asarray(evidence))
+
+
+def _pandas(variables: Variables, inputs: list[int], frame: Any) -> dict[str, Any]:
+    return {variables.names[k]: frame[variables.names[k]] for k in inputs if variables.names[k] in frame.columns}
+
+
+def _arrow(variables: Variables, inputs: list[int], table: Any) -> tuple[int, dict[int, NDArray[Any]]]:
+    """The columns of a table that speaks Arrow's C interface, read where they lie."""
+    wanted = [(variables.names[k], variables.values[k]) for k in inputs]
+    rows, found = _sumout.arrow_columns(table, wanted)
+    read: dict[int, NDArray[Any]] = {}
+    for name, kind, cells in found:
+        k = variables.index[name]
+        if kind == "numbers":
+            cells = variables.column(k, cells)
+        elif kind == "truths":
+            cells = np.array([*variables.truth(k), -1], dtype=np.int32)[cells]
+        read[k] = cells
+    if not read:
+        raise Error("name", "no column is an input of this circuit", hint=_list(variables, inputs))
+    return rows, read
 
 
 def _array(cells: Any) -> NDArray[Any]:
     return cells.to_numpy() if hasattr(cells, "to_numpy") else np.asarray(cells)
 
 
-def _named(variables: Variables, inputs: list[int], found: Mapping[str, Any], strict: bool = False, rows: int = 0):
+def _named(variables: Variables, inputs: list[int], found: Mapping[str, Any], strict: bool = False):
     allowed = {variables.names[k]: k for k in inputs}
     all_columns = {}
     for name, cells in found.items():
         if name not in allowed:
-            if strict:
-                raise Error("name", f"`{name}` is no input of this circuit", hint=_list(variables, inputs))
+            if strict and name not in variables.index:
+                raise Error("name", f"`{name}` is no variable of the network", hint=_list(variables, inputs))
             continue
         all_columns[allowed[name]] = variables.column(allowed[name], cells)
     if not all_columns:
@@ -173,7 +203,7 @@ def _named(variables: Variables, inputs: list[int], found: Mapping[str, Any], st
     lengths = {len(column) for column in all_columns.values()}
     if len(lengths) > 1:
         raise Error("evidence", f"columns have different lengths: {', '.join(map(str, sorted(lengths)))}")
-    return (rows or lengths.pop()), all_columns
+    return lengths.pop(), all_columns
 
 
 def _list(variables: Variables, inputs: list[int]) -> str:

@@ -7,14 +7,17 @@ from os import PathLike
 from typing import Any, overload
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from . import _sumout
+from . import _draw, _sumout
 from ._answers import Explanation, Posterior, Posteriors
 from ._circuit import Circuit
+from ._draw import Picture
 from ._errors import Error, ImpossibleEvidence
 from ._evidence import Finding, Variables
+from ._fit import Learned, fit
 from ._options import Level, options
+from ._report import Report
 
 Array = NDArray[np.float64]
 Names = str | Iterable[str]
@@ -211,16 +214,65 @@ class Network:
         the inputs, by name or by pattern such as ``pixel_*``: in each example they have a value, a likelihood, or nothing. Those of
         ``hard`` have a value in every example. CPTs of ``trainable`` variables can be changed afterwards.
         """
-        raw = self._raw.compile(
-            target,
-            _list(given),
-            _list(hard),
-            None if trainable is None else _list(trainable),
-            families,
-            mpe,
-            options(level, effort, seed, memory, near),
-        )
-        return Circuit(raw, self)
+        train = None if trainable is None else _list(trainable)
+        query = _sumout.Query(target, _list(given), _list(hard), train, families, mpe)
+        how = options(level, effort, seed, memory, near)
+        return Circuit(self._raw.compile(query, how), self, (query, how))
+
+    def plan(
+        self,
+        target: str | None = None,
+        *,
+        given: Names = (),
+        hard: Names = (),
+        trainable: Names | None = None,
+        mpe: bool = False,
+        level: Level = "auto",
+        effort: float = 1.0,
+        seed: int = 0,
+    ) -> Report:
+        """What it would cost to compile a query. Nothing of its size is allocated, so whatever it costs, it is not refused."""
+        train = None if trainable is None else _list(trainable)
+        query = _sumout.Query(target, _list(given), _list(hard), train, False, mpe)
+        return Report(self._raw.plan(query, options(level, effort, seed, None)))
+
+    # Learning
+
+    def fit(self, data: Any, labels: Any = None, **options: Any) -> Learned:
+        """Learns the CPTs of the network from examples.
+
+        ``data`` is a table or a dictionary of columns, with a column for each variable of which something is known; or, if ``given``
+        names the inputs, an array. With a ``target`` the circuit for it is trained to predict its labels, which are a column of the data
+        or given as ``labels``; without one the likelihood is maximised. ``method="em"`` is expectation and maximisation, and counting where the
+        examples are complete.
+
+        Options: ``target``, ``given``, ``weights`` (of examples), ``train`` and ``freeze`` (names of variables), ``snap``, ``method``
+        ("adam", "sgd" or "em"), ``preset`` ("default" or "paper"), ``loss`` (weights of "cross_entropy", "squared_error" and
+        "likelihood"), ``start`` ("network", "uniform" or "random"), ``starts``, ``epochs``, ``patience``, ``batch``, ``rate``,
+        ``validation``, ``prior``, ``temperature``, ``seed``, ``effort``, ``threads``, ``precision``, ``memory`` and ``progress``.
+        """
+        return fit(self, data, labels, **options)
+
+    def with_cpts(self, cpts: Mapping[str, ArrayLike]) -> Network:
+        """The same network with other numbers in some CPTs: arrays with an axis for each parent, and the last for the variable."""
+        tables = []
+        for name, cpt in cpts.items():
+            table, wanted = np.asarray(cpt, dtype=np.float64), self.cpt(name).shape
+            if table.shape != wanted:
+                raise Error("model", f"the CPT of `{name}` has the shape {table.shape}, and not {wanted}")
+            if (table < 0).any() or not np.allclose(table.sum(axis=-1), 1, atol=1e-6):
+                raise Error("model", f"rows of the CPT of `{name}` are no probabilities", hint="each sums to one")
+            tables.append((self._raw.find(name), table))
+        return Network(self._raw.with_tables(tables))
+
+    def _repr_html_(self) -> str:
+        if self.is_markov or not 0 < len(self) <= _draw.MOST_NODES:
+            functions = sum(is_function for _, is_function, _ in self._factors)
+            kind = "Markov network" if self.is_markov else "Bayesian network"
+            rows = [(kind, self.name), ("variables", str(len(self))), ("known functions", str(functions))]
+            return _draw.table(rows)
+        functional = {name for name in self if self.is_functional(name)}
+        return Picture(_draw.network({name: self.parents(name) for name in self}, functional))._repr_html_()
 
     # Data and files
 
@@ -267,6 +319,11 @@ def reads(text: str | bytes, *, format: str | None = None, normalize: bool = Fal
     """Reads a network from text."""
     data = text.encode() if isinstance(text, str) else text
     return Network(_sumout.Network.parse("<text>", data, format, normalize))
+
+
+def convert(source: str | PathLike[str], target: str | PathLike[str], *, lossy: bool = False) -> None:
+    """Writes a network in another format: that of the second file's extension."""
+    read(source).write(target, lossy=lossy)
 
 
 def _from_json(text: str) -> Network:

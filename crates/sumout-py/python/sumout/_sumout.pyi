@@ -1,9 +1,9 @@
 from _typeshed import Incomplete
 from collections.abc import Sequence
 from os import PathLike
-from typing import Final, final
+from typing import Any, Final, final
 
-__all__ = ["version", "Batch", "Circuit", "Network", "Options", "Running"]
+__all__ = ["version", "Batch", "Circuit", "Learned", "Lesson", "Network", "Options", "Plan", "Query", "Running", "arrow_columns", "fit", "learning"]
 
 version: Final[str]
 
@@ -37,15 +37,25 @@ class Circuit:
         """
         The CPTs that it can be trained in, by variable, as dense tables; zero where nothing depends on a number.
         """
-    def evaluate(self, /, batch: Batch, running: Running) -> tuple[Incomplete, Incomplete]:
+    def evaluate(self, /, batch: Batch, running: Running, of_inputs: bool) -> tuple[Incomplete, Incomplete]:
         """
         The posteriors of each example, those of all targets side by side; and ln P(e).
+
+        Of the inputs instead, if that is asked.
         """
     def explain(self, /, batch: Batch, running: Running) -> tuple[Incomplete, Incomplete]:
         """
         For each example the positions of the most probable values of all targets; and ln P of them.
         """
     def explains(self, /) -> bool: ...
+    def export(self, /, path: str | PathLike[str], language: str) -> None:
+        """
+        Writes the circuit as a program in another language.
+        """
+    def families(self, /, batch: Batch, running: Running) -> tuple[list[tuple[int, Incomplete]], Incomplete]:
+        """
+        For each family, the variable and side by side for all examples its marginal; and ln P(e).
+        """
     def forward(self, /, likelihoods: Incomplete, cpts: Sequence[tuple[int, Incomplete]], running: Running) -> tuple[Incomplete, Incomplete]:
         """
         Posteriors and ln P(e) of the likelihoods of all inputs side by side, with other CPTs.
@@ -73,6 +83,51 @@ class Circuit:
         """
 
 @final
+class Learned:
+    """
+    What was learned.
+    """
+    @property
+    def best(self, /) -> str:
+        """
+        The epoch that was best, as JSON.
+        """
+    @property
+    def circuit(self, /) -> Circuit | None:
+        """
+        The circuit that was trained, if there is one target.
+        """
+    @property
+    def difference(self, /) -> float | None:
+        """
+        By how much posteriors of the network differ from those of the circuit, if functions were promised.
+        """
+    @property
+    def groups(self, /) -> list[str]: ...
+    @property
+    def history(self, /) -> str:
+        """
+        All epochs, as JSON; none if the examples were complete and could be counted.
+        """
+    @property
+    def network(self, /) -> Network:
+        """
+        The network with the numbers that were learned.
+        """
+    @property
+    def parameters(self, /) -> int:
+        """
+        The number of weights, and the names of what shares them.
+        """
+
+@final
+class Lesson:
+    """
+    What there is to learn from, and what for.
+    """
+    def __new__(cls, /, examples: Batch, weights: Incomplete | None, targets: Sequence[int], given: Sequence[str] | None, train: Sequence[str] | None, freeze: Sequence[str], snap: bool) -> Lesson: ...
+
+@final
 class Network:
     """
     A Bayesian or a Markov network.
@@ -82,9 +137,9 @@ class Network:
         """
         The network of variables with values, and factors.
         """
-    def compile(self, /, target: str | None, given: Sequence[str], hard: Sequence[str], trainable: Sequence[str] | None, families: bool, explain: bool, options: Options) -> Circuit:
+    def compile(self, /, query: Query, options: Options) -> Circuit:
         """
-        Compiles a query: of a target, of all variables, or for explanations.
+        Compiles a query.
         """
     def factors(self, /) -> list[tuple[list[int], bool, tuple[bool, bool, bool, str | None]]]:
         """
@@ -107,6 +162,10 @@ class Network:
     def parse(name: str, bytes: bytes, format: str | None, normalize: bool) -> Network:
         """
         Reads what a file called `name` would have.
+        """
+    def plan(self, /, query: Query, options: Options) -> Plan:
+        """
+        Plans a query.
         """
     def query(self, /, targets: Sequence[int], findings: tuple[Sequence[tuple[int, int]], Sequence[tuple[int, Sequence[float]]]], options: Options) -> tuple[list[tuple[int, list[float]]], float]:
         """
@@ -142,8 +201,61 @@ class Options:
     def __new__(cls, /, level: str, effort: float, seed: int, memory: int | None, near: float) -> Options: ...
 
 @final
+class Plan:
+    """
+    A plan for a query: what it costs, and how it looks.
+    """
+    @property
+    def dot(self, /) -> str:
+        """
+        The jointree in the language of Graphviz.
+        """
+    @property
+    def json(self, /) -> str:
+        """
+        The report as JSON.
+        """
+    @property
+    def profile(self, /) -> list[tuple[float, float]]:
+        """
+        For each node of the jointree, children first: the numbers of states of its cluster and of its separator.
+        """
+    @property
+    def svg(self, /) -> str:
+        """
+        The jointree as a picture.
+        """
+    @property
+    def text(self, /) -> str:
+        """
+        The report as text.
+        """
+
+@final
+class Query:
+    """
+    What is asked of a network: a variable, all of them, or an explanation.
+    """
+    def __new__(cls, /, target: str | None, given: Sequence[str], hard: Sequence[str], trainable: Sequence[str] | None, families: bool, explain: bool) -> Query: ...
+
+@final
 class Running:
     """
     How to run.
     """
     def __new__(cls, /, precision: str, threads: int, memory: int | None) -> Running: ...
+
+def arrow_columns(table: Incomplete, variables: Sequence[tuple[str, Sequence[str]]]) -> tuple[int, list[tuple[str, str, Any]]]:
+    """
+    The number of rows of a table, and the columns that variables with these names and values have.
+    """
+
+def fit(network: Network, lesson: Lesson, learning: str, options: Options, running: Running, progress: Any | None) -> Learned:
+    """
+    Learns; after every epoch `progress` is called.
+    """
+
+def learning(preset: str) -> str:
+    """
+    How to learn, as JSON: `default`, `paper` or `em`.
+    """

@@ -98,6 +98,14 @@ impl Jointree {
         svg::jointree(self)
     }
 
+    /// For each node, children before their parents, the numbers of states of its cluster and of its separator. The cluster
+    /// of a leaf is its separator.
+    pub fn profile(&self) -> Vec<(f64, f64)> {
+        let work = |index: usize| self.nodes[index].work;
+        let cluster = |node: &Node| node.children.map_or(node.size, |(l, r)| node.work - work(l) - work(r));
+        self.nodes.iter().map(|node| (cluster(node), node.size)).collect()
+    }
+
     fn root(&self) -> usize {
         self.nodes.len() - 1
     }
