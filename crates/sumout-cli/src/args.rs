@@ -188,7 +188,7 @@ impl Using {
 }
 
 /// Takes the precisions by their names.
-fn precision_parser() -> impl TypedValueParser<Value = Precision> {
+pub fn precision_parser() -> impl TypedValueParser<Value = Precision> {
     PossibleValuesParser::new(Precision::ALL.map(Precision::name)).try_map(|name| name.parse::<Precision>())
 }
 
