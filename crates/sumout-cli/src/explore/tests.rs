@@ -1,0 +1,1 @@
+//! The server as a whole, on a port of its own.
