@@ -22,17 +22,18 @@ class Explorer:
         self.process.wait()
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def explore(sumout):
-    """Starts explorers: `explore("asia")` is an address."""
-    running = []
+    """Starts explorers: `explore("asia")` is an address. They run until all tests are done, as pages may still ask."""
+    running = {}
 
-    def start(model, *options):
-        running.append(Explorer(sumout, model, *options))
-        return running[-1].url
+    def start(*arguments):
+        if arguments not in running:
+            running[arguments] = Explorer(sumout, *arguments)
+        return running[arguments].url
 
     yield start
-    for explorer in running:
+    for explorer in running.values():
         explorer.close()
 
 
@@ -50,7 +51,7 @@ def cli(sumout):
 
 def load(page, url):
     page.goto(url)
-    page.wait_for_selector("#list .row[data-p]")
+    page.wait_for_selector("#list .row[data-p]", state="attached")
 
 
 def shown(page):
@@ -97,7 +98,7 @@ def test_evidence_on_asia_gives_the_posteriors_of_the_command_line(browser_page,
     assert page.locator(".node.given").count() == 2 and page.locator(".node.function").count() == 1
     screenshot(page, "asia")
     row(page, "xray", "yes").click()
-    page.wait_for_function("document.querySelectorAll('.node.given').length === 1")
+    page.wait_for_function("() => document.querySelectorAll('.node.given').length === 1")
     page.get_by_role("button", name="Clear all").click()
     settled(page, "lung", "yes", "5.5 %")
     same(shown(page), cli("query", "asia")["posteriors"])
@@ -123,7 +124,7 @@ def test_a_dragged_bar_is_soft_evidence_and_lands_where_it_was_dragged(browser_p
     page.mouse.move(box["x"] + 0.6 * box["width"], middle)
     page.mouse.move(box["x"] + 0.8 * box["width"], middle, steps=4)
     page.mouse.up()
-    page.wait_for_function("Math.abs(document.querySelector('[data-variable=smoke][data-value=yes]').dataset.p - 0.8) < 0.01")
+    page.wait_for_function("() => Math.abs(document.querySelector('#list [data-variable=smoke][data-value=yes]').dataset.p - 0.8) < 0.01")
     chip = page.inner_text("#chips .chip.soft")
     likelihood = re.fullmatch(r"smoke ~ (.*) ×", chip).group(1).replace(" : ", ",")
     same(shown(page), cli("query", "asia", "--soft", f"smoke={likelihood}")["posteriors"])
@@ -143,11 +144,11 @@ def test_all_of_it_can_be_done_with_keys(browser_page, explore, cli):
     page.keyboard.press("ArrowDown")
     assert page.evaluate("document.activeElement.dataset.value") == "no"
     page.keyboard.press("Delete")
-    page.wait_for_selector("#chips .given", state="detached")
+    settled(page, "xray", "no", "89.0 %")
     page.keyboard.press("ArrowRight")
     page.wait_for_selector("#chips .soft")
     p = cli("query", "asia", "xray")["posteriors"]["xray"]["no"]
-    page.wait_for_function(f"Math.abs(document.querySelector('[data-value=no]').dataset.p - {p + 0.05}) < 1e-3")
+    page.wait_for_function(f"() => Math.abs(document.querySelector('#list [data-value=no]').dataset.p - {p + 0.05}) < 1e-3")
     page.keyboard.press("c")
     page.wait_for_selector("#chips .chip", state="detached")
     page.keyboard.press("3")
@@ -200,12 +201,12 @@ def test_a_painted_digit_wins(browser_page, explore, cli, sumout, screenshot, wa
     page.get_by_role("button", name="Rest is off").click()
     winner = page.locator("#pad-target .row.winner .value")
     winner.wait_for()
-    page.wait_for_function("document.querySelectorAll('#chips .chip').length === 1")
+    page.wait_for_function("() => document.querySelectorAll('#chips .chip').length === 1")
     assert winner.inner_text() == f"v{wanted}"
     screenshot(page, f"digit-{wanted}")
     given = [f"{name}={'t' if name in on else 'f'}" for name in (f"p_{i}_{j}" for i in range(10) for j in range(10))]
     expected = cli("query", "digits:10", "d", "--given", *given)["posteriors"]["d"]
-    page.wait_for_function(f"Math.abs(document.querySelector('[data-variable=d][data-value=v{wanted}]').dataset.p - {expected[f'v{wanted}']}) < 1e-9")
+    page.wait_for_function(f"() => Math.abs(document.querySelector('#list [data-variable=d][data-value=v{wanted}]').dataset.p - {expected[f'v{wanted}']}) < 1e-9")
     assert shown(page)["d"] == pytest.approx(expected, abs=1e-9)
 
 
@@ -220,11 +221,11 @@ def test_a_stroke_leaves_no_gaps_and_a_pad_has_keys(browser_page, explore):
     page.mouse.down()
     page.mouse.move(*at(2, 6))
     page.mouse.up()
-    page.wait_for_function("document.querySelectorAll('#pad .ink.known').length === 6")
+    page.wait_for_function("() => document.querySelectorAll('#pad .ink.known').length === 6")
     page.keyboard.press("ArrowDown")
     page.keyboard.press("0")
-    page.wait_for_function("document.querySelectorAll('#pad .ink.known').length === 7")
-    assert "pixel_3_6%3Df" in page.url or "g.pixel_3_6=f" in page.url
+    page.wait_for_function("() => document.querySelectorAll('#pad .ink.known').length === 7")
+    page.wait_for_function("() => location.hash.includes('g.pixel_3_6=f')")
 
 
 def drop(page, name, content):
@@ -293,7 +294,7 @@ def test_what_is_shared_gives_the_same_answer(browser_page, explore, cli, sumout
     load(page, explore("rect:8"))
     page.keyboard.press("4")
     page.get_by_role("button", name="Rest is off").click()
-    page.wait_for_function("document.querySelectorAll('#pad .ink.known').length === 64")
+    page.wait_for_function("() => document.querySelectorAll('#pad .ink.known').length === 64")
     row(page, "label", "wide").focus()
     page.keyboard.press("ArrowRight")
     page.wait_for_selector("#chips .soft")
@@ -322,7 +323,7 @@ def test_why_it_is_small_has_the_numbers_of_compile(browser_page, explore, cli, 
     page = browser_page
     load(page, explore("digits:7", "--effort", "0.1"))
     page.get_by_role("tab", name="Why it is small").click()
-    page.wait_for_function("![...document.querySelectorAll('#ladder .figure')].some(cell => cell.textContent === '…')", timeout=120000)
+    page.wait_for_function("() => ![...document.querySelectorAll('#ladder .figure')].some(cell => cell.textContent === '…')", timeout=120000)
     for level in ("functional", "support"):
         report = cli("compile", "digits:7", "d", "--given", "p_*", "--level", level, "--effort", "0.1")["report"]
         cells = page.locator(f"#ladder tr.{level} td.figure").all_inner_texts()
@@ -369,6 +370,7 @@ def network(nodes):
     return "\n".join(lines)
 
 
+# Zooms in and out, a step in every frame; the times between frames, in milliseconds.
 FRAMES = """async (move) => {
   const times = [];
   for (let i = 0; i < 40; i += 1) {
@@ -391,16 +393,26 @@ def test_a_thousand_nodes_stay_interactive(browser_page, explore, tmp_path, scre
     assert page.evaluate("document.querySelectorAll('#graph path').length") <= 4, "edges are few elements"
     assert page.evaluate("document.querySelectorAll('*').length") < 12000
     screenshot(page, "thousand")
-    far, idle = page.evaluate(FRAMES, True), page.evaluate(FRAMES, False)
+    far = frame_cost(page)
     page.fill("#search", "v500")
     page.press("#search", "Enter")
     page.fill("#search", "")
-    near = page.evaluate(FRAMES, True)
+    near = frame_cost(page)
     screenshot(page, "thousand-near")
     with capsys.disabled():
-        print(f"\nframes of 1,000 nodes, median and worst ms: idle {idle}, all in view {far}, near {near}")
-    # Generous, for busy machines: ten frames per second, or five times what the machine needs for nothing.
-    assert far["median"] < max(100, 5 * idle["median"]) and near["median"] < max(100, 5 * idle["median"])
+        print(f"\nzooming 1,000 nodes, in ms: all in view {far}, near {near}")
+    # Processor time, which does not depend on what else the machine does; measured are 8 and 23 ms.
+    assert far["processor"] < 50 and near["processor"] < 100
+
+
+def frame_cost(page):
+    """What a frame takes while zooming: processor time of the page's thread, and the time between frames."""
+    session = page.context.new_cdp_session(page)
+    session.send("Performance.enable", {"timeDomain": "threadTicks"})
+    spent = lambda: next(m["value"] for m in session.send("Performance.getMetrics")["metrics"] if m["name"] == "TaskDuration")
+    before = spent()
+    times = page.evaluate(FRAMES, True)
+    return {"processor": round(1000 * (spent() - before) / 40, 1), **times}
 
 
 @pytest.mark.parametrize("model", ["alarm", "hailfinder", "win95pts"])

@@ -93,7 +93,11 @@ impl Reading {
 /// A word as a shell takes it.
 fn quoted(word: &str) -> String {
     let is_plain = |c: char| c.is_alphanumeric() || "-_./:,=@%+".contains(c);
-    if !word.is_empty() && word.chars().all(is_plain) { word.to_owned() } else { format!("'{}'", word.replace('\'', "'\\''")) }
+    if !word.is_empty() && word.chars().all(is_plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', "'\\''"))
+    }
 }
 
 fn from_stdin(options: &ReadOptions) -> sumout::Result<Network> {

@@ -17,8 +17,8 @@ use tokio::task::spawn_blocking;
 
 use super::guard::{self, Guard};
 use super::models::{self, Models, Planning};
-use super::wire::{self, Question, Refusal};
 use super::page;
+use super::wire::{self, Question, Refusal};
 use crate::commands::{mpe, query};
 
 type Answered = Result<Json<Value>, Refusal>;
@@ -122,7 +122,11 @@ struct Sampling {
     seed: u64,
 }
 
-async fn sample(State(models): Open, Path(id): Path<String>, sampling: Result<Query<Sampling>, QueryRejection>) -> Answered {
+async fn sample(
+    State(models): Open,
+    Path(id): Path<String>,
+    sampling: Result<Query<Sampling>, QueryRejection>,
+) -> Answered {
     let net = models.get(&id)?.net.clone();
     let mut sampler = net.sampler(sampling.map_or(0, |Query(sampling)| sampling.seed))?;
     let case = net.ids().zip(sampler.draw()).map(|(var, &value)| {

@@ -56,7 +56,9 @@ impl Guard {
         }
         let given = uri.path().trim_start_matches('/').split('/').next().unwrap_or_default();
         if !same(given, &self.token) {
-            return Err(forbidden("the address has no token, or a wrong one: use the one that `sumout explore` printed"));
+            return Err(forbidden(
+                "the address has no token, or a wrong one: use the one that `sumout explore` printed",
+            ));
         }
         let room = self.room.clone().try_acquire_owned();
         room.map_err(|_| Refusal::new(StatusCode::SERVICE_UNAVAILABLE, "busy", "too many requests at a time"))
@@ -129,7 +131,9 @@ mod tests {
         for host in ["127.0.0.1:7878", "localhost:7878", "LOCALHOST", "[::1]:7878", "127.0.0.1", "localhost:9000"] {
             assert_eq!(status("/secret/", &[("host", host)]), 200, "{host}");
         }
-        for host in ["evil.example", "evil.example:7878", "192.168.0.7:7878", "localhost.evil.example", "", "127.0.0.1.a"] {
+        for host in
+            ["evil.example", "evil.example:7878", "192.168.0.7:7878", "localhost.evil.example", "", "127.0.0.1.a"]
+        {
             assert_eq!(status("/secret/", &[("host", host)]), 403, "{host}");
         }
         assert_eq!(status("/secret/", &[]), 403);

@@ -74,6 +74,3 @@ fn token() -> io::Result<String> {
     getrandom::fill(&mut bytes).map_err(|e| io::Error::other(e.to_string()))?;
     Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }
-
-#[cfg(test)]
-mod tests;

@@ -72,9 +72,9 @@ function odds(variable, value) {
   const p = state.answer?.posteriors[variable]?.[value] ?? 1 / values.length;
   const flat = values.map(() => 1);
   const hard = state.given.get(variable);
-  // Hard evidence says nothing about odds: a drag starts from equal likelihoods, and from the middle.
-  if (hard !== undefined) return { p: 1 / values.length, likelihood: flat };
-  return { p, likelihood: state.soft.get(variable) ?? flat };
+  // What is certain has no odds: a drag starts as if all values were equally probable.
+  const isCertain = hard !== undefined || p <= 0 || p >= 1;
+  return { p: isCertain ? 1 / values.length : p, likelihood: state.soft.get(variable) ?? flat };
 }
 
 /** Gives the likelihood that makes the posterior of a value what it is dragged to. */
@@ -82,7 +82,6 @@ function believe(variable, value, wanted, { p, likelihood }) {
   const { values } = state.index.get(variable);
   const at = values.indexOf(value);
   const x = Math.min(1 - NEAR, Math.max(NEAR, wanted));
-  if (p <= 0 || p >= 1) return;
   const factor = (x / (1 - x)) / (p / (1 - p));
   const numbers = likelihood.map((l, k) => (k === at ? l * factor : l));
   const most = Math.max(...numbers);

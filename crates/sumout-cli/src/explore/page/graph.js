@@ -14,16 +14,16 @@ const MOST_ROWS = 6;
 const MOST_CARDS = 40; // with more nodes, each is a name and a strip
 const BAR = { x: 70, width: 52 };
 
-const view = { svg: null, port: null, groups: [], folded: new Set(), cards: null, nodes: [], drawn: [], layout: null };
+const view = { frame: null, port: null, groups: [], folded: new Set(), cards: null, nodes: [], drawn: [], routes: [], seen: [], layout: null };
 
 export function initGraph() {
-  view.svg = $("#graph");
+  view.frame = $("#graph");
   const [edges, near, nodes] = ["edges", "near", "nodes"].map((name) => s("g", { class: name }));
-  const group = s("g", {}, edges, near, nodes);
-  view.svg.append(group);
   Object.assign(view, { edgeLayer: edges, nearLayer: near, nodeLayer: nodes });
-  view.port = new Viewport(view.svg, group, (event) => Boolean(event.target.closest("[data-value]")));
+  view.port = new Viewport(view.frame, (event) => Boolean(event.target.closest("[data-value]")));
+  view.port.svg.append(edges, near, nodes);
   $("#graph-tools").append(view.port.buttons("the network"));
+  view.port.onChange(cull);
   takeEvidence(nodes);
   nodes.addEventListener("click", clicked);
   nodes.addEventListener("keydown", (event) => {
@@ -35,11 +35,11 @@ export function initGraph() {
   on("evidence", marks);
   on("selected", () => { marks(); edgesNearSelected(); reveal(); });
   on("filter", marks);
-  new ResizeObserver(() => { if (view.svg.clientWidth !== view.width) fitted(); }).observe(view.svg);
+  new ResizeObserver(() => { if (view.frame.clientWidth !== view.width) fitted(); }).observe(view.frame);
 }
 
 function fitted() {
-  view.width = view.svg.clientWidth;
+  view.width = view.frame.clientWidth;
   view.port.fit();
 }
 
@@ -74,38 +74,45 @@ function draw() {
   view.nodes = graph.nodes;
   view.place = graph.place;
   view.edges = graph.edges;
-  const sizes = graph.nodes.map((node) => size(node, cards));
+  const sizes = graph.nodes.map((node) => sizeOf(node, cards));
   view.layout = layered(sizes, graph.edges);
-  view.drawn = graph.nodes.map((node, k) => drawNode(node, view.layout.places[k], sizes[k], cards));
+  view.drawn = graph.nodes.map((node, k) => {
+    const [place, size] = [view.layout.places[k], sizes[k]];
+    return Object.assign(drawNode(node, place, size, cards), { place, size });
+  });
   view.nodeLayer.replaceChildren(...view.drawn.map((node) => node.element));
-  view.svg.classList.toggle("dense", graph.edges.length > 500);
-  view.edgeLayer.replaceChildren(...drawEdges(view.layout.edges, "edge"));
+  view.frame.classList.toggle("dense", graph.edges.length > 500);
+  Object.assign(view, { routes: view.layout.edges.filter((points) => points.length > 0).map(drawEdge), seen: [], paths: paths("edge") });
+  view.edgeLayer.replaceChildren(...view.paths);
   const folded = graph.nodes.length < state.model.variables.length ? `, ${plural(graph.nodes.length, "node")} shown` : "";
   $("#graph-note").textContent = plural(state.model.variables.length, "variable") + folded;
   edgesNearSelected();
   update();
-  view.port.fit(view.layout.box);
+  view.port.hold(view.layout.box);
+  view.port.fit();
 }
 
-function size(node, cards) {
+function sizeOf(node, cards) {
   if (node.group) return node.group.grid ? [WIDTH, 132] : [WIDTH, 46];
   const rows = Math.min(node.variable.values.length, MOST_ROWS);
   return cards ? [WIDTH, TITLE + ROW * rows + 6] : [Math.min(WIDTH, 34 + 7 * Math.max(6, node.variable.name.length)), 32];
 }
 
-/** All edges as one path, and all arrows as another: two elements, however many edges. */
-function drawEdges(routes, name) {
-  const lines = [];
-  const arrows = [];
-  for (const points of routes) {
-    if (points.length === 0) continue;
-    lines.push(curve(points));
-    const [[x1, y1], [, y0]] = [points.at(-1), points.at(-2)];
-    const side = y1 > y0 ? -7 : 7;
-    if (!state.model.markov) arrows.push(`M${x1.toFixed(1)} ${y1.toFixed(1)}l-3.5 ${side}h7z`);
-  }
-  return [s("path", { class: name, d: lines.join("") }), s("path", { class: `${name} arrow`, d: arrows.join("") })];
+/** An edge as parts of paths, with the box that it is in. */
+function drawEdge(points) {
+  const [[x1, y1], [, y0]] = [points.at(-1), points.at(-2)];
+  const arrow = state.model.markov ? "" : `M${x1.toFixed(1)} ${y1.toFixed(1)}l-3.5 ${y1 > y0 ? -7 : 7}h7z`;
+  const [xs, ys] = [points.map((p) => p[0]), points.map((p) => p[1])];
+  return { line: curve(points), arrow, box: [Math.min(...xs), Math.max(...xs), Math.min(...ys), Math.max(...ys)] };
 }
+
+/** All edges as one path, and all arrows as another: two elements, however many edges. */
+function joined(edges, [lines, arrows]) {
+  lines.setAttribute("d", edges.map((edge) => edge.line).join(""));
+  arrows.setAttribute("d", edges.map((edge) => edge.arrow).join(""));
+}
+
+const paths = (name) => [s("path", { class: name }), s("path", { class: `${name} arrow` })];
 
 function curve(points) {
   let path = `M${points[0][0].toFixed(1)} ${points[0][1].toFixed(1)}`;
@@ -197,6 +204,24 @@ function drawGroup(node, element, box, width) {
   return drawn;
 }
 
+/** Takes what is outside of the window out of the picture: what is not seen takes time, too, when it is scaled. */
+function cull({ x, y, k, frame }) {
+  const [left, top] = [-x / k, -y / k];
+  const [right, bottom] = [left + frame.clientWidth / k, top + frame.clientHeight / k];
+  for (const drawn of view.drawn) {
+    const { x: cx, y: cy } = drawn.place;
+    const [wide, tall] = [drawn.size[0] / 2, drawn.size[1] / 2];
+    const isOut = cx + wide < left || cx - wide > right || cy + tall < top || cy - tall > bottom;
+    if (isOut === drawn.isOut) continue;
+    drawn.isOut = isOut;
+    drawn.element.classList.toggle("out", isOut);
+  }
+  const seen = view.routes.filter(({ box }) => box[0] <= right && box[1] >= left && box[2] <= bottom && box[3] >= top);
+  if (seen.length === view.seen.length && seen.every((edge, e) => edge === view.seen[e])) return;
+  view.seen = seen;
+  joined(seen, view.paths);
+}
+
 /** Shows the last answer. */
 function update() {
   if (!state.model) return;
@@ -246,8 +271,10 @@ function marks() {
 
 function edgesNearSelected() {
   const at = view.place?.[state.index.get(state.selected)?.i] ?? -1;
-  const routes = at < 0 ? [] : view.layout.edges.filter((_, e) => view.edges[e].includes(at));
-  view.nearLayer.replaceChildren(...(routes.length ? drawEdges(routes, "edge close") : []));
+  const near = at < 0 ? [] : view.layout.edges.filter((points, e) => points.length > 0 && view.edges[e].includes(at));
+  const close = paths("edge close");
+  joined(near.map(drawEdge), close);
+  view.nearLayer.replaceChildren(...(near.length ? close : []));
 }
 
 /** Brings what is selected into the picture, if it is not there. */
@@ -255,9 +282,9 @@ function reveal() {
   const k = view.place?.[state.index.get(state.selected)?.i];
   if (k === undefined || view.clicking) return;
   const { x, y } = view.layout.places[k];
-  const { port, svg } = view;
+  const { port, frame } = view;
   const [px, py] = [port.x + port.k * x, port.y + port.k * y];
-  if (port.k < 0.42 || px < 40 || py < 40 || px > svg.clientWidth - 40 || py > svg.clientHeight - 40) port.centre(x, y);
+  if (port.k < 0.42 || px < 40 || py < 40 || px > frame.clientWidth - 40 || py > frame.clientHeight - 40) port.centre(x, y);
 }
 
 function clicked(event) {

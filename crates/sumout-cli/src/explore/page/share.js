@@ -1,6 +1,6 @@
 // Takes the state elsewhere: a link, a command line, Python, CSV, SVG.
 
-import { $, h, toast } from "./dom.js";
+import { $, h, s, toast } from "./dom.js";
 import { groupsOf } from "./groups.js";
 import { state, toFragment } from "./state.js";
 
@@ -84,29 +84,26 @@ function csv() {
   return `${rows.map((row) => row.join(",")).join("\n")}\n`;
 }
 
-const STYLES = ["fill", "fill-opacity", "stroke", "stroke-width", "stroke-dasharray", "font-family", "font-size", "font-weight", "font-style", "text-anchor", "text-decoration", "opacity", "display"];
+const STYLES = ["fill", "fill-opacity", "stroke", "stroke-width", "stroke-dasharray", "font-family", "font-size", "font-weight", "font-style", "text-anchor", "text-decoration", "opacity"];
 
 /** A picture as a file of its own: all of it, with the styles that it has on the page. */
-function svgText(svg) {
+function svgText(element) {
+  const svg = element.querySelector("svg") ?? element;
   const copied = svg.cloneNode(true);
-  const [from, to] = [svg, copied].map((root) => [root, ...root.querySelectorAll("*")]);
-  from.forEach((element, k) => {
-    const style = getComputedStyle(element);
-    for (const name of STYLES) if (!/^(title|g|svg)$/.test(element.tagName) || name === "opacity") to[k].setAttribute(name, style.getPropertyValue(name));
+  const [from, to] = [svg, copied].map((root) => [...root.querySelectorAll("path, rect, circle, text, g")]);
+  from.forEach((part, k) => {
+    const style = getComputedStyle(part);
+    const names = part.tagName === "g" ? ["opacity"] : STYLES;
+    names.forEach((name) => to[k].setAttribute(name, style.getPropertyValue(name)));
   });
-  const inner = svg.querySelector(":scope > g[transform]");
-  const box = (inner ?? svg).getBBox();
-  copied.querySelector(":scope > g[transform]")?.removeAttribute("transform");
+  const box = svg.viewBox.baseVal;
   const margin = 12;
-  copied.setAttribute("xmlns", "http://www.w3.org/2000/svg");
-  copied.setAttribute("viewBox", [box.x - margin, box.y - margin, box.width + 2 * margin, box.height + 2 * margin].map((x) => x.toFixed(1)).join(" "));
-  copied.setAttribute("width", (box.width + 2 * margin).toFixed(0));
-  copied.setAttribute("height", (box.height + 2 * margin).toFixed(0));
-  const ground = document.createElementNS("http://www.w3.org/2000/svg", "rect");
-  const [x, y, width, height] = copied.getAttribute("viewBox").split(" ");
-  for (const [name, value] of Object.entries({ x, y, width, height, fill: getComputedStyle(document.body).backgroundColor })) ground.setAttribute(name, value);
-  copied.prepend(ground);
-  for (const name of ["class", "tabindex", "id", "role"]) copied.removeAttribute(name);
+  const frame = { x: box.x - margin, y: box.y - margin, width: box.width + 2 * margin, height: box.height + 2 * margin };
+  copied.setAttribute("viewBox", Object.values(frame).map((x) => x.toFixed(1)).join(" "));
+  copied.setAttribute("width", frame.width.toFixed(0));
+  copied.setAttribute("height", frame.height.toFixed(0));
+  copied.prepend(s("rect", { ...frame, fill: getComputedStyle(document.body).backgroundColor }));
+  for (const name of ["style", "id", "role"]) copied.removeAttribute(name);
   return new XMLSerializer().serializeToString(copied);
 }
 

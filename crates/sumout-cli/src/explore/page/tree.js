@@ -14,22 +14,19 @@ const AT_FIRST = 41;
 const READABLE = 0.72;
 
 export class TreeView {
-  constructor(svg, tools, what) {
-    this.svg = svg;
-    this.group = s("g");
-    svg.append(this.group);
-    this.port = new Viewport(svg, this.group);
+  constructor(frame, tools, what) {
+    this.port = new Viewport(frame);
     tools.append(this.port.buttons(what));
-    svg.addEventListener("click", (event) => this.clicked(event));
-    svg.addEventListener("keydown", (event) => { if (event.key === "Enter" || event.key === " ") this.clicked(event); });
-    new ResizeObserver(() => { if (svg.clientWidth !== this.width) { this.width = svg.clientWidth; if (this.box) this.port.begin(this.box, READABLE); } }).observe(svg);
+    frame.addEventListener("click", (event) => this.clicked(event));
+    frame.addEventListener("keydown", (event) => { if (event.key === "Enter" || event.key === " ") this.clicked(event); });
+    new ResizeObserver(() => { if (frame.clientWidth !== this.width) { this.width = frame.clientWidth; if (this.tree) this.port.begin(READABLE); } }).observe(frame);
   }
 
   show(tree) {
     this.tree = tree;
     this.open = costliest(tree.nodes, AT_FIRST);
     this.draw();
-    this.port.begin(this.box, READABLE);
+    this.port.begin(READABLE);
   }
 
   clicked(event) {
@@ -39,7 +36,7 @@ export class TreeView {
     if (this.open.has(index)) this.close(index);
     else costliest(this.tree.nodes, 15, index).forEach((node) => this.open.add(node));
     this.draw();
-    this.group.querySelector(`[data-node="${index}"]`)?.focus();
+    this.port.svg.querySelector(`[data-node="${index}"]`)?.focus();
   }
 
   close(index) {
@@ -57,9 +54,9 @@ export class TreeView {
       if (isOpen) nodes[index].children.forEach((child) => visit(child, depth + 1));
     };
     visit(root, 0);
-    this.box = place(cards, root);
+    this.port.hold(place(cards, root));
     const edges = [...cards.values()].flatMap((card) => card.children.map((child) => edge(card, cards.get(child))));
-    this.group.replaceChildren(s("path", { class: "edge", d: edges.join("") }),
+    this.port.svg.replaceChildren(s("path", { class: "edge", d: edges.join("") }),
       ...[...cards].map(([index, card]) => drawCard(index, card, nodes[index], index === root)));
   }
 }

@@ -1,20 +1,23 @@
 // Pan and zoom for a picture: wheel, drag, pinch, buttons and keys.
+//
+// The picture as a whole is transformed, and not what is in it: text in SVG is laid out anew when its scale changes.
 
-import { eachFrame, h } from "./dom.js";
+import { eachFrame, h, s } from "./dom.js";
 
 const LEAST = 0.04;
 const MOST = 3;
 
-/** Makes `svg` move `group`. `blocks` tells of a press whether it is meant for something else. */
+/** Puts a picture, `svg`, into a frame. `blocks` tells of a press whether it is meant for something else. */
 export class Viewport {
-  constructor(svg, group, blocks = () => false) {
-    Object.assign(this, { svg, group, blocks, x: 0, y: 0, k: 1, box: null, pointers: new Map(), listeners: [] });
+  constructor(frame, blocks = () => false) {
+    Object.assign(this, { frame, svg: s("svg"), blocks, x: 0, y: 0, k: 1, box: null, pointers: new Map(), listeners: [] });
+    frame.append(this.svg);
     this.draw = eachFrame(() => this.apply());
-    svg.addEventListener("wheel", (event) => this.wheel(event), { passive: false });
-    svg.addEventListener("pointerdown", (event) => this.press(event));
-    svg.addEventListener("pointermove", (event) => this.move(event));
-    for (const end of ["pointerup", "pointercancel"]) svg.addEventListener(end, (event) => this.release(event));
-    svg.addEventListener("keydown", (event) => this.key(event));
+    frame.addEventListener("wheel", (event) => this.wheel(event), { passive: false });
+    frame.addEventListener("pointerdown", (event) => this.press(event));
+    frame.addEventListener("pointermove", (event) => this.move(event));
+    for (const end of ["pointerup", "pointercancel"]) frame.addEventListener(end, (event) => this.release(event));
+    frame.addEventListener("keydown", (event) => this.key(event));
   }
 
   onChange(listener) {
@@ -22,16 +25,28 @@ export class Viewport {
   }
 
   apply() {
-    this.group.setAttribute("transform", `translate(${this.x.toFixed(2)} ${this.y.toFixed(2)}) scale(${this.k.toFixed(4)})`);
-    this.svg.classList.toggle("far", this.k < 0.42);
+    const [x, y] = [this.x + this.k * (this.box?.left ?? 0), this.y + this.k * (this.box?.top ?? 0)];
+    this.svg.style.transform = `translate(${x.toFixed(2)}px, ${y.toFixed(2)}px) scale(${this.k.toFixed(4)})`;
+    this.frame.classList.toggle("far", this.k < 0.42);
     this.listeners.forEach((listener) => listener(this));
   }
 
-  /** Shows a box as a whole, but does not enlarge it. */
-  fit(box = this.box, margin = 24) {
+  /** Says what box the picture is in. */
+  hold(box) {
+    const [width, height] = [box.right - box.left, box.bottom - box.top];
+    if (!Number.isFinite(width)) return;
     this.box = box;
-    const { width, height } = this.svg.getBoundingClientRect();
-    if (!box || width === 0 || !Number.isFinite(box.left)) return;
+    this.svg.setAttribute("viewBox", `${box.left} ${box.top} ${width} ${height}`);
+    this.svg.setAttribute("width", width);
+    this.svg.setAttribute("height", height);
+    this.draw();
+  }
+
+  /** Shows the picture as a whole, but hardly enlarges it. */
+  fit(margin = 24) {
+    const { box } = this;
+    const { width, height } = this.frame.getBoundingClientRect();
+    if (!box || width === 0) return;
     const [w, h] = [box.right - box.left, box.bottom - box.top];
     const scale = Math.min((width - 2 * margin) / Math.max(w, 1), (height - 2 * margin) / Math.max(h, 1), 1.15);
     this.k = Math.min(MOST, Math.max(LEAST, scale));
@@ -40,19 +55,19 @@ export class Viewport {
     this.draw();
   }
 
-  /** Shows as much of a box as can be read, from the middle of its left side. */
-  begin(box, least) {
-    this.fit(box);
+  /** Shows as much of the picture as can be read, from the middle of its left side. */
+  begin(least) {
+    this.fit();
     if (this.k >= least) return;
     this.k = least;
-    this.x = 16 - least * box.left;
-    this.y = this.svg.clientHeight / 2;
+    this.x = 16 - least * this.box.left;
+    this.y = this.frame.clientHeight / 2;
     this.draw();
   }
 
   /** Brings a point to the middle, near enough to read. */
   centre(x, y) {
-    const { width, height } = this.svg.getBoundingClientRect();
+    const { width, height } = this.frame.getBoundingClientRect();
     this.k = Math.max(this.k, 0.8);
     this.x = width / 2 - this.k * x;
     this.y = height / 2 - this.k * y;
@@ -61,7 +76,7 @@ export class Viewport {
 
   /** Zooms about a point of the window, or about the middle. */
   zoom(factor, at = null) {
-    const box = this.svg.getBoundingClientRect();
+    const box = this.frame.getBoundingClientRect();
     const [px, py] = at ? [at[0] - box.left, at[1] - box.top] : [box.width / 2, box.height / 2];
     const k = Math.min(MOST, Math.max(LEAST, this.k * factor));
     this.x = px - (px - this.x) * (k / this.k);
@@ -95,7 +110,7 @@ export class Viewport {
     const now = [event.clientX, event.clientY];
     const other = [...this.pointers].find(([id]) => id !== event.pointerId)?.[1];
     this.moved += Math.abs(now[0] - before[0]) + Math.abs(now[1] - before[1]);
-    if (this.moved > 4 && !this.svg.hasPointerCapture(event.pointerId)) this.svg.setPointerCapture(event.pointerId);
+    if (this.moved > 4 && !this.frame.hasPointerCapture(event.pointerId)) this.frame.setPointerCapture(event.pointerId);
     if (other) {
       const far = (a) => Math.hypot(a[0] - other[0], a[1] - other[1]) || 1;
       this.zoom(far(now) / far(before), [(now[0] + other[0]) / 2, (now[1] + other[1]) / 2]);
@@ -116,7 +131,7 @@ export class Viewport {
 
   key(event) {
     const moves = { ArrowLeft: [60, 0], ArrowRight: [-60, 0], ArrowUp: [0, 60], ArrowDown: [0, -60] };
-    if (event.target !== this.svg || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.target !== this.frame || event.ctrlKey || event.metaKey || event.altKey) return;
     if (moves[event.key]) this.pan(...moves[event.key]);
     else if (event.key === "+" || event.key === "=") this.zoom(1.25);
     else if (event.key === "-") this.zoom(0.8);

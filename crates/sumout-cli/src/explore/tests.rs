@@ -1,1 +1,0 @@
-//! The server as a whole, on a port of its own.
