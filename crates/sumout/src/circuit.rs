@@ -31,7 +31,7 @@ pub use compiled::Circuit;
 pub use differentiate::{Derivatives, Derive, Differentiator};
 pub use evaluate::{Evaluator, Precision, Running};
 pub use explain::{Explainer, Explanations};
-pub use export::{Export, Language};
+pub use export::{Export, Language, Onnx};
 pub use families::Families;
 pub use fit::{Course, Difference, Epoch, Examples, Learning, Method, State, Subject, Trainer, Watch};
 pub use machine::Machine;

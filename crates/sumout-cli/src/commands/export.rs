@@ -5,37 +5,49 @@ use std::path::PathBuf;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use serde_json::json;
-use sumout::Circuit;
-use sumout::circuit::Language;
+use sumout::circuit::{Export, Language, Onnx};
+use sumout::{Circuit, Error, ErrorKind, Precision};
 
+use crate::args::precision_parser;
 use crate::output::{Outcome, Result};
 
 const EXAMPLES: &str = "\
 Examples:
   sumout compile asia lung --given xray dysp -o lung.sumout
   sumout export lung.sumout -o lung.py --to torch
-  python -c 'import lung; print(lung.Model()({\"xray\": [0, 1], \"dysp\": [1, -1]}))'";
+  python -c 'import lung; print(lung.Model()({\"xray\": [0, 1], \"dysp\": [1, -1]}))'
+  sumout export lung.sumout -o lung.onnx";
 
-/// Write a circuit as a program for PyTorch or NumPy.
+/// Write a circuit as a program for PyTorch, NumPy or JAX, or as an ONNX model.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
     /// The circuit: a file that `sumout compile -o` has written.
     circuit: PathBuf,
 
-    /// The program to write; its numbers go beside it, to a .safetensors file of the same name.
+    /// The program to write; its numbers go beside it, to a .safetensors file of the same name. An .onnx file has them in
+    /// it.
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
 
-    /// What the program uses: `torch` can train it, `numpy` is everywhere.
-    #[arg(long, default_value_t = Language::Torch, value_parser = language_parser())]
-    to: Language,
+    /// What the program uses: `torch` and `jax` can train it, `numpy` is everywhere, `onnx` is no program but a model for
+    /// many runtimes [default: onnx if FILE ends so, torch otherwise]
+    #[arg(long, value_parser = language_parser())]
+    to: Option<Language>,
+
+    /// The precision of an ONNX model [default: f32]. Programs take theirs when they run.
+    #[arg(long, value_parser = precision_parser())]
+    precision: Option<Precision>,
+
+    /// The ONNX model takes a likelihood for each value of each input, not the positions of values.
+    #[arg(long)]
+    likelihoods: bool,
 }
 
 pub fn run(args: &Args, json: bool, out: &mut dyn Write) -> Result<Outcome> {
-    let export = Circuit::load(&args.circuit)?.export(args.to)?;
+    let export = args.export(&Circuit::load(&args.circuit)?)?;
     export.save(&args.output)?;
-    let numbers = args.output.with_extension("safetensors");
+    let numbers = export.numbers.as_ref().map(|_| args.output.with_extension("safetensors"));
     if json {
         let (peak, shared) = (export.numbers_of_example, export.numbers_of_all);
         let report = json!({
@@ -43,9 +55,27 @@ pub fn run(args: &Args, json: bool, out: &mut dyn Write) -> Result<Outcome> {
         });
         writeln!(out, "{report}")?;
     } else {
-        writeln!(out, "wrote {} and {}", args.output.display(), numbers.display())?;
+        let numbers = numbers.map_or(String::new(), |path| format!(" and {}", path.display()));
+        writeln!(out, "wrote {}{numbers}", args.output.display())?;
     }
     Ok(Outcome::Done)
+}
+
+impl Args {
+    fn export(&self, circuit: &Circuit) -> sumout::Result<Export> {
+        let is_onnx = self.output.extension().is_some_and(|ending| ending == "onnx");
+        let to = self.to.unwrap_or(if is_onnx { Language::Onnx } else { Language::Torch });
+        if to == Language::Onnx {
+            let precision = self.precision.unwrap_or(Precision::F32);
+            return circuit.export_onnx(&Onnx { precision, likelihoods: self.likelihoods });
+        }
+        if self.precision.is_some() || self.likelihoods {
+            let option = if self.likelihoods { "likelihoods" } else { "precision" };
+            let error = Error::new(ErrorKind::Name, format!("`--{option}` is for ONNX models"));
+            return Err(error.hint("leave it out: programs take any precision, positions of values and likelihoods"));
+        }
+        circuit.export(to)
+    }
 }
 
 /// Takes the languages by their names.

@@ -87,8 +87,11 @@ impl Batch {
         Ok(())
     }
 
-    /// Some of the examples.
-    pub(super) fn select(&self, circuit: &Circuit, rows: &[usize]) -> Batch {
+    /// Some of the examples, in any order.
+    ///
+    /// # Panics
+    /// If there is no such row.
+    pub fn select(&self, circuit: &Circuit, rows: &[usize]) -> Batch {
         let select = |(column, variable): (&Option<Column>, &Variable)| {
             column.as_ref().map(|column| column.select(rows, variable.values.len()))
         };

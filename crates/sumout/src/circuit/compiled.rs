@@ -62,13 +62,18 @@ impl Circuit {
         Circuit { variables, target, inputs, hard: question.hard, domains: pruned.domains, graph, completion }
     }
 
-    /// A variable of the network that the circuit was compiled from.
+    /// All variables of the network that the circuit was compiled from.
+    pub fn variables(&self) -> &[Variable] {
+        &self.variables
+    }
+
+    /// One of them.
     pub fn variable(&self, var: VarId) -> &Variable {
         &self.variables[var.index()]
     }
 
-    /// The positions of the values that a variable can have; the axes of the [graph](Self::graph) have no others.
-    pub fn domain(&self, var: VarId) -> &[usize] {
+    /// The positions of the values that a variable can have; no other has a positive probability.
+    pub fn possible(&self, var: VarId) -> &[usize] {
         &self.domains[var.index()]
     }
 

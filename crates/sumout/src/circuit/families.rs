@@ -49,7 +49,7 @@ impl Circuit {
         check_hard(self, batch)?;
         if self.graph.origins().is_empty() {
             let error = Error::new(ErrorKind::Evidence, "the circuit was not compiled for the marginals of families");
-            return Err(error.hint("compile it with `Query::families`; files do not keep them"));
+            return Err(error.hint("compile it with `Query::families`"));
         }
         match options.precision {
             Precision::F32 => Asking::<f32>::new(self, options)?.run(batch),

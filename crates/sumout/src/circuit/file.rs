@@ -8,6 +8,7 @@
 //! whatever it refers to must be there.
 
 mod completing;
+mod origins;
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -22,6 +23,7 @@ use crate::model::Variable;
 use crate::tensor::{Graph, List, Map, NodeId, Op, Table};
 use crate::vars::{VarId, VarSet};
 use completing::Completing;
+use origins::Origins;
 
 /// The version of the format that is written, and the newest that is read.
 const VERSION: u32 = 1;
@@ -52,6 +54,9 @@ struct Header {
     /// How explanations are completed, if they are what the circuit is for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     completion: Option<Completing>,
+    /// The tables that can be trained, with the tensor `origin.N`.
+    #[serde(default, skip_serializing_if = "Origins::is_empty")]
+    origins: Origins,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -138,12 +143,14 @@ impl Circuit {
             operations: graph.ops().map(|(_, op)| operation(op)).collect(),
             output: graph.output().index(),
             completion: self.completion.as_ref().map(Completing::new),
+            origins: origins::origins(graph),
         }
     }
 
     /// All tensors of the file.
     fn numbers(&self) -> Vec<Numbers> {
         let mut all = numbers(&self.graph);
+        all.extend(origins::numbers(&self.graph));
         all.extend(self.completion.iter().flat_map(completing::numbers));
         all
     }
@@ -212,8 +219,10 @@ fn check_version(text: &str) -> Result<()> {
         version: u32,
     }
     let Versioned { version } = serde_json::from_str(text).map_err(|e| damaged(&e.to_string()))?;
-    if version <= VERSION {
-        return Ok(());
+    match version {
+        0 => return Err(damaged("there is no version 0")),
+        1..=VERSION => return Ok(()),
+        _ => {}
     }
     let message = format!("the circuit is of version {version}, and this program reads up to version {VERSION}");
     Err(Error::new(ErrorKind::Format, message).hint("update sumout, or compile the circuit again"))
@@ -289,7 +298,8 @@ impl Reader<'_> {
             }
             Operation::Table(t) => {
                 let table = self.table(*t, graph.tables().len())?;
-                graph.table(table)
+                let origin = self.origin(*t, &table)?;
+                graph.table_from(table, origin)
             }
             Operation::Contract(a, b, keep) => {
                 let (a, b) = (self.node(graph, *a)?, self.node(graph, *b)?);

@@ -188,11 +188,11 @@ impl Times {
         let running = Running { precision: Precision::F64, threads: 1, ..Running::default() };
         let evaluator = circuit.evaluator(&running)?;
         let (tensor, answers) = timed(3, || evaluator.run(&batch))?;
-        let first = circuit.domain(asked.target)[0];
+        let first = circuit.possible(asked.target)[0];
         let expected: Vec<f64> = (0..rows).map(|row| answers.row(row)[first]).collect();
         drop(evaluator);
 
-        let values = |&(v, _): &(VarId, usize)| circuit.domain(v).iter().map(move |&value| (v, value));
+        let values = |&(v, _): &(VarId, usize)| circuit.possible(v).iter().map(move |&value| (v, value));
         let inputs: Vec<(VarId, usize)> = scalars.inputs().iter().flat_map(values).collect();
         let example = |row: usize| inputs.iter().map(|&(v, x)| likelihood(row, v, x)).collect::<Vec<f64>>();
         let columns: Vec<f64> = inputs.iter().flat_map(|&(v, x)| (0..rows).map(move |r| likelihood(r, v, x))).collect();

@@ -6,7 +6,7 @@ Written by sumout {version}, for PyTorch. The numbers are in the .safetensors fi
     posterior, log_evidence = model({"input": [0, 1, -1]})
 
 An input is given as the positions of its values, -1 where nothing is known, or as an array [batch, values] of likelihoods. Inputs that are
-left out are not known. `posterior` is [batch, values of the target], `log_evidence` is [batch]; impossible evidence has zeros, and
+left out are not known; those in HARD need a value in every example. `posterior` is [batch, values of the target], `log_evidence` is [batch]; impossible evidence has zeros, and
 -inf.{target_note}
 
 Model(trainable=True) has the tables as parameters. An example of a batch takes about {peak} numbers at once, besides {shared} that all share.
@@ -19,6 +19,7 @@ from pathlib import Path
 import torch
 
 INPUTS = {inputs}
+HARD = {hard}
 TARGET = {target}
 
 
@@ -57,6 +58,12 @@ def rescale(x, axes):
     return x * torch.exp2(-shift).reshape(*lead, *[1] * axes), shift
 
 
+def log(x):
+    """The logarithm, -inf of zero, where its gradient is zero."""
+    possible = x > 0
+    return torch.where(possible, torch.log(torch.where(possible, x, 1)), -math.inf)
+
+
 class Model(torch.nn.Module):
     def __init__(self, dtype=torch.float32, trainable=False):
         super().__init__()
@@ -79,6 +86,8 @@ class Model(torch.nn.Module):
             given = (given[:, None] == torch.arange(values)) | (given[:, None] < 0)
         if tuple(given.shape) != (batch, values):
             raise ValueError(f"{name} has shape {tuple(given.shape)}, not {(batch, values)}")
+        if name in HARD and ((given > 0).sum(-1) > 1).any():
+            raise ValueError(f"{name} needs a value in every example")
         return given.to(self.dtype)[:, left]
 
     def constants(self):
@@ -89,6 +98,9 @@ class Model(torch.nn.Module):
         unknown = sorted(set(evidence) - set(INPUTS))
         if unknown:
             raise KeyError(f"no inputs: {unknown}")
+        missing = sorted(set(HARD) - set(evidence))
+        if missing:
+            raise KeyError(f"inputs that need values: {missing}")
         batch = len(next(iter(evidence.values()))) if evidence else 1
         if self.trainable:
             constant = self.constants()

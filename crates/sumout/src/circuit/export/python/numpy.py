@@ -6,18 +6,20 @@ Written by sumout {version}, for NumPy. The numbers are in the .safetensors file
     posterior, log_evidence = model({"input": [0, 1, -1]})
 
 An input is given as the positions of its values, -1 where nothing is known, or as an array [batch, values] of likelihoods. Inputs that are
-left out are not known. `posterior` is [batch, values of the target], `log_evidence` is [batch]; impossible evidence has zeros, and
+left out are not known; those in HARD need a value in every example. `posterior` is [batch, values of the target], `log_evidence` is [batch]; impossible evidence has zeros, and
 -inf.{target_note}
 
 An example of a batch takes about {peak} numbers at once, besides {shared} that all share.
 """
 
 import json
+import math
 from pathlib import Path
 
 import numpy as np
 
 INPUTS = {inputs}
+HARD = {hard}
 TARGET = {target}
 
 
@@ -81,6 +83,8 @@ class Model:
             given = (given[:, None] == np.arange(values)) | (given[:, None] < 0)
         if given.shape != (batch, values):
             raise ValueError(f"{name} has shape {given.shape}, not {(batch, values)}")
+        if name in HARD and ((given > 0).sum(-1) > 1).any():
+            raise ValueError(f"{name} needs a value in every example")
         return given.astype(self.dtype)[:, left]
 
     def constants(self):
@@ -91,6 +95,9 @@ class Model:
         unknown = sorted(set(evidence) - set(INPUTS))
         if unknown:
             raise KeyError(f"no inputs: {unknown}")
+        missing = sorted(set(HARD) - set(evidence))
+        if missing:
+            raise KeyError(f"inputs that need values: {missing}")
         batch = len(next(iter(evidence.values()))) if evidence else 1
         constant = self.constant
 

@@ -1,0 +1,40 @@
+"""Exact answers from Bayesian networks: a question is compiled into a tensor circuit, and the circuit is evaluated.
+
+>>> import sumout
+>>> net = sumout.read("asia")
+>>> net.query("lung", given={"xray": "yes", "dysp": "no"})
+{'yes': 0.252..., 'no': 0.747...}
+"""
+
+from ._answers import Answers, Explanation, Explanations, Posterior, Posteriors
+from ._build import Builder
+from ._circuit import Circuit, load
+from ._draw import Picture
+from ._errors import Error, ImpossibleEvidence, Place
+from ._fit import Epoch, Learned
+from ._network import Network, convert, read, reads
+from ._report import Report
+from ._sumout import version as __version__
+
+__all__ = [
+    "Answers",
+    "Builder",
+    "Circuit",
+    "Epoch",
+    "Error",
+    "Explanation",
+    "Explanations",
+    "ImpossibleEvidence",
+    "Learned",
+    "Network",
+    "Picture",
+    "Place",
+    "Posterior",
+    "Posteriors",
+    "Report",
+    "__version__",
+    "convert",
+    "load",
+    "read",
+    "reads",
+]

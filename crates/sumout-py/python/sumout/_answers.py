@@ -1,0 +1,86 @@
+"""Answers: dictionaries that know a little more, and show themselves in notebooks."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import _draw
+from ._draw import Picture
+
+
+class Posterior(dict[str, float]):
+    """The probability of each value of a variable."""
+
+    def __init__(self, variable: str, values: list[str], numbers, log_evidence: float):
+        super().__init__(zip(values, map(float, numbers)))
+        self.variable = variable
+        self.log_evidence = log_evidence
+
+    def __reduce__(self):
+        return Posterior, (self.variable, list(self), list(self.values()), self.log_evidence)
+
+    def _repr_html_(self) -> str:
+        return _draw.bars({self.variable: self})
+
+    @property
+    def best(self) -> str:
+        """The most probable value."""
+        return max(self, key=self.__getitem__)
+
+
+class Posteriors(dict[str, Posterior]):
+    """The posteriors of some variables."""
+
+    def __init__(self, posteriors: dict[str, Posterior], log_evidence: float):
+        super().__init__(posteriors)
+        self.log_evidence = log_evidence
+
+    def __reduce__(self):
+        return Posteriors, (dict(self), self.log_evidence)
+
+    def _repr_html_(self) -> str:
+        return Picture(_draw.bars(self))._repr_html_()
+
+
+class Explanation(dict[str, str]):
+    """The most probable values of all variables together."""
+
+    def __init__(self, assignment: dict[str, str], log_probability: float):
+        super().__init__(assignment)
+        self.log_probability = log_probability
+
+    def __reduce__(self):
+        return Explanation, (dict(self), self.log_probability)
+
+    def _repr_html_(self) -> str:
+        return _draw.table([*self.items(), ("ln P", f"{self.log_probability:.6g}")])
+
+
+class Answers(NamedTuple):
+    """The answers to a batch: a row for each example."""
+
+    posterior: NDArray[np.float64] | dict[str, NDArray[np.float64]]
+    """Of the target, an array of rows by values; of all variables, one such array for each. Zeros where the evidence is
+    impossible."""
+
+    log_evidence: NDArray[np.float64]
+    """ln P(e), negative infinity where the evidence is impossible."""
+
+    @property
+    def impossible(self) -> NDArray[np.bool_]:
+        """Where the evidence has probability zero."""
+        return np.isneginf(self.log_evidence)
+
+
+class Explanations(NamedTuple):
+    """The most probable values of all variables together, for each example of a batch."""
+
+    variables: list[str]
+    positions: NDArray[np.int32]
+    """The positions of the values, a column for each variable; -1 where the evidence is impossible."""
+
+    log_probability: NDArray[np.float64]
+    """ln P of all of them together, negative infinity where the evidence is impossible."""

@@ -1,0 +1,317 @@
+"""Compiled queries."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from os import PathLike
+from typing import TYPE_CHECKING, Any, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import _draw, _evidence, _sumout
+from ._answers import Answers, Explanation, Explanations, Posterior, Posteriors
+from ._errors import Error, ImpossibleEvidence
+from ._evidence import Finding, Variables
+from ._fit import Learned, fit
+from ._options import Precision, running
+from ._report import Report
+
+if TYPE_CHECKING:
+    from ._network import Network
+
+Array = NDArray[np.float64]
+Asked = tuple[_sumout.Query, _sumout.Options]
+
+
+class Circuit:
+    """A query, compiled: answers any number of examples. :meth:`Network.compile` makes one, and :func:`load` reads one."""
+
+    def __init__(self, raw: _sumout.Circuit, network: Network | None = None, asked: Asked | None = None):
+        self._raw = raw
+        self._network = network
+        self._asked = asked
+        self._variables = Variables(raw.variables())
+        self._inputs = raw.inputs()
+        self._targets = raw.targets()
+
+    # What it is
+
+    @property
+    def inputs(self) -> list[str]:
+        """The variables that evidence is about, in the order of the columns of an array."""
+        return [self._variables.names[k] for k in self._inputs]
+
+    @property
+    def hard(self) -> list[str]:
+        """The inputs that must have a value in every example."""
+        return [self._variables.names[k] for k in self._raw.hard()]
+
+    @property
+    def targets(self) -> list[str]:
+        """The variables that are asked for."""
+        return [self._variables.names[k] for k in self._targets]
+
+    def values(self, variable: str) -> list[str]:
+        """The names of the values of a variable, in order."""
+        return list(self._variables.values[self._find(variable)])
+
+    def _find(self, name: str) -> int:
+        if name not in self._variables.index:
+            raise Error("name", f"`{name}` is no variable of this circuit's network")
+        return self._variables.index[name]
+
+    def __repr__(self) -> str:
+        asked = self.targets[0] if self._raw.has_target() else "…"
+        given = ", ".join(self.inputs[:6]) + (", …" if len(self._inputs) > 6 else "")
+        what = "mpe" if self._raw.explains() else f"P({asked} | {given})"
+        return f"<sumout.Circuit {what}>"
+
+    @property
+    def network(self) -> Network | None:
+        """The network that it was compiled from, or that :meth:`fit` learned; none if it was loaded."""
+        return self._network
+
+    def report(self) -> Report:
+        """What it costs, and what each step bought: plans the query again, for as long as it took to compile."""
+        if self._network is None or self._asked is None:
+            raise Error("model", "nothing is known of how this circuit was made", hint="`net.compile(…).report()` reports on a plan")
+        return Report(self._network._raw.plan(*self._asked))
+
+    def _repr_html_(self) -> str:
+        given = ", ".join(self.inputs[:12]) + (", …" if len(self._inputs) > 12 else "")
+        asked = ", ".join(self.targets[:12]) + (", …" if len(self._targets) > 12 else "")
+        rows = [("circuit for", "explanations" if self._raw.explains() else asked), (f"{len(self._inputs)} inputs", given)]
+        return _draw.table(rows)
+
+    # Answers
+
+    def evaluate(
+        self, evidence: Any, *, precision: Precision = "f64", threads: int = 0, memory: int | str | None = None
+    ) -> Answers:
+        """The posteriors and ln P(e) of each example of a batch."""
+        posteriors, logs = self._raw.evaluate(self._batch(evidence), running(precision, threads, memory), False)
+        if self._raw.has_target():
+            return Answers(posteriors, logs)
+        return Answers(self._split(self._targets, posteriors), logs)
+
+    @overload
+    def posterior(self, evidence: Mapping[str, NDArray[Any]], *, precision: Precision = ..., threads: int = ...) -> Array: ...
+    @overload
+    def posterior(self, evidence: Mapping[str, Finding], *, precision: Precision = ..., threads: int = ...) -> Posteriors: ...
+    @overload
+    def posterior(self, evidence: Any, *, precision: Precision = ..., threads: int = ...) -> Array: ...
+
+    def posterior(self, evidence: Any, *, precision: Precision = "f64", threads: int = 0) -> Any:
+        """The posterior of what is asked for.
+
+        Of one example, a dictionary: ``{variable: {value: p}}``. Of many, an array with a row for each, and a column for each value
+        of the target; if all variables are asked for, one such array for each of them. Rows of zeros have impossible evidence.
+        """
+        if not _evidence.is_one(evidence):
+            return self.evaluate(evidence, precision=precision, threads=threads).posterior
+        posteriors, logs = self._raw.evaluate(self._one(evidence), running(precision, 1), False)
+        if np.isneginf(logs[0]):
+            raise ImpossibleEvidence
+        parts = self._split(self._targets, posteriors)
+        log = float(logs[0])
+        each = {name: Posterior(name, self.values(name), part[0], log) for name, part in parts.items()}
+        return Posteriors(each, log)
+
+    @overload
+    def log_evidence(self, evidence: Mapping[str, NDArray[Any]], *, precision: Precision = ..., threads: int = ...) -> Array: ...
+    @overload
+    def log_evidence(self, evidence: Mapping[str, Finding], *, precision: Precision = ..., threads: int = ...) -> float: ...
+    @overload
+    def log_evidence(self, evidence: Any, *, precision: Precision = ..., threads: int = ...) -> Array: ...
+
+    def log_evidence(self, evidence: Any, *, precision: Precision = "f64", threads: int = 0) -> Any:
+        """ln P(e), of one example or of each of a batch; negative infinity if the evidence is impossible."""
+        if not _evidence.is_one(evidence):
+            return self.evaluate(evidence, precision=precision, threads=threads).log_evidence
+        return float(self._raw.evaluate(self._one(evidence), running(precision, 1), False)[1][0])
+
+    @overload
+    def mpe(self, evidence: Mapping[str, NDArray[Any]], *, threads: int = ...) -> Explanations: ...
+    @overload
+    def mpe(self, evidence: Mapping[str, Finding], *, threads: int = ...) -> Explanation: ...
+    @overload
+    def mpe(self, evidence: Any, *, threads: int = ...) -> Explanations: ...
+
+    def mpe(self, evidence: Any, *, threads: int = 0) -> Any:
+        """The most probable values of all variables together, of a circuit that was compiled with ``mpe=True``."""
+        is_one = _evidence.is_one(evidence)
+        batch = self._one(evidence) if is_one else self._batch(evidence)
+        positions, logs = self._raw.explain(batch, running("f64", threads))
+        if not is_one:
+            return Explanations(self.targets, positions, logs)
+        if np.isneginf(logs[0]):
+            raise ImpossibleEvidence
+        best = zip(self._targets, positions[0])
+        return Explanation({self._variables.names[k]: self._variables.values[k][at] for k, at in best}, float(logs[0]))
+
+    def marginals(self, evidence: Any, *, precision: Precision = "f64", threads: int = 0) -> dict[str, Array]:
+        """The posteriors of all targets, and of all inputs that need not have a value, for each example of a batch."""
+        batch = self._one(evidence) if _evidence.is_one(evidence) else self._batch(evidence)
+        how = running(precision, threads)
+        found = self._split(self._targets, self._raw.evaluate(batch, how, False)[0])
+        hard = set(self._raw.hard())
+        soft = [k for k in self._inputs if k not in hard]
+        if self._raw.has_target() and soft:
+            found.update(self._split(soft, self._raw.evaluate(batch, how, True)[0]))
+        return found
+
+    def families(self, evidence: Any, *, precision: Precision = "f64", threads: int = 0) -> dict[str, Array]:
+        """The marginals of all families, of a circuit that was compiled with ``families=True``.
+
+        For each variable and each example, the probability of every joint state of its parents (the last one fastest) and of itself:
+        an array of examples by rows of the CPT by values.
+        """
+        batch = self._one(evidence) if _evidence.is_one(evidence) else self._batch(evidence)
+        found, logs = self._raw.families(batch, running(precision, threads))
+        card = {k: len(self._variables.values[k]) for k, _ in found}
+        return {self._variables.names[k]: numbers.reshape(len(logs), -1, card[k]) for k, numbers in found}
+
+    def predict(self, evidence: Any, *, precision: Precision = "f64", threads: int = 0) -> NDArray[Any]:
+        """The most probable value of the target, for each example of a batch; empty where the evidence is impossible."""
+        if not self._raw.has_target():
+            raise Error("evidence", "the circuit has no single target", hint="compile it for one")
+        found = self.evaluate(evidence, precision=precision, threads=threads)
+        names = np.array(self.values(self.targets[0]))
+        return np.where(found.impossible, "", names[np.asarray(found.posterior).argmax(axis=1)])
+
+    def accuracy(self, evidence: Any, labels: Any) -> float:
+        """The share of the examples whose most probable value is their label: names of values, or positions."""
+        found = self.predict(evidence)
+        target = self._targets[0]
+        wanted = self._variables.column(target, labels)
+        names = np.array(self._variables.values[target])
+        return float(np.mean(found == names[wanted]))
+
+    def fit(self, evidence: Any, labels: Any, **options: Any) -> Learned:
+        """Learns the CPTs that are not fixed from examples, and takes them over; see :meth:`Network.fit` for the options.
+
+        ``evidence`` is a batch for this circuit, and ``labels`` the target's values, by name or by position.
+        """
+        if self._network is None:
+            raise Error("model", "the network of this circuit is not known", hint="compile it from a network, and fit that")
+        if not self._raw.has_target():
+            raise Error("evidence", "the circuit has no single target", hint="fit the network, or compile it for one target")
+        learned = fit(self._network, evidence, labels, target=self.targets[0], given=self.inputs, _inputs=self._inputs, **options)
+        if learned.circuit is not None:
+            self._raw, self._network, self._asked = learned.circuit._raw, learned.network, None
+        return learned
+
+    def _batch(self, evidence: Any) -> _sumout.Batch:
+        return _evidence.batch(self._variables, self._inputs, evidence)
+
+    def _one(self, evidence: Mapping[str, Finding]) -> _sumout.Batch:
+        return _evidence.one(self._variables, self._raw.input, evidence)
+
+    def _split(self, variables: list[int], side_by_side: Array) -> dict[str, Array]:
+        ends = np.cumsum([len(self._variables.values[k]) for k in variables])
+        parts = np.split(side_by_side, ends[:-1], axis=1)
+        return {self._variables.names[k]: part for k, part in zip(variables, parts)}
+
+    # Numbers in, numbers out
+
+    @property
+    def parameters(self) -> dict[str, Array]:
+        """The CPTs that can be trained: for each joint state of the parents, the last one fastest, a row of probabilities.
+
+        Numbers that nothing depends on are zero.
+        """
+        return {self._variables.names[k]: self._rows(k, table) for k, table in self._raw.cpts()}
+
+    def likelihoods(self, evidence: Any) -> Array:
+        """Any evidence as likelihoods: a row for each example, and side by side the values of all inputs."""
+        if _evidence.is_one(evidence):
+            evidence = [evidence]
+        rows, found = _evidence.columns(self._variables, self._inputs, evidence)
+        parts = []
+        for k in self._inputs:
+            card, column = len(self._variables.values[k]), found.get(k)
+            if column is None:
+                column = np.full(rows, -1)
+            if column.ndim == 1:
+                column = np.vstack([np.eye(card), np.ones(card)])[column]
+            parts.append(column)
+        return np.concatenate(parts, axis=1) if parts else np.ones((rows, 0))
+
+    def forward(
+        self, likelihoods: Array, parameters: Mapping[str, Array] | None = None, *, precision: Precision = "f64", threads: int = 0
+    ) -> tuple[Array, Array]:
+        """Posteriors of the target and ln P(e), from likelihoods as :meth:`likelihoods` has them.
+
+        Other ``parameters`` may be given for some or all of :attr:`parameters`. If all variables are asked for, the posterior
+        has no columns. Where ln P(e) is not a number, numbers are further apart than 64 bits reach.
+        """
+        given = np.asarray(likelihoods, dtype=np.float64)
+        return self._raw.forward(given, self._tables(parameters), running(precision, threads))
+
+    def backward(
+        self,
+        likelihoods: Array,
+        posterior: Array | None,
+        log_evidence: Array | None,
+        parameters: Mapping[str, Array] | None = None,
+        *,
+        precision: Precision = "f64",
+        threads: int = 0,
+    ) -> tuple[Array, dict[str, Array]]:
+        """Derivatives of a number with respect to the likelihoods and to the parameters.
+
+        ``posterior`` and ``log_evidence`` are its derivatives with respect to what :meth:`forward` returns. Examples whose
+        evidence is impossible add nothing.
+        """
+        given = np.asarray(likelihoods, dtype=np.float64)
+        above = None if posterior is None else np.asarray(posterior, dtype=np.float64)
+        logs = None if log_evidence is None else np.asarray(log_evidence, dtype=np.float64)
+        self._check_above(len(given), above, logs)
+        evidence, tables = self._raw.backward(given, self._tables(parameters), above, logs, running(precision, threads))
+        return evidence, {self._variables.names[k]: self._rows(k, table) for k, table in tables}
+
+    def _check_above(self, rows: int, posterior: Array | None, logs: Array | None) -> None:
+        width = len(self._variables.values[self._targets[0]]) if self._raw.has_target() else 0
+        for what, array, shape in [("posterior", posterior, (rows, width)), ("log_evidence", logs, (rows,))]:
+            if array is not None and array.shape != shape:
+                raise Error("evidence", f"`{what}` has the shape {array.shape}, and not {shape}")
+
+    def _rows(self, variable: int, table: Array) -> Array:
+        return table.reshape(-1, len(self._variables.values[variable]))
+
+    def _tables(self, parameters: Mapping[str, Array] | None) -> list[tuple[int, Array]]:
+        return [(self._find(name), np.asarray(table, dtype=np.float64).ravel()) for name, table in (parameters or {}).items()]
+
+    # Files
+
+    def export(self, path: str | PathLike[str], *, to: str = "torch") -> None:
+        """Writes the circuit as a program in another language, with its numbers beside it."""
+        self._raw.export(path, to)
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Writes the circuit to a file, all of it or nothing."""
+        self._raw.save(path)
+
+    def to_bytes(self) -> bytes:
+        """What :meth:`save` writes."""
+        return self._raw.to_bytes()
+
+    @staticmethod
+    def from_bytes(data: bytes) -> Circuit:
+        """The circuit that :meth:`to_bytes` was called on."""
+        return Circuit(_sumout.Circuit.from_bytes(data))
+
+    def __reduce__(self):
+        return Circuit.from_bytes, (self.to_bytes(),)
+
+    def __copy__(self) -> Circuit:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> Circuit:
+        return Circuit(_sumout.Circuit.from_bytes(self.to_bytes()), self._network, self._asked)
+
+
+def load(path: str | PathLike[str]) -> Circuit:
+    """Reads a circuit from a file that :meth:`Circuit.save` or ``sumout compile`` wrote."""
+    return Circuit(_sumout.Circuit.load(path))

@@ -1,0 +1,67 @@
+"""What went wrong, where, and what to do about it."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+
+class Place(NamedTuple):
+    """A place in a file; lines and columns are counted from 1."""
+
+    file: str
+    line: int
+    column: int
+
+
+class Error(ValueError):
+    """A mistake in a file, a model or a question.
+
+    ``kind`` is for programs: ``"io"``, ``"syntax"``, ``"model"``, ``"name"``, ``"format"``, ``"evidence"``, ``"memory"`` or
+    ``"impossible"``. The text is for people: it shows the offending line if the mistake is in a file, and ends with a hint if
+    there is something to be done.
+    """
+
+    kind: str
+    message: str
+    place: Place | None
+    hint: str | None
+
+    def __init__(self, kind: str, message: str, *, hint: str | None = None, place: Place | None = None, text: str | None = None):
+        self.kind, self.message, self.hint, self.place = kind, message, hint, place
+        self._text = text if text is not None else message + (f"\nhint: {hint}" if hint else "")
+        super().__init__(self._text)
+
+    def __reduce__(self):
+        return _again, (type(self), self.kind, self.message, self.hint, self.place, self._text)
+
+
+class ImpossibleEvidence(Error):
+    """The evidence has probability zero, so there is no posterior."""
+
+    def __init__(self, message: str = "the evidence has probability zero"):
+        super().__init__("impossible", message, hint="`log_evidence` of it is negative infinity; batches flag such rows instead")
+
+
+def make(kind: str, message: str, text: str, place: tuple[str, int, int] | None, hint: str | None) -> Error:
+    """The error of the library, in the words of Python: options are keywords there."""
+    place = None if place is None else Place(*place)
+    return Error(kind, _translate(message), hint=hint and _translate(hint), place=place, text=_translate(text))
+
+
+def _again(kind_of, kind, message, hint, place, text):
+    if kind_of is ImpossibleEvidence:
+        return ImpossibleEvidence(message)
+    return Error(kind, message, hint=hint, place=place, text=text)
+
+
+_FLAGS = {"lossy", "normalize", "mpe", "snap"}
+
+
+def _translate(text: str) -> str:
+    def keyword(found: re.Match) -> str:
+        name, value = found.groups()
+        return f"`{name.replace('-', '_')}={value or ('True' if name in _FLAGS else '…')}`"
+
+    text = re.sub(r"`--([a-z-]+)(?:[ =]([^`]+))?`", keyword, text)
+    return text.replace("`sumout show` lists the variables", "`net.variables` lists them")

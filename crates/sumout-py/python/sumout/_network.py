@@ -1,0 +1,334 @@
+"""Networks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from os import PathLike
+from typing import Any, overload
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from . import _draw, _sumout
+from ._answers import Explanation, Posterior, Posteriors
+from ._circuit import Circuit
+from ._draw import Picture
+from ._errors import Error, ImpossibleEvidence
+from ._evidence import Finding, Variables
+from ._fit import Learned, fit
+from ._options import Level, options
+from ._report import Report
+
+Array = NDArray[np.float64]
+Names = str | Iterable[str]
+
+
+class Network:
+    """A Bayesian or a Markov network. :func:`read` reads one, and a :class:`Builder` builds one."""
+
+    def __init__(self, raw: _sumout.Network):
+        self._raw = raw
+        self._variables = Variables(raw.variables())
+        self._factors = raw.factors()
+
+    # What it is
+
+    @property
+    def name(self) -> str:
+        """The name that the file or the builder gave it."""
+        return self._raw.name()
+
+    @property
+    def is_markov(self) -> bool:
+        """Whether it is a Markov network, whose factors need not be conditional probabilities."""
+        return self._raw.is_markov()
+
+    @property
+    def variables(self) -> list[str]:
+        """The names of all variables; in a Bayesian network, parents before children."""
+        return list(self._variables.names)
+
+    def __len__(self) -> int:
+        return len(self._variables.names)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._variables.names)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._variables.index
+
+    def __repr__(self) -> str:
+        kind = "Markov" if self.is_markov else "Bayesian"
+        functions = sum(is_function for _, is_function, _ in self._factors)
+        return f"<sumout.Network {self.name!r}: {kind}, {len(self)} variables, {functions} functions>"
+
+    def values(self, variable: str) -> list[str]:
+        """The names of the values of a variable, in order."""
+        return list(self._variables.values[self._raw.find(variable)])
+
+    def parents(self, variable: str) -> list[str]:
+        """The parents of a variable, in the order of the axes of its CPT."""
+        at = self._raw.find(variable)
+        return [] if self.is_markov else [self._variables.names[k] for k in self._factors[at][0][:-1]]
+
+    def children(self, variable: str) -> list[str]:
+        """The variables that it is a parent of."""
+        at = self._raw.find(variable)
+        return [] if self.is_markov else [self._variables.names[s[-1]] for s, _, _ in self._factors if at in s[:-1]]
+
+    def is_functional(self, variable: str) -> bool:
+        """Whether the variable is known to be a function of its parents."""
+        return not self.is_markov and self._factors[self._raw.find(variable)][1]
+
+    def cpt(self, variable: str) -> Array:
+        """The CPT of a variable: an axis for each parent, and the last for the variable itself."""
+        at = self._raw.find(variable)
+        if self.is_markov:
+            raise Error("model", "a Markov network has no CPTs", hint="`factors()` has its potentials")
+        return self._table(at)
+
+    def factors(self) -> list[tuple[list[str], Array]]:
+        """All factors: the variables of the axes, and the numbers."""
+        names = self._variables.names
+        return [([names[k] for k in scope], self._table(at)) for at, (scope, _, _) in enumerate(self._factors)]
+
+    def _table(self, factor: int) -> Array:
+        shape = [len(self._variables.values[k]) for k in self._factors[factor][0]]
+        return self._raw.table(factor).reshape(shape)
+
+    def matching(self, pattern: str) -> list[str]:
+        """The variables whose names match a pattern such as ``pixel_*``."""
+        return [self._variables.names[k] for k in self._raw.matching(pattern)]
+
+    # Answers
+
+    @overload
+    def query(
+        self,
+        target: str,
+        *,
+        given: Mapping[str, Finding] | None = ...,
+        level: Level = ...,
+        effort: float = ...,
+        seed: int = ...,
+        memory: int | str | None = ...,
+    ) -> Posterior: ...
+    @overload
+    def query(
+        self,
+        target: Iterable[str] | None = ...,
+        *,
+        given: Mapping[str, Finding] | None = ...,
+        level: Level = ...,
+        effort: float = ...,
+        seed: int = ...,
+        memory: int | str | None = ...,
+    ) -> Posteriors: ...
+
+    def query(
+        self,
+        target: str | Iterable[str] | None = None,
+        *,
+        given: Mapping[str, Finding] | None = None,
+        level: Level = "auto",
+        effort: float = 1.0,
+        seed: int = 0,
+        memory: int | str | None = None,
+    ) -> Any:
+        """The posterior of a variable: ``{value: p}``. Of several, or of all if none is named: ``{variable: {value: p}}``.
+
+        Evidence is the name of a value, or a likelihood for each value.
+        """
+        names = [target] if isinstance(target, str) else list(target or [])
+        asked = [self._raw.find(name) for name in names]
+        found, log = self._raw.query(asked, self._findings(given), options(level, effort, seed, memory))
+        if log == float("-inf"):
+            raise ImpossibleEvidence
+        each = {self._variables.names[k]: self._posterior(k, numbers, log) for k, numbers in found}
+        return each[target] if isinstance(target, str) else Posteriors(each, log)
+
+    def _posterior(self, variable: int, numbers: list[float], log: float) -> Posterior:
+        return Posterior(self._variables.names[variable], self._variables.values[variable], numbers, log)
+
+    def log_evidence(
+        self,
+        given: Mapping[str, Finding],
+        *,
+        level: Level = "auto",
+        effort: float = 1.0,
+        seed: int = 0,
+        memory: int | str | None = None,
+    ) -> float:
+        """ln P(given), in a Markov network ln Z(given); negative infinity if that is impossible."""
+        findings = self._findings(given)
+        some = [k for k, _ in [*findings[0], *findings[1]]][:1] or [0]
+        return self._raw.query(some, findings, options(level, effort, seed, memory))[1]
+
+    def mpe(
+        self,
+        given: Mapping[str, Finding] | None = None,
+        *,
+        level: Level = "auto",
+        effort: float = 1.0,
+        seed: int = 0,
+        memory: int | str | None = None,
+    ) -> Explanation:
+        """The most probable values of all variables together: ``{variable: value}``, with ``log_probability``."""
+        values, log = self._raw.mpe(self._findings(given), options(level, effort, seed, memory))
+        if values is None:
+            raise ImpossibleEvidence
+        best = zip(self._variables.names, self._variables.values, values)
+        return Explanation({name: names[at] for name, names, at in best}, log)
+
+    def _findings(self, given: Mapping[str, Finding] | None):
+        hard, soft = [], []
+        for name, finding in (given or {}).items():
+            variable = self._raw.find(name)
+            found = self._variables.finding(variable, finding)
+            if isinstance(found, list):
+                soft.append((variable, found))
+            elif found is not None:
+                hard.append((variable, found))
+        return hard, soft
+
+    # Circuits
+
+    def compile(
+        self,
+        target: str | None = None,
+        *,
+        given: Names = (),
+        hard: Names = (),
+        trainable: Names | None = None,
+        families: bool = False,
+        mpe: bool = False,
+        level: Level = "auto",
+        effort: float = 1.0,
+        seed: int = 0,
+        memory: int | str | None = None,
+        near: float = 0.0,
+    ) -> Circuit:
+        """Compiles a query into a circuit.
+
+        Without a target it asks for all variables, and with ``mpe=True`` for the most probable values of all together. ``given`` names
+        the inputs, by name or by pattern such as ``pixel_*``: in each example they have a value, a likelihood, or nothing. Those of
+        ``hard`` have a value in every example. CPTs of ``trainable`` variables can be changed afterwards.
+        """
+        train = None if trainable is None else _list(trainable)
+        query = _sumout.Query(target, _list(given), _list(hard), train, families, mpe)
+        how = options(level, effort, seed, memory, near)
+        return Circuit(self._raw.compile(query, how), self, (query, how))
+
+    def plan(
+        self,
+        target: str | None = None,
+        *,
+        given: Names = (),
+        hard: Names = (),
+        trainable: Names | None = None,
+        mpe: bool = False,
+        level: Level = "auto",
+        effort: float = 1.0,
+        seed: int = 0,
+    ) -> Report:
+        """What it would cost to compile a query. Nothing of its size is allocated, so whatever it costs, it is not refused."""
+        train = None if trainable is None else _list(trainable)
+        query = _sumout.Query(target, _list(given), _list(hard), train, False, mpe)
+        return Report(self._raw.plan(query, options(level, effort, seed, None)))
+
+    # Learning
+
+    def fit(self, data: Any, labels: Any = None, **options: Any) -> Learned:
+        """Learns the CPTs of the network from examples.
+
+        ``data`` is a table or a dictionary of columns, with a column for each variable of which something is known; or, if ``given``
+        names the inputs, an array. With a ``target`` the circuit for it is trained to predict its labels, which are a column of the data
+        or given as ``labels``; without one the likelihood is maximised. ``method="em"`` is expectation and maximisation, and counting where the
+        examples are complete.
+
+        Options: ``target``, ``given``, ``weights`` (of examples), ``train`` and ``freeze`` (names of variables), ``snap``, ``method``
+        ("adam", "sgd" or "em"), ``preset`` ("default" or "paper"), ``loss`` (weights of "cross_entropy", "squared_error" and
+        "likelihood"), ``start`` ("network", "uniform" or "random"), ``starts``, ``epochs``, ``patience``, ``batch``, ``rate``,
+        ``validation``, ``prior``, ``temperature``, ``seed``, ``effort``, ``threads``, ``precision``, ``memory`` and ``progress``.
+        """
+        return fit(self, data, labels, **options)
+
+    def with_cpts(self, cpts: Mapping[str, ArrayLike]) -> Network:
+        """The same network with other numbers in some CPTs: arrays with an axis for each parent, and the last for the variable."""
+        tables = []
+        for name, cpt in cpts.items():
+            table, wanted = np.asarray(cpt, dtype=np.float64), self.cpt(name).shape
+            if table.shape != wanted:
+                raise Error("model", f"the CPT of `{name}` has the shape {table.shape}, and not {wanted}")
+            if (table < 0).any() or not np.allclose(table.sum(axis=-1), 1, atol=1e-6):
+                raise Error("model", f"rows of the CPT of `{name}` are no probabilities", hint="each sums to one")
+            tables.append((self._raw.find(name), table))
+        return Network(self._raw.with_tables(tables))
+
+    def _repr_html_(self) -> str:
+        if self.is_markov or not 0 < len(self) <= _draw.MOST_NODES:
+            functions = sum(is_function for _, is_function, _ in self._factors)
+            kind = "Markov network" if self.is_markov else "Bayesian network"
+            rows = [(kind, self.name), ("variables", str(len(self))), ("known functions", str(functions))]
+            return _draw.table(rows)
+        functional = {name for name in self if self.is_functional(name)}
+        return Picture(_draw.network({name: self.parents(name) for name in self}, functional))._repr_html_()
+
+    # Data and files
+
+    def sample(self, rows: int, *, seed: int = 0) -> dict[str, NDArray[np.str_]]:
+        """Draws cases: for each variable, the names of its values. The same seed gives the same cases."""
+        positions = self.sample_positions(rows, seed=seed)
+        pairs = zip(self._variables.names, self._variables.values, positions.T)
+        return {name: np.array(values)[column] for name, values, column in pairs}
+
+    def sample_positions(self, rows: int, *, seed: int = 0) -> NDArray[np.int32]:
+        """The same as positions of values: a row for each case, a column for each variable."""
+        return self._raw.sample(rows, seed)
+
+    def write(self, path: str | PathLike[str], *, format: str | None = None, lossy: bool = False) -> None:
+        """Writes the network to a file, in the format that its extension names: bif, xmlbif, uai, net, xdsl or json, and .gz.
+
+        What the format cannot carry is an error, or left out if that is accepted as ``lossy``.
+        """
+        self._raw.write(path, format, lossy)
+
+    def to_string(self, format: str, *, lossy: bool = False) -> str:
+        """The network as text in a format."""
+        return self._raw.to_string(format, lossy)
+
+    def __reduce__(self):
+        return _from_json, (self._raw.to_string("json", False),)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Network) and self._raw.to_string("json", False) == other._raw.to_string("json", False)
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def read(path: str | PathLike[str], *, format: str | None = None, normalize: bool = False) -> Network:
+    """Reads a network from a file, or one that is built in: ``asia``, or a model such as ``rect:10``.
+
+    The format is told from the extension, or else from the content. With ``normalize``, rows of CPTs that do not sum to one are
+    rescaled instead of refused.
+    """
+    return Network(_sumout.Network.read(path, format, normalize))
+
+
+def reads(text: str | bytes, *, format: str | None = None, normalize: bool = False) -> Network:
+    """Reads a network from text."""
+    data = text.encode() if isinstance(text, str) else text
+    return Network(_sumout.Network.parse("<text>", data, format, normalize))
+
+
+def convert(source: str | PathLike[str], target: str | PathLike[str], *, lossy: bool = False) -> None:
+    """Writes a network in another format: that of the second file's extension."""
+    read(source).write(target, lossy=lossy)
+
+
+def _from_json(text: str) -> Network:
+    return reads(text, format="json")
+
+
+def _list(names: Names) -> list[str]:
+    return [names] if isinstance(names, str) else list(names)

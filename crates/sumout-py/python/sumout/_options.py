@@ -1,0 +1,40 @@
+"""Options, checked and in the numbers that the library takes."""
+
+from __future__ import annotations
+
+import re
+from typing import Literal
+
+from . import _sumout
+from ._errors import Error
+
+Level = Literal["auto", "classical", "paper", "functional", "tables", "support"]
+Precision = Literal["f32", "f64"]
+
+_UNITS = "kmgt"
+
+
+def memory(limit: int | str | None) -> int | None:
+    """A number of bytes: 8_000_000_000, or "8GiB"."""
+    if limit is None or isinstance(limit, int):
+        return limit
+    found = re.fullmatch(r"\s*([0-9.]+)\s*([kmgt]?)(i?)b?\s*", limit.lower())
+    if not found:
+        raise Error("evidence", f"`{limit}` is no amount of memory", hint='write 8_000_000_000, "8GB" or "8GiB"')
+    number, unit, binary = found.groups()
+    power = _UNITS.index(unit) + 1 if unit else 0
+    return int(float(number) * (1024 if binary else 1000) ** power)
+
+
+def options(level: Level, effort: float, seed: int, limit: int | str | None, near: float = 0.0) -> _sumout.Options:
+    if not 0 <= effort < float("inf"):
+        raise Error("evidence", f"the effort is {effort}", hint="1 is about a second of search, 0 is none")
+    if not 0 <= seed < 2**64:
+        raise Error("evidence", f"the seed is {seed}", hint="seeds are not negative, and of 64 bits")
+    return _sumout.Options(level, effort, seed, memory(limit), near)
+
+
+def running(precision: Precision, threads: int = 0, limit: int | str | None = None) -> _sumout.Running:
+    if threads < 0:
+        raise Error("evidence", f"there cannot be {threads} threads", hint="0 is one for each processor")
+    return _sumout.Running(precision, threads, memory(limit))

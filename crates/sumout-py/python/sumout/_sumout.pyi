@@ -1,0 +1,261 @@
+from _typeshed import Incomplete
+from collections.abc import Sequence
+from os import PathLike
+from typing import Any, Final, final
+
+__all__ = ["version", "Batch", "Circuit", "Learned", "Lesson", "Network", "Options", "Plan", "Query", "Running", "arrow_columns", "fit", "learning"]
+
+version: Final[str]
+
+@final
+class Batch:
+    """
+    Columns of evidence, by the positions of variables. They are checked when a circuit reads them.
+    """
+    def __len__(self, /) -> int: ...
+    def __new__(cls, /, rows: int) -> Batch: ...
+    def likelihoods(self, /, variable: int, likelihoods: Incomplete) -> None:
+        """
+        Adds the likelihoods of the values of a variable, a row for each example.
+        """
+    def values(self, /, variable: int, values: Incomplete) -> None:
+        """
+        Adds the positions of the values of a variable, negative where nothing is known.
+        """
+
+@final
+class Circuit:
+    """
+    A compiled query.
+    """
+    def backward(self, /, likelihoods: Incomplete, cpts: Sequence[tuple[int, Incomplete]], posterior: Incomplete | None, log_evidence: Incomplete | None, running: Running) -> tuple[Incomplete, list[tuple[int, Incomplete]]]:
+        """
+        The derivatives of a number with respect to the likelihoods and the CPTs, from those with respect to the posteriors
+        and to ln P(e).
+        """
+    def cpts(self, /) -> list[tuple[int, Incomplete]]:
+        """
+        The CPTs that it can be trained in, by variable, as dense tables; zero where nothing depends on a number.
+        """
+    def evaluate(self, /, batch: Batch, running: Running, of_inputs: bool) -> tuple[Incomplete, Incomplete]:
+        """
+        The posteriors of each example, those of all targets side by side; and ln P(e).
+
+        Of the inputs instead, if that is asked.
+        """
+    def explain(self, /, batch: Batch, running: Running) -> tuple[Incomplete, Incomplete]:
+        """
+        For each example the positions of the most probable values of all targets; and ln P of them.
+        """
+    def explains(self, /) -> bool: ...
+    def export(self, /, path: str | PathLike[str], language: str) -> None:
+        """
+        Writes the circuit as a program in another language.
+        """
+    def families(self, /, batch: Batch, running: Running) -> tuple[list[tuple[int, Incomplete]], Incomplete]:
+        """
+        For each family, the variable and side by side for all examples its marginal; and ln P(e).
+        """
+    def forward(self, /, likelihoods: Incomplete, cpts: Sequence[tuple[int, Incomplete]], running: Running) -> tuple[Incomplete, Incomplete]:
+        """
+        Posteriors and ln P(e) of the likelihoods of all inputs side by side, with other CPTs.
+        """
+    @staticmethod
+    def from_bytes(bytes: bytes) -> Circuit: ...
+    def hard(self, /) -> list[int]: ...
+    def has_target(self, /) -> bool:
+        """
+        Whether it asks for one variable.
+        """
+    def input(self, /, name: str) -> int:
+        """
+        Refuses a name that is no input.
+        """
+    def inputs(self, /) -> list[int]: ...
+    @staticmethod
+    def load(path: str | PathLike[str]) -> Circuit: ...
+    def save(self, /, path: str | PathLike[str]) -> None: ...
+    def targets(self, /) -> list[int]: ...
+    def to_bytes(self, /) -> bytes: ...
+    def variables(self, /) -> list[tuple[str, list[str]]]:
+        """
+        The names and the values of all variables of the network.
+        """
+
+@final
+class Learned:
+    """
+    What was learned.
+    """
+    @property
+    def best(self, /) -> str:
+        """
+        The epoch that was best, as JSON.
+        """
+    @property
+    def circuit(self, /) -> Circuit | None:
+        """
+        The circuit that was trained, if there is one target.
+        """
+    @property
+    def difference(self, /) -> float | None:
+        """
+        By how much posteriors of the network differ from those of the circuit, if functions were promised.
+        """
+    @property
+    def groups(self, /) -> list[str]: ...
+    @property
+    def history(self, /) -> str:
+        """
+        All epochs, as JSON; none if the examples were complete and could be counted.
+        """
+    @property
+    def network(self, /) -> Network:
+        """
+        The network with the numbers that were learned.
+        """
+    @property
+    def parameters(self, /) -> int:
+        """
+        The number of weights, and the names of what shares them.
+        """
+
+@final
+class Lesson:
+    """
+    What there is to learn from, and what for.
+    """
+    def __new__(cls, /, examples: Batch, weights: Incomplete | None, targets: Sequence[int], given: Sequence[str] | None, train: Sequence[str] | None, freeze: Sequence[str], snap: bool) -> Lesson: ...
+
+@final
+class Network:
+    """
+    A Bayesian or a Markov network.
+    """
+    @staticmethod
+    def build(name: str, is_markov: bool, normalize: bool, variables: Sequence[tuple[str, Sequence[str]]], factors: Sequence[tuple[Sequence[int], Incomplete | Sequence[int], tuple[bool, bool, bool, str | None]]]) -> Network:
+        """
+        The network of variables with values, and factors.
+        """
+    def compile(self, /, query: Query, options: Options) -> Circuit:
+        """
+        Compiles a query.
+        """
+    def factors(self, /) -> list[tuple[list[int], bool, tuple[bool, bool, bool, str | None]]]:
+        """
+        For each factor its scope, whether it is known to be a function, and what else is known: functional, fixed,
+        keep_zeros, tie.
+        """
+    def find(self, /, name: str) -> int: ...
+    def function(self, /, factor: int) -> list[int] | None:
+        """
+        The values of a function, in the order of the parents' joint states; none if it is no known function.
+        """
+    def is_markov(self, /) -> bool: ...
+    def matching(self, /, pattern: str) -> list[int]: ...
+    def mpe(self, /, findings: tuple[Sequence[tuple[int, int]], Sequence[tuple[int, Sequence[float]]]], options: Options) -> tuple[list[int] | None, float]:
+        """
+        The most probable values of all variables, none if the evidence is impossible; and ln P of them.
+        """
+    def name(self, /) -> str: ...
+    @staticmethod
+    def parse(name: str, bytes: bytes, format: str | None, normalize: bool) -> Network:
+        """
+        Reads what a file called `name` would have.
+        """
+    def plan(self, /, query: Query, options: Options) -> Plan:
+        """
+        Plans a query.
+        """
+    def query(self, /, targets: Sequence[int], findings: tuple[Sequence[tuple[int, int]], Sequence[tuple[int, Sequence[float]]]], options: Options) -> tuple[list[tuple[int, list[float]]], float]:
+        """
+        The posteriors of some variables, of all if there are none; and ln P(e).
+        """
+    @staticmethod
+    def read(path: str | PathLike[str], format: str | None, normalize: bool) -> Network: ...
+    def sample(self, /, rows: int, seed: int) -> Incomplete:
+        """
+        Cases: a row for each, a column for each variable, the positions of their values.
+        """
+    def table(self, /, factor: int) -> Incomplete:
+        """
+        The numbers of a factor, the last of its scope moving fastest.
+        """
+    def to_string(self, /, format: str, lossy: bool) -> str: ...
+    def value(self, /, variable: int, name: str) -> int: ...
+    def variables(self, /) -> list[tuple[str, list[str]]]:
+        """
+        The names and the values of all variables.
+        """
+    def with_tables(self, /, tables: Sequence[tuple[int, Incomplete]]) -> Network:
+        """
+        The same network with other numbers in some CPTs.
+        """
+    def write(self, /, path: str | PathLike[str], format: str | None, lossy: bool) -> None: ...
+
+@final
+class Options:
+    """
+    How to compile.
+    """
+    def __new__(cls, /, level: str, effort: float, seed: int, memory: int | None, near: float) -> Options: ...
+
+@final
+class Plan:
+    """
+    A plan for a query: what it costs, and how it looks.
+    """
+    @property
+    def dot(self, /) -> str:
+        """
+        The jointree in the language of Graphviz.
+        """
+    @property
+    def json(self, /) -> str:
+        """
+        The report as JSON.
+        """
+    @property
+    def profile(self, /) -> list[tuple[float, float]]:
+        """
+        For each node of the jointree, children first: the numbers of states of its cluster and of its separator.
+        """
+    @property
+    def svg(self, /) -> str:
+        """
+        The jointree as a picture.
+        """
+    @property
+    def text(self, /) -> str:
+        """
+        The report as text.
+        """
+
+@final
+class Query:
+    """
+    What is asked of a network: a variable, all of them, or an explanation.
+    """
+    def __new__(cls, /, target: str | None, given: Sequence[str], hard: Sequence[str], trainable: Sequence[str] | None, families: bool, explain: bool) -> Query: ...
+
+@final
+class Running:
+    """
+    How to run.
+    """
+    def __new__(cls, /, precision: str, threads: int, memory: int | None) -> Running: ...
+
+def arrow_columns(table: Incomplete, variables: Sequence[tuple[str, Sequence[str]]]) -> tuple[int, list[tuple[str, str, Any]]]:
+    """
+    The number of rows of a table, and the columns that variables with these names and values have.
+    """
+
+def fit(network: Network, lesson: Lesson, learning: str, options: Options, running: Running, progress: Any | None) -> Learned:
+    """
+    Learns; after every epoch `progress` is called.
+    """
+
+def learning(preset: str) -> str:
+    """
+    How to learn, as JSON: `default`, `paper` or `em`.
+    """

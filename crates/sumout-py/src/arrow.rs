@@ -1,0 +1,171 @@
+//! Columns of Arrow tables, read where they lie: Polars, pyarrow, DuckDB and all others that speak its C interface.
+
+use std::collections::HashMap;
+
+use arrow_array::cast::AsArray;
+use arrow_array::ffi_stream::RecordBatchStreamReader;
+use arrow_array::types::{
+    Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
+};
+use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchReader};
+use arrow_pyarrow::PyArrowType;
+use arrow_schema::DataType;
+use numpy::{IntoPyArray, PyArray1};
+use pyo3::prelude::*;
+use sumout::{Error, ErrorKind};
+
+use crate::error::Result;
+use crate::work;
+
+/// The cells of a column.
+enum Cells {
+    /// Positions of the values that texts name, -1 where one is missing.
+    Positions(Vec<i32>),
+    /// Numbers, NaN where one is missing.
+    Numbers(Vec<f64>),
+    /// 1 for true, 0 for false, -1 where it is missing.
+    Truths(Vec<i32>),
+}
+
+/// A column for Python: its name, what its cells are, and one of two arrays.
+type Column<'py> = (String, &'static str, Bound<'py, PyAny>);
+
+/// The number of rows of a table, and the columns that variables with these names and values have.
+#[pyfunction]
+pub fn arrow_columns<'py>(
+    py: Python<'py>,
+    table: PyArrowType<RecordBatchStreamReader>,
+    variables: Vec<(String, Vec<String>)>,
+) -> Result<(usize, Vec<Column<'py>>)> {
+    let reader = table.0;
+    let schema = reader.schema();
+    let batches: std::result::Result<Vec<RecordBatch>, _> = reader.collect();
+    let batches = batches.map_err(|e| Error::new(ErrorKind::Evidence, format!("the table cannot be read: {e}")))?;
+    let found = work::short(py, || {
+        let wanted = variables.iter().filter_map(|variable| Some((variable, schema.index_of(&variable.0).ok()?)));
+        let read = |((name, values), at): (&(String, Vec<String>), usize)| {
+            let parts: Vec<ArrayRef> = batches.iter().map(|batch| batch.column(at).clone()).collect();
+            Ok((name.clone(), read(name, values, &parts, schema.field(at).data_type())?))
+        };
+        wanted.map(read).collect::<sumout::Result<Vec<(String, Cells)>>>()
+    })?;
+    let rows = batches.iter().map(RecordBatch::num_rows).sum();
+    Ok((rows, found.into_iter().map(|(name, cells)| column(py, name, cells)).collect()))
+}
+
+fn column(py: Python<'_>, name: String, cells: Cells) -> Column<'_> {
+    let integers = |numbers: Vec<i32>| -> Bound<'_, PyArray1<i32>> { numbers.into_pyarray(py) };
+    match cells {
+        Cells::Positions(positions) => (name, "positions", integers(positions).into_any()),
+        Cells::Truths(truths) => (name, "truths", integers(truths).into_any()),
+        Cells::Numbers(numbers) => (name, "numbers", numbers.into_pyarray(py).into_any()),
+    }
+}
+
+fn read(name: &str, values: &[String], parts: &[ArrayRef], kind: &DataType) -> sumout::Result<Cells> {
+    let known = Known::new(name, values);
+    match kind {
+        DataType::Boolean => {
+            let truth = |part: &ArrayRef| part.as_boolean().iter().map(|x| x.map_or(-1, i32::from)).collect::<Vec<_>>();
+            Ok(Cells::Truths(parts.iter().flat_map(truth).collect()))
+        }
+        DataType::Dictionary(_, of) if is_text(of) => {
+            let found: sumout::Result<Vec<_>> = parts.iter().map(|part| known.dictionary(part)).collect();
+            Ok(Cells::Positions(found?.concat()))
+        }
+        _ if is_text(kind) => {
+            let found: sumout::Result<Vec<_>> = parts.iter().map(|part| known.texts(part)).collect();
+            Ok(Cells::Positions(found?.concat()))
+        }
+        _ => {
+            let found: Option<Vec<Vec<f64>>> = parts.iter().map(numbers).collect();
+            let wrong = || Error::new(ErrorKind::Evidence, format!("column `{name}` has cells of type {kind}"));
+            let advice = "give names of values, numbers or booleans";
+            found.map(|all| Cells::Numbers(all.concat())).ok_or_else(|| wrong().hint(advice))
+        }
+    }
+}
+
+fn is_text(kind: &DataType) -> bool {
+    matches!(kind, DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View)
+}
+
+/// The values of a variable by name.
+struct Known<'v> {
+    variable: &'v str,
+    values: &'v [String],
+    positions: HashMap<&'v str, i32>,
+}
+
+impl<'v> Known<'v> {
+    fn new(variable: &'v str, values: &'v [String]) -> Self {
+        let mut positions: HashMap<&str, i32> = HashMap::from([("", -1)]);
+        positions.extend(values.iter().enumerate().map(|(k, value)| (value.as_str(), k as i32)));
+        Known { variable, values, positions }
+    }
+
+    fn texts(&self, part: &ArrayRef) -> sumout::Result<Vec<i32>> {
+        match part.data_type() {
+            DataType::Utf8 => part.as_string::<i32>().iter().map(|cell| self.position(cell)).collect(),
+            DataType::LargeUtf8 => part.as_string::<i64>().iter().map(|cell| self.position(cell)).collect(),
+            _ => part.as_string_view().iter().map(|cell| self.position(cell)).collect(),
+        }
+    }
+
+    /// Each text of a dictionary is looked up once.
+    fn dictionary(&self, part: &ArrayRef) -> sumout::Result<Vec<i32>> {
+        let dictionary = part.as_any_dictionary();
+        let (keys, mut used) = (dictionary.keys(), vec![false; dictionary.values().len()]);
+        let at = dictionary.normalized_keys();
+        (0..keys.len()).filter(|&row| keys.is_valid(row)).for_each(|row| used[at[row]] = true);
+        let texts = texts(dictionary.values());
+        let positions: sumout::Result<Vec<i32>> = texts
+            .iter()
+            .zip(used)
+            .map(|(text, used)| if used { self.position(text.as_deref()) } else { Ok(-1) })
+            .collect();
+        let positions = positions?;
+        Ok((0..keys.len()).map(|row| if keys.is_valid(row) { positions[at[row]] } else { -1 }).collect())
+    }
+
+    fn position(&self, cell: Option<&str>) -> sumout::Result<i32> {
+        let Some(text) = cell else { return Ok(-1) };
+        self.positions.get(text).copied().ok_or_else(|| {
+            let error = Error::new(ErrorKind::Name, format!("variable `{}` has no value `{text}`", self.variable));
+            let all: Vec<String> = self.values.iter().take(12).map(|value| format!("`{value}`")).collect();
+            error.hint(format!("its values are {}", all.join(", ")))
+        })
+    }
+}
+
+fn texts(array: &dyn Array) -> Vec<Option<String>> {
+    let own = |text: Option<&str>| text.map(str::to_owned);
+    match array.data_type() {
+        DataType::Utf8 => array.as_string::<i32>().iter().map(own).collect(),
+        DataType::LargeUtf8 => array.as_string::<i64>().iter().map(own).collect(),
+        _ => array.as_string_view().iter().map(own).collect(),
+    }
+}
+
+/// The cells as numbers, if they are.
+fn numbers(part: &ArrayRef) -> Option<Vec<f64>> {
+    macro_rules! of {
+        ($kind:ty) => {
+            Some(part.as_primitive::<$kind>().iter().map(|x| x.map_or(f64::NAN, |x| x as f64)).collect())
+        };
+    }
+    match part.data_type() {
+        DataType::Null => Some(vec![f64::NAN; part.len()]),
+        DataType::Int8 => of!(Int8Type),
+        DataType::Int16 => of!(Int16Type),
+        DataType::Int32 => of!(Int32Type),
+        DataType::Int64 => of!(Int64Type),
+        DataType::UInt8 => of!(UInt8Type),
+        DataType::UInt16 => of!(UInt16Type),
+        DataType::UInt32 => of!(UInt32Type),
+        DataType::UInt64 => of!(UInt64Type),
+        DataType::Float32 => of!(Float32Type),
+        DataType::Float64 => of!(Float64Type),
+        _ => None,
+    }
+}

@@ -1,0 +1,46 @@
+//! Evidence for many examples.
+
+use numpy::{PyReadonlyArray1, PyReadonlyArray2};
+use pyo3::prelude::*;
+use sumout::{Column, VarId};
+
+/// Columns of evidence, by the positions of variables. They are checked when a circuit reads them.
+#[pyclass(skip_from_py_object, module = "sumout._sumout")]
+#[derive(Clone, Debug)]
+pub struct Batch {
+    pub rows: usize,
+    pub columns: Vec<(usize, Column)>,
+}
+
+#[pymethods]
+impl Batch {
+    #[new]
+    fn new(rows: usize) -> Self {
+        Batch { rows, columns: vec![] }
+    }
+
+    fn __len__(&self) -> usize {
+        self.rows
+    }
+
+    /// Adds the positions of the values of a variable, negative where nothing is known.
+    fn values(&mut self, variable: usize, values: PyReadonlyArray1<'_, i32>) {
+        self.columns.push((variable, Column::Values(values.as_array().to_vec())));
+    }
+
+    /// Adds the likelihoods of the values of a variable, a row for each example.
+    fn likelihoods(&mut self, variable: usize, likelihoods: PyReadonlyArray2<'_, f64>) {
+        self.columns.push((variable, Column::Likelihoods(likelihoods.as_array().iter().copied().collect())));
+    }
+}
+
+impl Batch {
+    /// The batch for a circuit.
+    pub fn of(&self, circuit: &sumout::Circuit) -> sumout::Result<sumout::Batch> {
+        let mut batch = sumout::Batch::new(self.rows);
+        for (variable, column) in &self.columns {
+            batch.insert(circuit, VarId::new(*variable), column.clone())?;
+        }
+        Ok(batch)
+    }
+}

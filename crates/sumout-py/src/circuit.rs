@@ -1,0 +1,269 @@
+//! Circuits, by positions of variables and values.
+
+use std::fmt;
+use std::ops::Range;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use numpy::ndarray::Array2;
+use numpy::{IntoPyArray, PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2};
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+use sumout::{Answers, Evaluator};
+
+use crate::batch::Batch;
+use crate::differentiate::{self, Cpts, Likelihoods, Upstream};
+use crate::error::Result;
+use crate::options::Running;
+use crate::ready::Ready;
+use crate::work::{self, Watch};
+
+/// A compiled query.
+#[pyclass(frozen, module = "sumout._sumout")]
+pub struct Circuit(Arc<Ready>);
+
+impl fmt::Debug for Circuit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.circuit.fmt(f)
+    }
+}
+
+impl Circuit {
+    pub fn new(circuit: sumout::Circuit) -> Self {
+        Circuit(Arc::new(Ready::new(circuit)))
+    }
+}
+
+/// Posteriors and ln P(e).
+type Found<'py> = (Bound<'py, PyArray2<f64>>, Bound<'py, PyArray1<f64>>);
+
+/// Positions of values, and their ln P.
+type Explained<'py> = (Bound<'py, PyArray2<i32>>, Bound<'py, PyArray1<f64>>);
+
+/// Marginals by variable, and ln P(e).
+type Families<'py> = (Arrays<'py>, Bound<'py, PyArray1<f64>>);
+
+#[pymethods]
+impl Circuit {
+    #[staticmethod]
+    fn load(py: Python<'_>, path: PathBuf) -> Result<Self> {
+        Ok(Circuit::new(work::short(py, || sumout::Circuit::load(path))?))
+    }
+
+    #[staticmethod]
+    fn from_bytes(py: Python<'_>, bytes: &[u8]) -> Result<Self> {
+        Ok(Circuit::new(work::short(py, || sumout::Circuit::from_bytes(bytes))?))
+    }
+
+    fn to_bytes<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyBytes>> {
+        Ok(PyBytes::new(py, &work::short(py, || self.0.circuit.to_bytes())?))
+    }
+
+    fn save(&self, py: Python<'_>, path: PathBuf) -> Result<()> {
+        work::short(py, || self.0.circuit.save(path))
+    }
+
+    /// The names and the values of all variables of the network.
+    fn variables(&self) -> Vec<(String, Vec<String>)> {
+        self.0.circuit.variables().iter().map(|v| (v.name.clone(), v.values.clone())).collect()
+    }
+
+    fn inputs(&self) -> Vec<usize> {
+        self.0.circuit.inputs().map(|v| v.index()).collect()
+    }
+
+    fn hard(&self) -> Vec<usize> {
+        self.0.circuit.inputs().filter(|&v| self.0.circuit.is_hard(v)).map(|v| v.index()).collect()
+    }
+
+    fn targets(&self) -> Vec<usize> {
+        self.0.circuit.targets().iter().map(|v| v.index()).collect()
+    }
+
+    /// Whether it asks for one variable.
+    fn has_target(&self) -> bool {
+        self.0.circuit.targets().len() == 1
+    }
+
+    fn explains(&self) -> bool {
+        self.0.circuit.explains()
+    }
+
+    /// Refuses a name that is no input.
+    fn input(&self, name: &str) -> Result<usize> {
+        Ok(self.0.circuit.input(name)?.index())
+    }
+
+    /// The posteriors of each example, those of all targets side by side; and ln P(e).
+    ///
+    /// Of the inputs instead, if that is asked.
+    fn evaluate<'py>(&self, py: Python<'py>, batch: &Batch, running: &Running, of_inputs: bool) -> Result<Found<'py>> {
+        let (ready, batch, running) = (self.0.clone(), batch.clone(), running.0);
+        let running = sumout::Running { of_inputs, ..running };
+        let answers = match batch.rows <= FEW {
+            true => work::short(py, || evaluate(&ready, &batch, &running, None))?,
+            false => work::long(py, None, move |watch| evaluate(&ready, &batch, &running, Some(watch)))?,
+        };
+        let (rows, width) = (answers.log_evidence.len(), answers.width());
+        let posteriors = Array2::from_shape_vec((rows, width), answers.posteriors).expect("rows of this width");
+        Ok((posteriors.into_pyarray(py), answers.log_evidence.into_pyarray(py)))
+    }
+
+    /// For each example the positions of the most probable values of all targets; and ln P of them.
+    fn explain<'py>(&self, py: Python<'py>, batch: &Batch, running: &Running) -> Result<Explained<'py>> {
+        let (ready, batch, running) = (self.0.clone(), batch.clone(), running.0);
+        let width = ready.circuit.targets().len();
+        let (values, logs) = work::long(py, None, move |watch| explain(&ready, &batch, &running, watch))?;
+        let values = Array2::from_shape_vec((logs.len(), width), values).expect("rows of this width");
+        Ok((values.into_pyarray(py), logs.into_pyarray(py)))
+    }
+
+    /// For each family, the variable and side by side for all examples its marginal; and ln P(e).
+    fn families<'py>(&self, py: Python<'py>, batch: &Batch, running: &Running) -> Result<Families<'py>> {
+        let (ready, batch, running) = (self.0.clone(), batch.clone(), running.0);
+        let found = work::long(py, None, move |_| ready.circuit.families(&batch.of(&ready.circuit)?, &running))?;
+        let families = found.marginals.into_iter().map(|(v, numbers)| (v.index(), numbers.into_pyarray(py)));
+        Ok((families.collect(), found.log_evidence.into_pyarray(py)))
+    }
+
+    /// Writes the circuit as a program in another language.
+    fn export(&self, py: Python<'_>, path: PathBuf, language: &str) -> Result<()> {
+        work::short(py, || self.0.circuit.export(language.parse()?)?.save(path))
+    }
+
+    /// Posteriors and ln P(e) of the likelihoods of all inputs side by side, with other CPTs.
+    #[pyo3(signature = (likelihoods, cpts, running))]
+    fn forward<'py>(
+        &self,
+        py: Python<'py>,
+        likelihoods: PyReadonlyArray2<'py, f64>,
+        cpts: Tables<'py>,
+        running: &Running,
+    ) -> Result<Found<'py>> {
+        let (ready, running, given) = (&self.0, running.0, Likelihoods(likelihoods.as_array()));
+        let cpts = vectors(&cpts);
+        let (posteriors, logs) = work::short(py, || {
+            let cell = ready.differentiator(&running)?;
+            let mut cell = cell.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+            let batch = given.batch(&ready.circuit)?;
+            cell.with_dependent_mut(|circuit, d| {
+                differentiate::set_cpts(d, &cpts)?;
+                Ok(differentiate::whole(circuit, &d.evaluate(&batch)?))
+            })
+        })?;
+        Ok((posteriors.into_pyarray(py), logs.into_pyarray(py)))
+    }
+
+    /// The derivatives of a number with respect to the likelihoods and the CPTs, from those with respect to the posteriors
+    /// and to ln P(e).
+    #[pyo3(signature = (likelihoods, cpts, posterior, log_evidence, running))]
+    fn backward<'py>(
+        &self,
+        py: Python<'py>,
+        likelihoods: PyReadonlyArray2<'py, f64>,
+        cpts: Tables<'py>,
+        posterior: Option<PyReadonlyArray2<'py, f64>>,
+        log_evidence: Option<PyReadonlyArray1<'py, f64>>,
+        running: &Running,
+    ) -> Result<(Bound<'py, PyArray2<f64>>, Arrays<'py>)> {
+        let (ready, running, given) = (&self.0, running.0, Likelihoods(likelihoods.as_array()));
+        let cpts = vectors(&cpts);
+        let above = Upstream {
+            posterior: posterior.as_ref().map(|g| g.as_array()),
+            log_evidence: log_evidence.as_ref().map(|c| c.as_array()),
+        };
+        let (evidence, tables) = work::short(py, || {
+            let cell = ready.differentiator(&running)?;
+            let mut cell = cell.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+            let batch = given.batch(&ready.circuit)?;
+            cell.with_dependent_mut(|circuit, d| {
+                differentiate::set_cpts(d, &cpts)?;
+                let domain = circuit.targets().first().map_or(vec![], |&v| circuit.possible(v).to_vec());
+                let seed = |row: usize, p: &[f64], to: &mut [f64]| above.seed(&domain, row, p, to);
+                let found = d.run(&batch, &seed)?;
+                Ok((above.evidence(circuit, &given, &found), differentiate::of_cpts(circuit, &found)))
+            })
+        })?;
+        Ok((evidence.into_pyarray(py), arrays(py, tables)))
+    }
+
+    /// The CPTs that it can be trained in, by variable, as dense tables; zero where nothing depends on a number.
+    fn cpts<'py>(&self, py: Python<'py>) -> Arrays<'py> {
+        arrays(py, differentiate::cpts(&self.0.circuit))
+    }
+}
+
+/// CPTs from Python, by variable.
+type Tables<'py> = Vec<(usize, PyReadonlyArray1<'py, f64>)>;
+
+/// CPTs to Python.
+type Arrays<'py> = Vec<(usize, Bound<'py, PyArray1<f64>>)>;
+
+fn vectors(tables: &Tables<'_>) -> Cpts {
+    tables.iter().map(|(child, table)| (*child, table.as_array().to_vec())).collect()
+}
+
+fn arrays(py: Python<'_>, cpts: Cpts) -> Arrays<'_> {
+    cpts.into_iter().map(|(child, table)| (child, table.into_pyarray(py))).collect()
+}
+
+/// So few examples are over before anybody could press a key.
+const FEW: usize = 64;
+
+/// Examples are evaluated in parts, each at least this many.
+const PART: usize = 4096;
+
+fn evaluate(ready: &Ready, batch: &Batch, running: &sumout::Running, watch: Option<&Watch>) -> sumout::Result<Answers> {
+    let cell = ready.evaluator(running)?;
+    let (evaluator, batch) = (cell.borrow_dependent(), batch.of(&ready.circuit)?);
+    match watch.filter(|_| batch.len() >= 2 * PART) {
+        None => evaluator.run(&batch),
+        Some(watch) => in_parts(&ready.circuit, evaluator, &batch, watch),
+    }
+}
+
+/// Asks between parts whether to go on. A row's answer does not depend on the others.
+fn in_parts(
+    circuit: &sumout::Circuit,
+    evaluator: &Evaluator<'_>,
+    batch: &sumout::Batch,
+    watch: &Watch,
+) -> sumout::Result<Answers> {
+    let mut all: Option<Answers> = None;
+    for rows in parts(batch.len()) {
+        watch.go_on()?;
+        let found = evaluator.run(&batch.select(circuit, &rows.collect::<Vec<_>>()))?;
+        match &mut all {
+            None => all = Some(found),
+            Some(all) => {
+                all.posteriors.extend(found.posteriors);
+                all.log_evidence.extend(found.log_evidence);
+            }
+        }
+    }
+    Ok(all.expect("there is at least one part"))
+}
+
+/// Ranges of rows, the last one longer than the others.
+fn parts(rows: usize) -> impl Iterator<Item = Range<usize>> {
+    let count = (rows / PART).max(1);
+    (0..count).map(move |part| part * PART..if part + 1 == count { rows } else { (part + 1) * PART })
+}
+
+fn explain(
+    ready: &Ready,
+    batch: &Batch,
+    running: &sumout::Running,
+    watch: &Watch,
+) -> sumout::Result<(Vec<i32>, Vec<f64>)> {
+    let (cell, batch) = (ready.explainer(running)?, batch.of(&ready.circuit)?);
+    let (mut values, mut logs) = (vec![], vec![]);
+    for rows in parts(batch.len()) {
+        watch.go_on()?;
+        let part = batch.select(&ready.circuit, &rows.collect::<Vec<_>>());
+        let found = cell.with_dependent(|_, explainer| explainer.run(&part))?;
+        values.extend(found.values);
+        logs.extend(found.log_probability);
+    }
+    Ok((values, logs))
+}

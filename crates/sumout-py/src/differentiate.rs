@@ -1,0 +1,153 @@
+//! Derivatives of whatever is computed from posteriors: those of its parts come from Python.
+//!
+//! If L depends on the posterior p and on l = ln P(e), and its derivatives G(k) = ∂L/∂p(k) and c = ∂L/∂l are given, then
+//! with p(k) = out(k) / Σ out and l = ln Σ out
+//!
+//! ```text
+//! ∂L / ∂ln out(k) = p(k) (G(k) - Σ G p + c)
+//! ```
+//!
+//! which is what a backward pass begins with.
+
+use std::collections::BTreeMap;
+
+use numpy::ndarray::{Array1, Array2, ArrayView1, ArrayView2};
+use sumout::tensor::Op;
+use sumout::{Circuit, Column, Derivatives, Differentiator, Error, ErrorKind, Result, VarId};
+
+/// CPTs by variable, each as a dense table.
+pub type Cpts = BTreeMap<usize, Vec<f64>>;
+
+/// The CPTs that a circuit can be trained in, as its tables have them; zero where no table reads a number.
+pub fn cpts(circuit: &Circuit) -> Cpts {
+    let graph = circuit.graph();
+    let mut cpts = Cpts::new();
+    for (table, origin) in graph.origins() {
+        let cpt = cpts.entry(origin.child.index()).or_insert_with(|| vec![0.0; origin.size]);
+        let numbers = origin.entries.iter().zip(&graph.tables()[table.index()].values);
+        numbers.for_each(|(&entry, &p)| cpt[entry as usize] = p);
+    }
+    cpts
+}
+
+/// Gives the tables of a differentiator the numbers of CPTs; what they have already costs nothing.
+pub fn set_cpts(differentiator: &mut Differentiator<'_>, cpts: &Cpts) -> Result<()> {
+    let origins = differentiator.graph().origins().clone();
+    let mut changed = false;
+    for (table, origin) in &origins {
+        let Some(cpt) = cpts.get(&origin.child.index()) else { continue };
+        if cpt.len() != origin.size {
+            let message = format!("a CPT of {} numbers was given {}", origin.size, cpt.len());
+            return Err(Error::new(ErrorKind::Model, message));
+        }
+        let numbers: Vec<f64> = origin.entries.iter().map(|&entry| cpt[entry as usize]).collect();
+        if differentiator.graph().tables()[table.index()].values != numbers {
+            differentiator.set_table(*table, &numbers);
+            changed = true;
+        }
+    }
+    if changed {
+        differentiator.refresh();
+    }
+    Ok(())
+}
+
+/// The posteriors of all values, of a circuit with a target; and ln P(e).
+pub fn whole(circuit: &Circuit, found: &Derivatives) -> (Array2<f64>, Array1<f64>) {
+    let rows = found.log_evidence.len();
+    let logs = Array1::from_vec(found.log_evidence.clone());
+    let Some(target) = target(circuit) else { return (Array2::zeros((rows, 0)), logs) };
+    let (domain, card) = (circuit.possible(target), circuit.variable(target).values.len());
+    let mut all = Array2::zeros((rows, card));
+    for (mut to, from) in all.rows_mut().into_iter().zip(found.posteriors.chunks_exact(domain.len())) {
+        domain.iter().zip(from).for_each(|(&value, &p)| to[value] = p);
+    }
+    (all, logs)
+}
+
+/// The one variable that is asked for, if there is one.
+fn target(circuit: &Circuit) -> Option<VarId> {
+    let targets = circuit.targets();
+    (targets.len() == 1).then(|| targets[0])
+}
+
+/// What comes from above: ∂L/∂p for each example, and ∂L/∂ln P(e).
+pub struct Upstream<'a> {
+    pub posterior: Option<ArrayView2<'a, f64>>,
+    pub log_evidence: Option<ArrayView1<'a, f64>>,
+}
+
+impl Upstream<'_> {
+    /// What a backward pass begins with.
+    pub fn seed(&self, domain: &[usize], row: usize, posterior: &[f64], to: &mut [f64]) {
+        let c = self.log_evidence.map_or(0.0, |c| c[row]);
+        let g = |k: usize| self.posterior.map_or(0.0, |g| g[[row, domain[k]]]);
+        let mean: f64 = posterior.iter().enumerate().map(|(k, p)| g(k) * p).sum();
+        to.iter_mut().zip(posterior).enumerate().for_each(|(k, (to, p))| *to = p * (g(k) - mean + c));
+    }
+
+    /// ∂L/∂λ for all values of all inputs, side by side.
+    pub fn evidence(&self, circuit: &Circuit, batch: &Likelihoods, found: &Derivatives) -> Array2<f64> {
+        let inputs: Vec<VarId> = circuit.inputs().collect();
+        let width = inputs.iter().map(|&v| circuit.variable(v).values.len()).sum();
+        let mut all = Array2::zeros((found.log_evidence.len(), width));
+        let mut start = 0;
+        for input in inputs {
+            let (domain, card) = (circuit.possible(input), circuit.variable(input).values.len());
+            let derived = found.evidence.iter().find(|(v, _)| *v == input).map(|(_, numbers)| numbers);
+            for (row, mut to) in all.rows_mut().into_iter().enumerate().filter(|(row, _)| is_possible(found, *row)) {
+                match derived {
+                    Some(numbers) => {
+                        let from = &numbers[row * domain.len()..][..domain.len()];
+                        domain.iter().zip(from).for_each(|(&value, &d)| to[start + value] = d);
+                    }
+                    None if domain.len() == 1 && circuit.graph().find(&Op::Evidence(input)).is_none() => {
+                        let at = start + domain[0];
+                        to[at] = self.log_evidence.map_or(0.0, |c| c[row]) / batch.0[[row, at]];
+                    }
+                    None => {}
+                }
+            }
+            start += card;
+        }
+        all
+    }
+}
+
+fn is_possible(found: &Derivatives, row: usize) -> bool {
+    found.log_evidence[row].is_finite()
+}
+
+/// The likelihoods of all inputs, side by side.
+pub struct Likelihoods<'a>(pub ArrayView2<'a, f64>);
+
+impl Likelihoods<'_> {
+    /// The same as a batch.
+    pub fn batch(&self, circuit: &Circuit) -> Result<sumout::Batch> {
+        let inputs: Vec<VarId> = circuit.inputs().collect();
+        let cards: Vec<usize> = inputs.iter().map(|&v| circuit.variable(v).values.len()).collect();
+        let (rows, width, wanted) = (self.0.nrows(), self.0.ncols(), cards.iter().sum::<usize>());
+        if width != wanted {
+            let message = format!("the inputs have {wanted} values, but there are {width} likelihoods in a row");
+            return Err(Error::new(ErrorKind::Evidence, message));
+        }
+        let mut batch = sumout::Batch::new(rows);
+        let mut start = 0;
+        for (input, card) in inputs.into_iter().zip(cards) {
+            let part = self.0.slice(numpy::ndarray::s![.., start..start + card]);
+            batch.insert(circuit, input, Column::Likelihoods(part.iter().copied().collect()))?;
+            start += card;
+        }
+        Ok(batch)
+    }
+}
+
+/// The derivatives with respect to CPTs, from those with respect to tables.
+pub fn of_cpts(circuit: &Circuit, found: &Derivatives) -> Cpts {
+    let mut all = Cpts::new();
+    for (origin, derivatives) in circuit.graph().origins().values().zip(&found.tables) {
+        let to = all.entry(origin.child.index()).or_insert_with(|| vec![0.0; origin.size]);
+        origin.entries.iter().zip(derivatives).for_each(|(&entry, d)| to[entry as usize] += d);
+    }
+    all
+}

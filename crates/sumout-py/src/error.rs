@@ -1,0 +1,60 @@
+//! Errors become `sumout.Error`, with the same fields.
+
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use sumout::{Error, ErrorKind};
+
+/// The result of what Python calls.
+pub type Result<T> = std::result::Result<T, Raised>;
+
+/// What is raised: an error of ours, or one of Python's.
+#[derive(Debug)]
+pub enum Raised {
+    /// Becomes `sumout.Error`.
+    Ours(Error),
+    /// Is what it is.
+    Theirs(PyErr),
+}
+
+impl From<Error> for Raised {
+    fn from(error: Error) -> Self {
+        Raised::Ours(error)
+    }
+}
+
+impl From<PyErr> for Raised {
+    fn from(error: PyErr) -> Self {
+        Raised::Theirs(error)
+    }
+}
+
+impl From<Raised> for PyErr {
+    fn from(raised: Raised) -> Self {
+        match raised {
+            Raised::Theirs(error) => error,
+            Raised::Ours(error) => Python::attach(|py| exception(py, &error).unwrap_or_else(|error| error)),
+        }
+    }
+}
+
+/// The class is Python's own, so that it can be pickled and has fields.
+fn exception(py: Python<'_>, error: &Error) -> PyResult<PyErr> {
+    static RAISE: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+    let make = RAISE.import(py, "sumout._errors", "make")?;
+    let place = error.place().map(|place| (&place.file, place.line, place.column));
+    let value = make.call1((kind(error.kind()), error.message(), error.to_string(), place, error.advice()))?;
+    Ok(PyErr::from_value(value))
+}
+
+fn kind(kind: ErrorKind) -> &'static str {
+    match kind {
+        ErrorKind::Io => "io",
+        ErrorKind::Syntax => "syntax",
+        ErrorKind::Model => "model",
+        ErrorKind::Name => "name",
+        ErrorKind::Format => "format",
+        ErrorKind::Evidence => "evidence",
+        ErrorKind::Memory => "memory",
+        _ => "other",
+    }
+}

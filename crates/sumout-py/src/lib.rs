@@ -1,0 +1,41 @@
+//! What the Python package calls: networks, circuits and batches by numbers.
+//!
+//! Names, arrays of every kind and whatever else makes it pleasant is in `python/sumout`. Here variables and values are
+//! positions, numbers are arrays of one kind, and every method that takes long releases the interpreter's lock and lets
+//! Ctrl-C through: see [`work`].
+
+mod arrow;
+mod batch;
+mod circuit;
+mod differentiate;
+mod error;
+mod fit;
+mod network;
+mod options;
+mod query;
+mod ready;
+mod work;
+
+use pyo3::prelude::*;
+
+#[pymodule]
+mod _sumout {
+    #[pymodule_export]
+    use crate::arrow::arrow_columns;
+    #[pymodule_export]
+    use crate::batch::Batch;
+    #[pymodule_export]
+    use crate::circuit::Circuit;
+    #[pymodule_export]
+    use crate::fit::{Learned, Lesson, fit, learning};
+    #[pymodule_export]
+    use crate::network::Network;
+    #[pymodule_export]
+    use crate::options::{Options, Running};
+    #[pymodule_export]
+    use crate::query::{Plan, Query};
+
+    #[pymodule_export]
+    #[allow(non_upper_case_globals, missing_docs)]
+    pub const version: &str = env!("CARGO_PKG_VERSION");
+}

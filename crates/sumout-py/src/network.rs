@@ -1,0 +1,221 @@
+//! Networks, by positions of variables and values.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use numpy::ndarray::Array2;
+use numpy::{IntoPyArray, PyArray1, PyArray2, PyReadonlyArrayDyn};
+use pyo3::prelude::*;
+use sumout::model::format::{self, Loss, ReadOptions, WriteOptions};
+use sumout::model::{Body, Role};
+use sumout::{Error, ErrorKind, Evidence, Finding, Format, VarId};
+
+use crate::circuit::Circuit;
+use crate::error::Result;
+use crate::options::Options;
+use crate::query::{Plan, Query};
+use crate::work;
+
+/// A Bayesian or a Markov network.
+#[pyclass(frozen, module = "sumout._sumout")]
+#[derive(Debug)]
+pub struct Network(pub Arc<sumout::Network>);
+
+/// Values and likelihoods of variables.
+type Findings = (Vec<(usize, usize)>, Vec<(usize, Vec<f64>)>);
+
+#[pymethods]
+impl Network {
+    #[staticmethod]
+    fn read(py: Python<'_>, path: PathBuf, format: Option<&str>, normalize: bool) -> Result<Self> {
+        let options = ReadOptions { format: format.map(format_named).transpose()?, normalize };
+        Ok(Network(Arc::new(work::short(py, || format::read(&path, &options))?)))
+    }
+
+    /// Reads what a file called `name` would have.
+    #[staticmethod]
+    fn parse(py: Python<'_>, name: &str, bytes: &[u8], format: Option<&str>, normalize: bool) -> Result<Self> {
+        let options = ReadOptions { format: format.map(format_named).transpose()?, normalize };
+        Ok(Network(Arc::new(work::short(py, || format::parse(name, bytes, &options))?)))
+    }
+
+    fn write(&self, py: Python<'_>, path: PathBuf, format: Option<&str>, lossy: bool) -> Result<()> {
+        let loss = if lossy { Loss::Accept } else { Loss::Refuse };
+        let options = WriteOptions { format: format.map(format_named).transpose()?, loss };
+        work::short(py, || format::write(&self.0, &path, &options))
+    }
+
+    fn to_string(&self, py: Python<'_>, format: &str, lossy: bool) -> Result<String> {
+        let loss = if lossy { Loss::Accept } else { Loss::Refuse };
+        let format = format_named(format)?;
+        work::short(py, || format::to_string(&self.0, format, loss))
+    }
+
+    fn name(&self) -> &str {
+        self.0.name()
+    }
+
+    fn is_markov(&self) -> bool {
+        self.0.is_markov()
+    }
+
+    /// The names and the values of all variables.
+    fn variables(&self) -> Vec<(String, Vec<String>)> {
+        self.0.variables().iter().map(|v| (v.name.clone(), v.values.clone())).collect()
+    }
+
+    /// For each factor its scope, whether it is known to be a function, and what else is known: functional, fixed,
+    /// keep_zeros, tie.
+    #[allow(clippy::type_complexity)]
+    fn factors(&self) -> Vec<(Vec<usize>, bool, (bool, bool, bool, Option<String>))> {
+        let role = |role: &Role| (role.functional, role.fixed, role.keep_zeros, role.tie.clone());
+        let factor = |cpt: &sumout::Cpt| {
+            (cpt.scope().iter().map(|v| v.index()).collect(), cpt.is_functional(), role(cpt.role()))
+        };
+        self.0.cpts().iter().map(factor).collect()
+    }
+
+    /// The numbers of a factor, the last of its scope moving fastest.
+    fn table<'py>(&self, py: Python<'py>, factor: usize) -> Bound<'py, PyArray1<f64>> {
+        self.0.cpts()[factor].table(&self.0.cards()).into_pyarray(py)
+    }
+
+    fn find(&self, name: &str) -> Result<usize> {
+        Ok(self.0.find(name)?.index())
+    }
+
+    fn value(&self, variable: usize, name: &str) -> Result<usize> {
+        Ok(self.0.value(VarId::new(variable), name)?)
+    }
+
+    fn matching(&self, pattern: &str) -> Result<Vec<usize>> {
+        Ok(self.0.matching(pattern)?.iter().map(|v| v.index()).collect())
+    }
+
+    /// The same network with other numbers in some CPTs.
+    fn with_tables(&self, tables: Vec<(usize, PyReadonlyArrayDyn<'_, f64>)>) -> Result<Self> {
+        let tables: Vec<(VarId, Vec<f64>)> =
+            tables.iter().map(|(var, table)| (VarId::new(*var), table.as_array().iter().copied().collect())).collect();
+        Ok(Network(Arc::new(self.0.with_tables(tables.iter().map(|(var, table)| (*var, &table[..]))))))
+    }
+
+    /// The posteriors of some variables, of all if there are none; and ln P(e).
+    fn query(
+        &self,
+        py: Python<'_>,
+        targets: Vec<usize>,
+        findings: Findings,
+        options: &Options,
+    ) -> Result<(Vec<(usize, Vec<f64>)>, f64)> {
+        let (net, options) = (self.0.clone(), options.0.clone());
+        let answer = work::long(py, None, move |_| {
+            let targets: Vec<VarId> = targets.into_iter().map(VarId::new).collect();
+            net.query(&targets, &evidence(&net, findings)?, &options)
+        })?;
+        Ok((answer.posteriors.into_iter().map(|(v, p)| (v.index(), p)).collect(), answer.log_evidence))
+    }
+
+    /// The most probable values of all variables, none if the evidence is impossible; and ln P of them.
+    fn mpe(&self, py: Python<'_>, findings: Findings, options: &Options) -> Result<(Option<Vec<usize>>, f64)> {
+        let (net, options) = (self.0.clone(), options.0.clone());
+        let found = work::long(py, None, move |_| net.mpe(&evidence(&net, findings)?, &options))?;
+        Ok((found.assignment, found.log_probability))
+    }
+
+    /// Compiles a query.
+    fn compile(&self, py: Python<'_>, query: &Query, options: &Options) -> Result<Circuit> {
+        let (net, query, options) = (self.0.clone(), query.0.clone(), options.0.clone());
+        Ok(Circuit::new(work::long(py, None, move |_| net.compile(&query, &options))?))
+    }
+
+    /// Plans a query.
+    fn plan(&self, py: Python<'_>, query: &Query, options: &Options) -> Result<Plan> {
+        let (net, query, options) = (self.0.clone(), query.0.clone(), options.0.clone());
+        work::long(py, None, move |_| Ok(Plan::new(&net.plan(&query, &options)?)))
+    }
+
+    /// Cases: a row for each, a column for each variable, the positions of their values.
+    fn sample<'py>(&self, py: Python<'py>, rows: usize, seed: u64) -> Result<Bound<'py, PyArray2<i32>>> {
+        let cells = work::short(py, || {
+            let mut sampler = self.0.sampler(seed)?;
+            let width = self.0.variables().len();
+            let mut cells = Vec::with_capacity(rows * width);
+            (0..rows).for_each(|_| cells.extend(sampler.draw().iter().map(|&value| value as i32)));
+            Ok(Array2::from_shape_vec((rows, width), cells).expect("rows of this width"))
+        })?;
+        Ok(cells.into_pyarray(py))
+    }
+
+    /// The network of variables with values, and factors.
+    #[staticmethod]
+    #[allow(clippy::type_complexity)]
+    fn build(
+        name: &str,
+        is_markov: bool,
+        normalize: bool,
+        variables: Vec<(String, Vec<String>)>,
+        factors: Vec<(Vec<usize>, Numbers<'_>, (bool, bool, bool, Option<String>))>,
+    ) -> Result<Self> {
+        let mut builder = if is_markov { sumout::Network::markov(name) } else { sumout::Network::builder(name) };
+        builder.normalize(normalize);
+        let nodes: Vec<_> = variables.into_iter().map(|(name, values)| builder.variable(name, values)).collect();
+        for (scope, numbers, (functional, fixed, keep_zeros, tie)) in factors {
+            let mut scope: Vec<_> = scope.into_iter().map(|index| nodes[index]).collect();
+            let draft = match (numbers, is_markov) {
+                (Numbers::Table(table), true) => builder.potential(scope, flat(&table)),
+                (Numbers::Table(table), false) => {
+                    let child = scope.pop().ok_or_else(no_scope)?;
+                    builder.table(child, scope, flat(&table))
+                }
+                (Numbers::Function(values), _) => {
+                    let child = scope.pop().ok_or_else(no_scope)?;
+                    builder.mapping(child, scope, values)
+                }
+            };
+            draft.role(Role { functional, fixed, keep_zeros, tie });
+        }
+        Ok(Network(Arc::new(builder.build()?)))
+    }
+
+    /// The values of a function, in the order of the parents' joint states; none if it is no known function.
+    fn function(&self, factor: usize) -> Option<Vec<u32>> {
+        match self.0.cpts()[factor].body() {
+            Body::Function(values) => Some(values.clone()),
+            Body::Table(_) => None,
+        }
+    }
+}
+
+/// The numbers of a CPT: a function is a list of positions, a table an array.
+#[derive(FromPyObject)]
+pub enum Numbers<'py> {
+    Table(PyReadonlyArrayDyn<'py, f64>),
+    Function(Vec<u32>),
+}
+
+fn flat(table: &PyReadonlyArrayDyn<'_, f64>) -> Vec<f64> {
+    table.as_array().iter().copied().collect()
+}
+
+fn no_scope() -> Error {
+    Error::new(ErrorKind::Model, "a CPT is of a variable")
+}
+
+fn evidence(net: &sumout::Network, (hard, soft): Findings) -> sumout::Result<Evidence> {
+    let mut evidence = Evidence::new();
+    for (variable, value) in hard {
+        evidence.insert(net, VarId::new(variable), Finding::Hard(value))?;
+    }
+    for (variable, likelihood) in soft {
+        evidence.insert(net, VarId::new(variable), Finding::Soft(likelihood))?;
+    }
+    Ok(evidence)
+}
+
+fn format_named(name: &str) -> sumout::Result<Format> {
+    Format::of_path(Path::new(&format!("network.{name}"))).ok_or_else(|| {
+        let known: Vec<&str> = Format::ALL.iter().map(|f| f.extensions()[0]).collect();
+        let error = Error::new(ErrorKind::Format, format!("no format is called `{name}`"));
+        error.hint(format!("the formats are {}", known.join(", ")))
+    })
+}

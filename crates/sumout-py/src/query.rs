@@ -1,0 +1,62 @@
+//! What is asked, and what it costs.
+
+use pyo3::prelude::*;
+
+/// What is asked of a network: a variable, all of them, or an explanation.
+#[pyclass(frozen, skip_from_py_object, module = "sumout._sumout")]
+#[derive(Clone, Debug)]
+pub struct Query(pub sumout::Query);
+
+#[pymethods]
+impl Query {
+    #[new]
+    fn new(
+        target: Option<String>,
+        given: Vec<String>,
+        hard: Vec<String>,
+        trainable: Option<Vec<String>>,
+        families: bool,
+        explain: bool,
+    ) -> Self {
+        let query = match target {
+            _ if explain => sumout::Query::explain(),
+            Some(target) => sumout::Query::of(target),
+            None => sumout::Query::all(),
+        };
+        let query = query.given(given).hard(hard);
+        let query = if families { query.families() } else { query };
+        Query(match trainable {
+            Some(names) => query.trainable(names),
+            None => query,
+        })
+    }
+}
+
+/// A plan for a query: what it costs, and how it looks.
+#[pyclass(frozen, module = "sumout._sumout", get_all)]
+#[derive(Debug)]
+pub struct Plan {
+    /// The report as text.
+    text: String,
+    /// The report as JSON.
+    json: String,
+    /// The jointree as a picture.
+    svg: String,
+    /// The jointree in the language of Graphviz.
+    dot: String,
+    /// For each node of the jointree, children first: the numbers of states of its cluster and of its separator.
+    profile: Vec<(f64, f64)>,
+}
+
+impl Plan {
+    pub fn new(plan: &sumout::Compilation<'_>) -> Self {
+        let (report, tree) = (plan.report(), plan.jointree());
+        Plan {
+            text: report.to_string(),
+            json: serde_json::to_string(report).expect("a report is JSON"),
+            svg: tree.svg(),
+            dot: tree.dot(),
+            profile: tree.profile(),
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! Circuits that are ready to run, kept as long as the circuit is.
+//!
+//! To get ready takes threads and memory, and much longer than to evaluate a few examples. What was made ready in one
+//! process is of no use in a fork of it, which has none of its threads.
+
+use std::sync::{Arc, Mutex};
+
+use self_cell::self_cell;
+use sumout::tensor::TableId;
+use sumout::{Circuit, Differentiator, Evaluator, Explainer, Precision, Result, Running, VarId};
+
+self_cell!(
+    /// An evaluator, with its circuit.
+    pub struct ReadyEvaluator {
+        owner: Arc<Circuit>,
+        #[covariant]
+        dependent: Evaluator,
+    }
+);
+
+self_cell!(
+    /// An explainer, with its circuit.
+    pub struct ReadyExplainer {
+        owner: Arc<Circuit>,
+        #[not_covariant]
+        dependent: Explainer,
+    }
+);
+
+self_cell!(
+    /// A differentiator, with its circuit.
+    pub struct ReadyDifferentiator {
+        owner: Arc<Circuit>,
+        #[covariant]
+        dependent: Differentiator,
+    }
+);
+
+/// The process, and how it runs there.
+type Key = (u32, Precision, usize, Option<u64>, bool);
+
+fn key(running: &Running) -> Key {
+    let Running { precision, threads, memory, of_inputs } = *running;
+    (std::process::id(), precision, threads, memory, of_inputs)
+}
+
+/// A few things that were made ready, the last used at the end.
+struct Kept<T>(Mutex<Vec<(Key, Arc<T>)>>);
+
+/// So many are kept of each kind.
+const MOST: usize = 4;
+
+impl<T> Default for Kept<T> {
+    fn default() -> Self {
+        Kept(Mutex::new(vec![]))
+    }
+}
+
+impl<T> Kept<T> {
+    fn get(&self, running: &Running, make: impl FnOnce() -> Result<T>) -> Result<Arc<T>> {
+        let wanted = key(running);
+        let mut kept = self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let found = match kept.iter().position(|(key, _)| *key == wanted) {
+            Some(at) => kept.remove(at).1,
+            None => Arc::new(make()?),
+        };
+        if kept.len() == MOST {
+            kept.remove(0);
+        }
+        kept.push((wanted, found.clone()));
+        Ok(found)
+    }
+}
+
+/// A circuit, and what was made ready of it.
+pub struct Ready {
+    pub circuit: Arc<Circuit>,
+    evaluators: Kept<ReadyEvaluator>,
+    explainers: Kept<ReadyExplainer>,
+    differentiators: Kept<Mutex<ReadyDifferentiator>>,
+}
+
+impl Ready {
+    pub fn new(circuit: Circuit) -> Self {
+        Ready {
+            circuit: Arc::new(circuit),
+            evaluators: Kept::default(),
+            explainers: Kept::default(),
+            differentiators: Kept::default(),
+        }
+    }
+
+    pub fn evaluator(&self, running: &Running) -> Result<Arc<ReadyEvaluator>> {
+        let make = || ReadyEvaluator::try_new(self.circuit.clone(), |circuit| circuit.evaluator(running));
+        self.evaluators.get(running, make)
+    }
+
+    pub fn explainer(&self, running: &Running) -> Result<Arc<ReadyExplainer>> {
+        let make = || ReadyExplainer::try_new(self.circuit.clone(), |circuit| circuit.explainer(running));
+        self.explainers.get(running, make)
+    }
+
+    /// Differentiates with respect to all trainable tables, and all inputs.
+    pub fn differentiator(&self, running: &Running) -> Result<Arc<Mutex<ReadyDifferentiator>>> {
+        let tables: Vec<TableId> = self.circuit.graph().origins().keys().copied().collect();
+        let inputs: Vec<VarId> = self.circuit.inputs().collect();
+        let make = || {
+            let ready =
+                ReadyDifferentiator::try_new(self.circuit.clone(), |c| c.differentiator(&tables, &inputs, running))?;
+            Ok(Mutex::new(ready))
+        };
+        self.differentiators.get(running, make)
+    }
+}

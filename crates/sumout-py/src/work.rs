@@ -1,0 +1,77 @@
+//! Long work: without the interpreter's lock, with Ctrl-C and progress.
+//!
+//! The work runs on a thread of its own, while the thread that Python called waits for it and looks after signals. If
+//! one raises, Python goes on at once; the work is told to stop, and ends when it next asks whether it may
+//! [go on](Watch::go_on).
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::time::Duration;
+
+use pyo3::prelude::*;
+use sumout::{Error, ErrorKind};
+
+use crate::error::Result;
+
+/// So often signals are looked after.
+const TICK: Duration = Duration::from_millis(50);
+
+/// How far work has come: steps done, the most there can be, and what there is to say.
+type Progress = (usize, usize, String);
+
+/// What work asks and tells whoever waits for it.
+pub struct Watch {
+    stop: Arc<AtomicBool>,
+    progress: Sender<Progress>,
+}
+
+impl Watch {
+    /// An error if nobody waits any more.
+    pub fn go_on(&self) -> sumout::Result<()> {
+        match self.stop.load(Ordering::Relaxed) {
+            true => Err(Error::new(ErrorKind::Io, "interrupted")),
+            false => Ok(()),
+        }
+    }
+
+    /// Says how far it has come. Whether anybody listens does not matter.
+    pub fn tell(&self, done: usize, most: usize, message: String) {
+        let _ = self.progress.send((done, most, message));
+    }
+}
+
+/// Does work that may take long; `progress` is called as `Watch::tell` is.
+pub fn long<T: Send + 'static>(
+    py: Python<'_>,
+    progress: Option<&Bound<'_, PyAny>>,
+    work: impl FnOnce(&Watch) -> sumout::Result<T> + Send + 'static,
+) -> Result<T> {
+    let stop = Arc::new(AtomicBool::new(false));
+    let (sender, mut receiver) = channel();
+    let watch = Watch { stop: stop.clone(), progress: sender };
+    let thread = std::thread::spawn(move || work(&watch)); // the channel closes when this ends
+    let waited = wait(py, progress, &mut receiver);
+    if let Err(error) = waited {
+        stop.store(true, Ordering::Relaxed);
+        return Err(error.into());
+    }
+    let result = py.detach(|| thread.join());
+    Ok(result.unwrap_or_else(|panic| std::panic::resume_unwind(panic))?)
+}
+
+fn wait(py: Python<'_>, progress: Option<&Bound<'_, PyAny>>, receiver: &mut Receiver<Progress>) -> PyResult<()> {
+    loop {
+        let receiver = &mut *receiver;
+        match py.detach(move || receiver.recv_timeout(TICK)) {
+            Ok(step) => drop(progress.map(|call| call.call1(step)).transpose()?),
+            Err(RecvTimeoutError::Timeout) => py.check_signals()?,
+            Err(RecvTimeoutError::Disconnected) => return Ok(()),
+        }
+    }
+}
+
+/// Does work that is over before anybody could press a key.
+pub fn short<T: Send>(py: Python<'_>, work: impl FnOnce() -> sumout::Result<T> + Send) -> Result<T> {
+    Ok(py.detach(work)?)
+}

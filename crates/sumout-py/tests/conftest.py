@@ -1,0 +1,7 @@
+import pytest
+import sumout
+
+
+@pytest.fixture(scope="session")
+def asia():
+    return sumout.read("asia")

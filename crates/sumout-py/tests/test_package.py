@@ -1,0 +1,113 @@
+"""The stubs say what the extension has, type checkers accept them, and what the documentation shows works."""
+
+import doctest
+import importlib
+import inspect
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import sumout
+from sumout import _sumout
+
+HERE = Path(__file__).resolve().parent
+CRATE, PROJECT = HERE.parent, HERE.parents[2]
+EXAMPLES = sorted((CRATE / "examples").glob("*.py"))
+
+
+def test_the_stubs_are_those_of_the_code(tmp_path):
+    """`crates/sumout-py/stubs` writes them anew."""
+    maturin = Path(sys.executable).with_name("maturin")
+    if not maturin.exists():
+        pytest.skip("maturin is not in this environment")
+    command = [maturin, "generate-stubs", "--quiet", "--profile", "dev", "--manifest-path", CRATE / "Cargo.toml", "--out", tmp_path]
+    subprocess.run(command, check=True)
+    assert (tmp_path / "sumout/_sumout.pyi").read_text() == (CRATE / "python/sumout/_sumout.pyi").read_text()
+
+
+def test_the_stubs_name_what_is_there():
+    text = (CRATE / "python/sumout/_sumout.pyi").read_text()
+    for name, thing in inspect.getmembers(_sumout):
+        if inspect.isclass(thing):
+            part = text[text.index(f"class {name}:") :]
+            for member in vars(thing):
+                if not member.startswith("_"):
+                    assert re.search(rf"def {member}\(", part), f"{name}.{member}"
+        elif not name.startswith("_"):
+            assert name in text
+
+
+def test_everything_public_is_documented():
+    for name in sumout.__all__:
+        thing = getattr(sumout, name)
+        assert name.startswith("__") or inspect.getdoc(thing), name
+        for member, value in vars(thing).items() if inspect.isclass(thing) else []:
+            if inspect.isfunction(value) and not member.startswith("_"):
+                assert inspect.getdoc(value), f"{name}.{member}"
+
+
+@pytest.mark.parametrize("module", ["sumout", "sumout._build"])
+def test_what_docstrings_show(module):
+    found = doctest.testmod(importlib.import_module(module), optionflags=doctest.ELLIPSIS)
+    assert found.attempted > 0 and found.failed == 0
+
+
+def blocks(path):
+    return re.findall(r"^```python\n(.*?)^```", path.read_text(), flags=re.MULTILINE | re.DOTALL)
+
+
+@pytest.mark.parametrize("path", [PROJECT / "README.md", PROJECT / "docs/python.md"], ids=lambda path: path.name)
+def test_what_the_documentation_shows(path, tmp_path, monkeypatch):
+    """Blocks are run one after the other, as a reader would; what a comment two blanks behind an
+    expression claims is compared."""
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, object] = {}
+    found = blocks(path)
+    assert found
+    for block in found:
+        needed = re.findall(r"^(?:import|from) (pandas|polars|pyarrow|torch|sklearn|pgmpy|pyagrum)", block, flags=re.MULTILINE)
+        if any(importlib.util.find_spec(name) is None for name in needed):
+            continue
+        for statement in statements(block):
+            check(statement, names)
+
+
+def statements(block):
+    import ast
+
+    lines = block.splitlines()
+    for node in ast.parse(block).body:
+        text = "\n".join(lines[node.lineno - 1 : node.end_lineno])
+        yield text, isinstance(node, ast.Expr), node
+
+
+def check(statement, names):
+    text, is_expression, _ = statement
+    claim = re.search(r"(?<! )  # (.*)$", text.splitlines()[-1])
+    if not is_expression:
+        exec(text, names)
+        return
+    value = eval(text.strip(), names)
+    if claim and value is not None:
+        assert doctest.OutputChecker().check_output(claim[1] + "\n", repr(value) + "\n", doctest.ELLIPSIS), f"{text}\nis {value!r}"
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+def test_examples_run(path):
+    needed = re.findall(r"^# Needs: (.*)$", path.read_text(), flags=re.MULTILINE)
+    for name in [name for names in needed for name in names.split(", ")]:
+        pytest.importorskip(name)
+    done = subprocess.run([sys.executable, path, "--quick"], capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout
+
+
+def test_type_checkers_accept_package_and_examples():
+    pyright = shutil.which("pyright", path=str(Path(sys.executable).parent))
+    if pyright is None:
+        pytest.skip("pyright is not in this environment")
+    done = subprocess.run([pyright, "--project", CRATE, "--pythonpath", sys.executable], capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout

@@ -1,0 +1,157 @@
+"""The layer of PyTorch: gradients, compilation, training, several processes."""
+
+import copy
+import os
+import pickle
+
+import numpy as np
+import pytest
+import sumout
+
+torch = pytest.importorskip("torch")
+from sumout.torch import Circuit  # noqa: E402
+
+QUESTIONS = [("asia", "lung", ["xray", "dysp"]), ("asia", "either", ["xray", "tub"]), ("rect:3", "label", ["pixel_*"])]
+
+
+def layer_of(model, target, given, **options):
+    trainable = "*" if model == "asia" else None
+    return Circuit(sumout.read(model).compile(target, given=given, trainable=trainable, effort=0.1), dtype=torch.float64, **options)
+
+
+def random_likelihoods(layer, rows, seed=0, dtype=torch.float64):
+    generator = torch.Generator().manual_seed(seed)
+    width = sum(len(layer.circuit.values(name)) for name in layer.circuit.inputs)
+    return torch.rand(rows, width, generator=generator, dtype=dtype) * 0.9 + 0.1
+
+
+@pytest.mark.parametrize("model, target, given", QUESTIONS)
+def test_gradcheck_is_clean(model, target, given):
+    layer = layer_of(model, target, given)
+    evidence = random_likelihoods(layer, 3).requires_grad_()
+    logits = [logits.detach().clone().requires_grad_() for logits in layer.logits]
+    free = [k for k, table in enumerate(logits) if torch.isfinite(table).all()]
+    assert free and len(layer.trained) == len(logits)
+
+    def run(evidence, *some):
+        values = {f"logits.{k}": value for k, value in zip(free, some)}
+        return torch.func.functional_call(layer, values, (evidence,))
+
+    assert torch.autograd.gradcheck(run, (evidence, *[logits[k] for k in free]))
+
+
+def test_the_operation_is_what_it_says():
+    layer = layer_of(*QUESTIONS[0])
+    tables = torch.cat([table.reshape(-1) for table in layer.tables().values()]).detach().requires_grad_()
+    evidence = random_likelihoods(layer, 4).requires_grad_()
+    torch.library.opcheck(torch.ops.sumout.circuit, (evidence, tables, layer._layout.key))
+
+
+def test_answers_are_those_of_the_circuit():
+    layer = layer_of(*QUESTIONS[0])
+    cells = {"xray": [0, 1, -1, 0], "dysp": [[0.0, 1.0], [1.0, 1.0], [0.8, 0.1], [1.0, 0.0]]}
+    given = {"xray": torch.tensor(cells["xray"]), "dysp": torch.tensor(cells["dysp"], dtype=torch.float64)}
+    posterior, log_evidence = layer(given)
+    wanted = layer.circuit.evaluate({"xray": np.array([0, 1, 0, 0]), "dysp": np.array(cells["dysp"])})
+    known = [0, 1, 3]
+    np.testing.assert_allclose(posterior.detach()[known], wanted.posterior[known], atol=1e-12)
+    np.testing.assert_allclose(log_evidence.detach()[known], wanted.log_evidence[known], atol=1e-12)
+    alone = layer({"dysp": given["dysp"][2:3]})
+    torch.testing.assert_close(alone[0][0], posterior[2])
+
+
+def test_impossible_evidence_has_zeros_and_no_gradient():
+    layer = layer_of("asia", "dysp", ["either", "tub"])
+    evidence = layer.likelihoods({"either": torch.tensor([1, 0]), "tub": torch.tensor([0, 0])}).requires_grad_()
+    posterior, log_evidence = layer(evidence)
+    assert log_evidence[0] == -torch.inf and (posterior[0] == 0).all() and log_evidence[1] > -torch.inf
+    (posterior[:, 0].sum() + log_evidence[1]).backward()
+    assert torch.isfinite(evidence.grad).all() and (evidence.grad[0] == 0).all()
+    assert all(torch.isfinite(logits.grad).all() for logits in layer.logits)
+
+
+def test_compilation_breaks_no_graph():
+    circuit = layer_of(*QUESTIONS[0]).float()
+    network = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.Sigmoid(), circuit)
+    x = torch.randn(5, 3, generator=torch.Generator().manual_seed(1))
+    compiled = torch.compile(network, fullgraph=True, backend="aot_eager")
+    for got, wanted in zip(compiled(x), network(x)):
+        torch.testing.assert_close(got, wanted)
+    compiled(x)[1].sum().backward()
+    by_compiled = [p.grad.clone() for p in network.parameters()]
+    network.zero_grad()
+    network(x)[1].sum().backward()
+    for got, wanted in zip(by_compiled, network.parameters()):
+        torch.testing.assert_close(got, wanted.grad)
+
+
+def test_copies_are_independent_and_equal():
+    layer = layer_of("rect:3", "label", ["pixel_*"], trainable=False)
+    evidence = random_likelihoods(layer, 2)
+    for other in [copy.deepcopy(layer), pickle.loads(pickle.dumps(layer))]:
+        assert other._layout.key != layer._layout.key
+        torch.testing.assert_close(other(evidence), layer(evidence))
+
+
+def test_wrong_inputs_are_named():
+    layer = layer_of(*QUESTIONS[0])
+    with pytest.raises(sumout.Error, match="`xry` is no input"):
+        layer({"xry": torch.tensor([0])})
+    with pytest.raises(sumout.Error, match="4 values, but there are 3"):
+        layer(torch.ones(1, 3))
+
+
+def train(layer, evidence, labels, steps, forward=None):
+    optimiser = torch.optim.Adam(layer.parameters(), lr=0.05)
+    losses = []
+    for _ in range(steps):
+        optimiser.zero_grad()
+        posterior, log_evidence = (forward or layer)(evidence)
+        loss = -(posterior.gather(1, labels[:, None])[:, 0].log() + 0.1 * log_evidence).mean()
+        loss.backward()
+        optimiser.step()
+        losses.append(loss.item())
+    return losses
+
+
+def data(rows=64):
+    asia = sumout.read("asia")
+    cells = dict(zip(asia.variables, torch.from_numpy(asia.sample_positions(rows, seed=3)).long().T))
+    return {name: cells[name] for name in ["xray", "dysp"]}, cells["lung"]
+
+
+def test_tables_are_trained_and_stay_probabilities():
+    layer = layer_of("asia", "lung", ["xray", "dysp"])
+    evidence, labels = data()
+    losses = train(layer, evidence, labels, 20)
+    assert losses[-1] < losses[0] - 0.01
+    network = layer.network()
+    for name, table in layer.tables().items():
+        torch.testing.assert_close(table.sum(1), torch.ones(len(table), dtype=torch.float64))
+        np.testing.assert_allclose(network.cpt(name).reshape(-1, 2), table.detach(), atol=1e-12)
+    again = network.compile("lung", given=["xray", "dysp"]).evaluate({name: column.numpy() for name, column in evidence.items()})
+    np.testing.assert_allclose(again.posterior, layer(evidence)[0].detach(), atol=1e-9)
+
+
+def shared_work(rank, world, folder):
+    os.environ.update(MASTER_ADDR="127.0.0.1", GLOO_SOCKET_IFNAME="lo")
+    torch.set_num_threads(1)
+    store = f"file://{folder}/store"
+    torch.distributed.init_process_group("gloo", init_method=store, rank=rank, world_size=world)
+    layer = layer_of("asia", "lung", ["xray", "dysp"], threads=1)
+    evidence, labels = data()
+    part = slice(rank, None, world)
+    shared = torch.nn.parallel.DistributedDataParallel(layer)
+    train(layer, {name: cells[part] for name, cells in evidence.items()}, labels[part], 8, forward=shared)
+    torch.save([logits.detach() for logits in layer.logits], f"{folder}/{rank}.pt")
+    torch.distributed.destroy_process_group()
+
+
+@pytest.mark.skipif(not torch.distributed.is_available(), reason="this PyTorch has no torch.distributed")
+def test_two_processes_learn_what_one_does(tmp_path):
+    torch.multiprocessing.spawn(shared_work, args=(2, tmp_path), nprocs=2)
+    alone = layer_of("asia", "lung", ["xray", "dysp"])
+    train(alone, *data(), 8)
+    for rank in range(2):
+        for got, wanted in zip(torch.load(tmp_path / f"{rank}.pt"), alone.logits):
+            torch.testing.assert_close(got, wanted.detach(), rtol=0, atol=1e-9)

@@ -1,0 +1,99 @@
+"""Long work lets other threads run, and Ctrl-C through."""
+
+import multiprocessing
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+
+import numpy as np
+import pytest
+import sumout
+
+
+def test_other_threads_run_meanwhile():
+    net = sumout.read("rect:10")
+    circuit = net.compile("label", given="pixel_*", effort=0.1)
+    data = np.zeros((20_000, 100), dtype=np.int32)
+    ticks, done = [0], threading.Event()
+
+    def tick():
+        while not done.is_set():
+            ticks[0] += 1
+            time.sleep(0.001)
+
+    thread = threading.Thread(target=tick)
+    thread.start()
+    start = time.perf_counter()
+    circuit.posterior(data, threads=1)
+    seconds = time.perf_counter() - start
+    done.set()
+    thread.join()
+    assert ticks[0] > 50 * seconds, f"{ticks[0]} ticks in {seconds:.2f} s"
+
+
+WORK = {
+    "posterior": "circuit.posterior(np.zeros((3_000_000, 100), dtype=np.int8), threads=1)",
+    "compile": "net.compile('label', given='pixel_*', effort=500)",
+    "fit": "circuit.fit(np.arange(100_000).reshape(1000, 100) % 2, np.arange(1000) % 2, epochs=100_000, patience=100_000)",
+}
+
+
+@pytest.mark.parametrize("work", WORK)
+@pytest.mark.skipif(sys.platform == "win32", reason="signals are sent otherwise there")
+def test_ctrl_c_interrupts(work):
+    program = f"""
+        import os, time, numpy as np, sumout
+        net = sumout.read("rect:10")
+        circuit = net.compile("label", given="pixel_*", effort=0.01)
+        print("ready", flush=True)
+        try:
+            {WORK[work]}
+        except KeyboardInterrupt:
+            print("interrupted", flush=True)
+        os._exit(0)
+    """
+    child = subprocess.Popen([sys.executable, "-c", textwrap.dedent(program)], stdout=subprocess.PIPE, text=True)
+    assert child.stdout is not None and child.stdout.readline() == "ready\n"
+    time.sleep(1.0)
+    start = time.monotonic()
+    child.send_signal(signal.SIGINT)
+    assert child.stdout.read() == "interrupted\n"
+    assert time.monotonic() - start < 5
+    assert child.wait() == 0
+
+
+def forked(circuit, rows, queue):
+    queue.put(circuit.posterior(rows))
+
+
+@pytest.mark.skipif("fork" not in multiprocessing.get_all_start_methods(), reason="no forks here")
+def test_a_fork_of_a_process_that_has_threads(asia):
+    circuit = asia.compile("lung", given=["xray", "dysp"])
+    rows = np.zeros((100_000, 2), dtype=np.int8)
+    wanted = circuit.posterior(rows)
+    context = multiprocessing.get_context("fork")
+    queue = context.Queue()
+    child = context.Process(target=forked, args=(circuit, rows, queue))
+    child.start()
+    np.testing.assert_array_equal(queue.get(timeout=60), wanted)
+    child.join()
+
+
+def test_threads_share_a_circuit(asia):
+    circuit = asia.compile("lung", given=["xray", "dysp"], trainable="*")
+    rows = [{"xray": "yes"}, {"dysp": "no"}] * 200
+    wanted, found = circuit.posterior(rows), {}
+
+    def ask(k):
+        found[k] = (circuit.posterior(rows), circuit.forward(circuit.likelihoods(rows))[0])
+
+    threads = [threading.Thread(target=ask, args=(k,)) for k in range(8)]
+    [thread.start() for thread in threads]
+    [thread.join() for thread in threads]
+    assert len(found) == 8
+    for posterior, forward in found.values():
+        np.testing.assert_array_equal(posterior, wanted)
+        np.testing.assert_allclose(forward, wanted, atol=1e-12)
