@@ -10,6 +10,7 @@ import os
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -78,7 +79,8 @@ def learn(rank: int, world: int, folder: str) -> None:
         torch.nn.functional.nll_loss(posterior.log(), part["lung"]).backward()
         optimiser.step()
     if rank == 0:
-        np.savez(Path(folder) / f"{world}.npz", **{name: table.detach().numpy() for name, table in layer.tables().items()})
+        tables: dict[str, Any] = {name: table.detach().numpy() for name, table in layer.tables().items()}
+        np.savez(Path(folder) / f"{world}.npz", **tables)
     if world > 1:
         torch.distributed.destroy_process_group()
 
@@ -88,7 +90,9 @@ def on_ddp() -> None:
 
     os.environ.setdefault("GLOO_SOCKET_IFNAME", "lo")
     with tempfile.TemporaryDirectory() as folder:
-        torch.multiprocessing.spawn(learn, args=(2, folder), nprocs=2)
+        torch.multiprocessing.spawn(  # pyright: ignore[reportPrivateImportUsage]
+            learn, args=(2, folder), nprocs=2
+        )
         learn(0, 1, folder)
         together, alone = np.load(Path(folder) / "2.npz"), np.load(Path(folder) / "1.npz")
         for name in alone:

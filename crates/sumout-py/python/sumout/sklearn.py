@@ -57,6 +57,9 @@ class NetworkClassifier(ClassifierMixin, BaseEstimator):
     After ``fit``, ``classes_`` are the labels, ``network_`` is the network as it was learned, and ``circuit_`` answers.
     """
 
+    n_features_in_: int
+    feature_names_in_: NDArray[Any]
+
     def __init__(
         self,
         network: Network | str | None = None,
@@ -116,9 +119,9 @@ class NetworkClassifier(ClassifierMixin, BaseEstimator):
 
     def _validated(self, X: Any, reset: bool) -> NDArray[Any]:
         kind = "numeric" if self.network is None else None
-        return validate_data(self, X, reset=reset, dtype=kind, ensure_all_finite="allow-nan")
+        return np.asarray(validate_data(self, X, reset=reset, dtype=kind, ensure_all_finite="allow-nan"))
 
-    def _prepare(self, X: NDArray[Any], y: NDArray[Any]) -> tuple[Network, NDArray[Any]]:
+    def _prepare(self, X: NDArray[Any], y: Any) -> tuple[Network, NDArray[Any]]:
         """The network before it is learned, and the positions of the labels among the target's values."""
         if self.network is None:
             self.classes_, labels = np.unique(y, return_inverse=True)
