@@ -16,6 +16,8 @@ import time
 from pathlib import Path
 from statistics import median
 
+import numpy as np
+
 import peers
 import report
 
@@ -164,6 +166,8 @@ def timed(*arguments):
 
 
 def prepare(folder, name, file, evidence, target):
+    """Writes what the peers are given; the file that we are given, with the same network."""
+    file = bayesian(folder, file)
     sumout("convert", file, folder / "model.bif", "--lossy")
     sumout("convert", file, folder / "model.uai", "--lossy")
     # pyAgrum reads no network whose name begins with a digit.
@@ -175,6 +179,35 @@ def prepare(folder, name, file, evidence, target):
     question = {"evidence": evidence, "target": target, "rows": rows, "order": order(folder / "model.uai", variables),
                 "values": {v["name"]: v["values"] for v in variables}}
     (folder / "question.json").write_text(json.dumps(question))
+    return file
+
+
+def bayesian(folder, file):
+    """A Markov network whose factors are CPTs, each with its child at the same place of the scope, as the Bayesian network that it is."""
+    if not str(file).endswith(".uai.gz"):
+        return file
+    words = gzip.open(file, "rt").read()
+    if words.split(None, 1)[0] != "MARKOV":
+        return file
+    plain = folder / "markov.uai"
+    plain.write_text(words)
+    cards, factors = peers.read_uai(plain)
+    for child in (-1, 0):
+        sums = [table.sum(axis=child) for _, table in factors]
+        if len({scope[child] for scope, _ in factors}) == len(cards) == len(factors) and all((abs(s - 1) < 1e-5).all() for s in sums):
+            moved = [([v for v in scope if v != scope[child]] + [scope[child]], np.moveaxis(table, child, -1)) for scope, table in factors]
+            return write_bayesian(folder / f"{Path(file).name.split('.')[0]}.uai", cards, moved)
+    raise ValueError("it is a Markov network, and its factors are no CPTs")
+
+
+def write_bayesian(path, cards, factors):
+    lines = ["BAYES", str(len(cards)), " ".join(map(str, cards)), str(len(factors))]
+    lines += [" ".join(map(str, [len(scope), *scope])) for scope, _ in factors]
+    for _, table in factors:
+        table = table / table.sum(axis=-1, keepdims=True)  # some are printed with few digits
+        lines += [str(table.size), " ".join(map(repr, table.ravel().tolist()))]
+    path.write_text("\n".join(lines) + "\n")
+    return str(path)
 
 
 def order(uai, variables):
@@ -205,7 +238,7 @@ def part_b(args, folder):
     rows = []
     for name, file, evidence, target in networks(args):
         try:
-            prepare(folder, name, file, evidence, target)
+            file = prepare(folder, name, file, evidence, target)
         except (subprocess.CalledProcessError, ValueError) as error:
             print(f"{name:12} is left out: {getattr(error, 'stderr', None) or error}", flush=True)
             continue

@@ -45,18 +45,23 @@ def say_a(row):
 
 
 def say_b(row):
-    mine = row["ours"]["marginals"]
-    shown = lambda found: found.get("failed") or f"{duration(found['total'])} {found['memory'] / 2**20:.0f} MiB"
-    text = f"{row['network']:12} ours {shown(mine)}"
-    for peer, found in row["marginals"].items():
-        ratio = f" ({found['total'] / mine['total']:.3g}x)" if "total" in found and "total" in mine else ""
-        text += f"  {peer} {shown(found)}{ratio}"
-    print(text)
+    for task in [task for task in ("posterior", "evidence", "marginals") if task in row]:
+        mine = row["ours"]["posterior" if task == "evidence" else task]  # a posterior comes with P(e)
+        text = f"{row['network']:12} {task:9} ours {shown(mine)}"
+        for peer, found in row[task].items():
+            ratio = f" ({found['total'] / mine['total']:.3g}x)" if "total" in found and "total" in mine else ""
+            search = f", {duration(found['search'])} of it search" if found.get("search", 0) > 0.001 else ""
+            text += f"  {peer} {shown(found)}{search}{ratio}"
+        print(text)
     again = row["repeated"]
     text = "             again " + "  ".join(f"{k} {duration(v) if isinstance(v, float) else v}" for k, v in again.items())
     if all(isinstance(v, float) for v in again.values()):
         text += "  " + " ".join(f"({again['pyagrum'] / v:.3g}x)" for k, v in again.items() if k != "pyagrum")
     print(text, flush=True)
+
+
+def shown(found):
+    return found.get("failed") or f"{duration(found['total'])} {found['memory'] / 2**20:.0f} MiB"
 
 
 def say_d(row):

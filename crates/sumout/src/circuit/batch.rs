@@ -1,9 +1,8 @@
 //! Batches of evidence, and the answers to them.
 
-use std::collections::BTreeMap;
-
 use super::Circuit;
 use crate::error::{Error, ErrorKind, Result};
+use crate::model::Variable;
 use crate::vars::VarId;
 
 /// What is known of one variable in each example of a batch.
@@ -52,13 +51,14 @@ impl Column {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Batch {
     rows: usize,
-    columns: BTreeMap<VarId, Column>,
+    /// By variable: examples are often single, and there can be hundreds of inputs.
+    columns: Vec<Option<Column>>,
 }
 
 impl Batch {
     /// A batch of examples of which nothing is known.
     pub fn new(rows: usize) -> Self {
-        Batch { rows, columns: BTreeMap::new() }
+        Batch { rows, columns: vec![] }
     }
 
     /// The number of examples.
@@ -81,7 +81,9 @@ impl Batch {
     pub fn insert(&mut self, circuit: &Circuit, input: VarId, column: Column) -> Result<()> {
         let variable = circuit.check_input(input)?;
         check(&column, &variable.name, variable.values.len(), self.rows)?;
-        self.columns.insert(input, column);
+        let known = self.columns.len().max(input.index() + 1);
+        self.columns.resize(known, None);
+        self.columns[input.index()] = Some(column);
         Ok(())
     }
 
@@ -90,13 +92,15 @@ impl Batch {
     /// # Panics
     /// If there is no such row.
     pub fn select(&self, circuit: &Circuit, rows: &[usize]) -> Batch {
-        let select = |(&var, column): (&VarId, &Column)| (var, column.select(rows, circuit.variable(var).values.len()));
-        Batch { rows: rows.len(), columns: self.columns.iter().map(select).collect() }
+        let select = |(column, variable): (&Option<Column>, &Variable)| {
+            column.as_ref().map(|column| column.select(rows, variable.values.len()))
+        };
+        Batch { rows: rows.len(), columns: self.columns.iter().zip(&circuit.variables).map(select).collect() }
     }
 
     /// What is known of a variable.
     pub(super) fn get(&self, var: VarId) -> Option<&Column> {
-        self.columns.get(&var)
+        self.columns.get(var.index())?.as_ref()
     }
 }
 

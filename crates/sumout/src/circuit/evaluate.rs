@@ -113,16 +113,19 @@ pub(super) struct Room {
 impl Room {
     /// As much as there is; an error if that is too little for a single example.
     pub fn for_running(graph: &Graph, schedule: &Schedule, options: &Running) -> Result<Self> {
-        let (needed, limit) = (schedule.peak_bytes(graph), memory_limit(options.memory));
-        if needed > limit {
+        let (needed, terms) = (schedule.peak_bytes(graph), schedule.term_bytes(graph));
+        let limit = memory_limit(options.memory);
+        let largest = graph.ops().map(|(node, _)| graph.size(node)).fold(1.0, f64::max);
+        if needed + terms > limit || largest > f64::from(u32::MAX) {
             let advice = "compile again with more `--effort`, or raise the limit with `--memory`";
-            return Err(too_large(needed, limit, "", advice));
+            let why = if largest > f64::from(u32::MAX) { " and 2^32 numbers for a table" } else { "" };
+            return Err(too_large(needed + terms, limit, why, advice));
         }
+        let limit = limit - terms; // which all threads share
         let threads = if options.threads == 0 { rayon::current_num_threads() } else { options.threads };
         let threads = threads.min((limit / needed.max(1.0)) as usize).max(1); // each needs memory of its own
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
         let pool = pool.map_err(|e| Error::new(ErrorKind::Memory, format!("cannot start threads: {e}")))?;
-        let largest = graph.ops().map(|(node, _)| graph.size(node)).fold(1.0, f64::max);
         Ok(Room { needed, limit, largest, pool })
     }
 }

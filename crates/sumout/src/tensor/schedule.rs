@@ -189,6 +189,19 @@ impl Schedule {
         (size_of::<u32>() * (lists + maps)) as f64 + self.peak_tensors(graph)
     }
 
+    /// The bytes of what an engine derives from lists and maps: each term's places, and where sums begin.
+    pub fn term_bytes(&self, graph: &Graph) -> f64 {
+        let terms = |step: &Planned| {
+            let (from, to) = (graph.size(self.node(step.a)), graph.size(self.node(step.out)));
+            match step.guide {
+                Guide::Axes => 0.0,
+                Guide::List(list, _) => 3.0 * graph.lists()[list.index()].outs.len() as f64 + to,
+                Guide::Gather(_) | Guide::Scatter(_) => 3.0 * from.max(to) + to,
+            }
+        };
+        size_of::<u32>() as f64 * self.steps.iter().map(terms).sum::<f64>()
+    }
+
     fn peak_tensors(&self, graph: &Graph) -> f64 {
         let size = |slot: Slot| graph.size(self.node(slot)) * size_of::<f64>() as f64;
         let mut live = vec![false; self.slots()];

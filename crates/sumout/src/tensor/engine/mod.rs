@@ -41,8 +41,8 @@ use program::{BlockProgram, Ends, Place};
 #[derive(Debug)]
 pub(crate) struct Engine<T> {
     program: BlockProgram,
-    /// The places of the likelihoods, and of their adjoints.
-    inputs: BTreeMap<VarId, (Place, Option<Place>)>,
+    /// The places of the likelihoods, and of their adjoints, by variable.
+    inputs: Vec<Option<(Place, Option<Place>)>>,
     ends: Ends,
     /// The places of derivatives with respect to tables, for each example.
     each: BTreeMap<TableId, Place>,
@@ -156,6 +156,11 @@ impl<T: Number> Engine<T> {
             }
         };
         tables.iter().map(numbers).collect()
+    }
+
+    /// Where the likelihood of a variable is, and its adjoint; none if the circuit does not depend on it.
+    fn input(&self, var: VarId) -> Option<(Place, Option<Place>)> {
+        *self.inputs.get(var.index())?
     }
 
     /// The number of examples in a block.

@@ -5,8 +5,6 @@
 //! tensor to a shared one adds up its examples. Unless derivatives are wanted for each example: then whatever depends
 //! on the tables in question is computed for each of them.
 
-use std::collections::BTreeMap;
-
 use super::arena::Arena;
 use super::bounds::Growth;
 use super::fuse::Fusion;
@@ -17,7 +15,6 @@ use crate::tensor::graph::{Graph, MapId, NodeId, Op, TableId};
 use crate::tensor::kernel::Loop;
 use crate::tensor::layout::{self, Step};
 use crate::tensor::schedule::{Guide, Schedule, Slot};
-use crate::vars::VarId;
 
 /// Where a tensor is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -99,15 +96,17 @@ impl BlockProgram {
         builder.finish()
     }
 
-    /// The places of the likelihoods that the circuit depends on, and of their adjoints.
-    pub fn inputs(&self, graph: &Graph) -> BTreeMap<VarId, (Place, Option<Place>)> {
-        let input = |(node, op): (NodeId, &Op)| match op {
-            Op::Evidence(var) => {
-                Some((*var, (self.places[node.index()]?, self.places[Schedule::adjoint(graph, node)])))
+    /// The places of the likelihoods that the circuit depends on, and of their adjoints, by variable.
+    pub fn inputs(&self, graph: &Graph) -> Vec<Option<(Place, Option<Place>)>> {
+        let mut inputs = vec![];
+        for (node, op) in graph.ops() {
+            if let Op::Evidence(var) = op {
+                inputs.resize(inputs.len().max(var.index() + 1), None);
+                let adjoint = self.places[Schedule::adjoint(graph, node)];
+                inputs[var.index()] = self.places[node.index()].map(|place| (place, adjoint));
             }
-            _ => None,
-        };
-        graph.ops().filter_map(input).collect()
+        }
+        inputs
     }
 
     /// Whether there are steps that are worth several threads.

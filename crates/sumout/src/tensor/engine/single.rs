@@ -79,7 +79,14 @@ pub(super) fn contract<F: Fused, T: Number>(matrices: &Matrices, form: &Form, on
 
 #[inline(always)]
 fn outer<F: Fused, T: Number>(loops: &[Move], on: &Matrices, a: &[T], b: &[T], out: &mut [T]) {
-    let mut counters = vec![0; loops.len()];
+    let (mut few, mut many) = ([0; 8], vec![]);
+    let counters = match few.get_mut(..loops.len()) {
+        Some(few) => few, // small steps are too quick for an allocation
+        None => {
+            many.resize(loops.len(), 0);
+            &mut many[..]
+        }
+    };
     let mut at = [0; 3];
     loop {
         let (a, b, out) = (&a[at[0]..], &b[at[1]..], &mut out[at[2]..]);
@@ -87,7 +94,7 @@ fn outer<F: Fused, T: Number>(loops: &[Move], on: &Matrices, a: &[T], b: &[T], o
             Some(product) => multiply(product, a, b, out),
             None => rows::<F, T>(on, a, b, out),
         }
-        if !advance(loops, &mut counters, &mut at) {
+        if !advance(loops, counters, &mut at) {
             return;
         }
     }
@@ -195,12 +202,9 @@ fn dot<F: Fused, T: Number>(a: &[T], b: &[T]) -> T {
             sums[l] = F::add(x[l], y[l], sums[l]);
         }
     }
-    let mut total = T::ZERO;
+    let mut total = if whole > 0 { folded(sums, |x, y| x + y) } else { T::ZERO };
     for i in whole..n {
         total = F::add(a[i], b[i], total);
-    }
-    for x in sums {
-        total = total + x;
     }
     total
 }
@@ -215,14 +219,8 @@ fn sum<T: Number>(a: &[T]) -> T {
             sums[l] = sums[l] + x[l];
         }
     }
-    let mut total = T::ZERO;
-    for x in &a[whole..] {
-        total = total + *x;
-    }
-    for x in sums {
-        total = total + x;
-    }
-    total
+    let total = if whole > 0 { folded(sums, |x, y| x + y) } else { T::ZERO };
+    a[whole..].iter().fold(total, |total, x| total + *x)
 }
 
 #[inline(always)]
@@ -235,14 +233,21 @@ fn peak<T: Number>(a: &[T]) -> T {
             peaks[l] = peaks[l].larger(x[l]);
         }
     }
-    let mut peak = T::ZERO;
-    for x in &a[whole..] {
-        peak = peak.larger(*x);
+    let peak = if whole > 0 { folded(peaks, T::larger) } else { T::ZERO };
+    a[whole..].iter().fold(peak, |peak, x| peak.larger(*x))
+}
+
+/// What is computed side by side, in one: half by half, so that little waits for what comes before.
+#[inline(always)]
+fn folded<T: Number>(mut side: [T; SIDE], with: impl Fn(T, T) -> T) -> T {
+    let mut half = SIDE / 2;
+    while half > 0 {
+        for l in 0..half {
+            side[l] = with(side[l], side[l + half]);
+        }
+        half /= 2;
     }
-    for x in peaks {
-        peak = peak.larger(x);
-    }
-    peak
+    side[0]
 }
 
 /// A step by lists.

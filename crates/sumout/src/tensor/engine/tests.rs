@@ -57,7 +57,7 @@ fn compare<T: Number>(graph: &Graph, schedule: &Schedule, engine: &Engine<T>, to
     let mut worker = engine.worker();
     let lanes = worker.lanes();
     worker.begin();
-    let vars: Vec<VarId> = engine.inputs.keys().copied().collect();
+    let vars: Vec<VarId> = (0..engine.inputs.len()).map(VarId::new).filter(|&v| engine.input(v).is_some()).collect();
     for &var in &vars {
         let numbers = worker.evidence(var).unwrap().chunks_exact_mut(lanes).enumerate();
         numbers.for_each(|(k, row)| row.iter_mut().enumerate().for_each(|(l, x)| *x = T::of(likelihood(var, k, l))));
@@ -205,5 +205,26 @@ fn what_rescaling_may_have_cost_is_known() {
         }
         worker.forward();
         assert!(worker.is_lost(last) && (0..last).all(|lane| !worker.is_lost(lane)));
+    }
+}
+
+/// What lists and maps become in an engine is known before there is one; fusing makes it less.
+#[test]
+fn the_bytes_of_terms_are_predicted() {
+    let (mut graph, [a, b]) = inputs([30, 40]);
+    let product = product(&mut graph, a, b);
+    let output = summed(&mut graph, product, b, 50);
+    graph.set_output(output);
+    for want in [Want::Output, Want::Gradients(VarSet::from_iter([VarId::new(0), VarId::new(1)]), vec![])] {
+        let schedule = Schedule::new(&graph, &want);
+        let layout = layout::Program::new(&graph, &schedule);
+        let program = BlockProgram::new(&graph, &schedule, &layout, &[], 1);
+        let numbers = |step: &program::BlockStep| match &step.loops {
+            program::Loops::Terms(terms) => terms.terms.len() + terms.starts.len(),
+            _ => 0,
+        };
+        let used = 4.0 * program.steps.iter().map(numbers).sum::<usize>() as f64;
+        let predicted = schedule.term_bytes(&graph);
+        assert!(used <= predicted && predicted <= 3.0 * used, "{used} {predicted}");
     }
 }

@@ -55,7 +55,7 @@ impl<T: Number> Memory<T> {
             lost: vec![false; lanes],
             measured: vec![],
         };
-        engine.inputs.values().for_each(|(place, _)| memory.expect(*place, lanes));
+        engine.inputs.iter().flatten().for_each(|(place, _)| memory.expect(*place, lanes));
         memory
     }
 
@@ -86,13 +86,13 @@ impl<'e, T: Number> Worker<'e, T> {
 
     /// The likelihood of a variable, to be filled in: value by value, for all examples of the block.
     pub fn evidence(&mut self, var: VarId) -> Option<&mut [T]> {
-        let (place, _) = *self.engine.inputs.get(&var)?;
+        let (place, _) = self.engine.input(var)?;
         Some(self.block_mut(place))
     }
 
     /// The likelihood of a variable.
     pub fn evidence_of(&self, var: VarId) -> Option<&[T]> {
-        self.engine.inputs.get(&var).map(|(place, _)| self.block(*place))
+        self.engine.input(var).map(|(place, _)| self.block(place))
     }
 
     /// Begins a block: nothing is lost yet.
@@ -103,13 +103,13 @@ impl<'e, T: Number> Worker<'e, T> {
 
     /// Says that a variable has likelihoods other than zero and one.
     pub fn measure_evidence(&mut self, var: VarId) {
-        self.memory.measured.extend(self.engine.inputs.get(&var).map(|(place, _)| *place));
+        self.memory.measured.extend(self.engine.input(var).map(|(place, _)| place));
     }
 
     /// Says by which power of two an example's likelihood of a variable was divided.
     pub fn scale_evidence(&mut self, var: VarId, lane: usize, exponent: i32) {
         let lanes = self.lanes();
-        if let Some((Place::Block { slot, .. }, _)) = self.engine.inputs.get(&var) {
+        if let Some((Place::Block { slot, .. }, _)) = self.engine.input(var) {
             self.memory.exponents[slot * lanes + lane] = exponent;
         }
     }
@@ -169,7 +169,7 @@ impl<'e, T: Number> Worker<'e, T> {
 
     /// Writes the derivatives with respect to the likelihood of a variable, example after example.
     pub fn read_adjoint(&self, var: VarId, rows: usize, to: &mut [f64]) {
-        let Some(&(Place::Block { slot, .. }, Some(adjoint))) = self.engine.inputs.get(&var) else { return };
+        let Some((Place::Block { slot, .. }, Some(adjoint))) = self.engine.input(var) else { return };
         let (lanes, card) = (self.lanes(), to.len() / rows);
         for (k, numbers) in self.block(adjoint).chunks_exact(lanes).enumerate() {
             for (lane, x) in numbers[..rows].iter().enumerate() {
@@ -192,7 +192,7 @@ impl<'e, T: Number> Worker<'e, T> {
 
     /// The derivative with respect to the likelihood of a variable.
     pub fn adjoint(&self, var: VarId) -> Option<&[T]> {
-        self.engine.inputs.get(&var)?.1.map(|place| self.block(place))
+        self.engine.input(var)?.1.map(|place| self.block(place))
     }
 
     /// Whether numbers of an example may have been lost.
@@ -365,7 +365,11 @@ impl<'e, T: Number> Worker<'e, T> {
         let Memory { arena, start: first, factors, shifts, .. } = &mut self.memory;
         let shifts = &shifts[slot * lanes..][..lanes];
         factors.iter_mut().zip(shifts).for_each(|(factor, shift)| *factor = T::power_of_two(-shift));
-        for row in arena[*first + start * lanes..][..entries * lanes].chunks_exact_mut(lanes) {
+        let numbers = &mut arena[*first + start * lanes..][..entries * lanes];
+        if let [factor] = factors[..] {
+            return numbers.iter_mut().for_each(|x| *x = *x * factor); // in vectors, as the rows of a block are
+        }
+        for row in numbers.chunks_exact_mut(lanes) {
             row.iter_mut().zip(&*factors).for_each(|(x, factor)| *x = *x * *factor);
         }
     }
