@@ -57,6 +57,9 @@ class NetworkClassifier(ClassifierMixin, BaseEstimator):
     After ``fit``, ``classes_`` are the labels, ``network_`` is the network as it was learned, and ``circuit_`` answers.
     """
 
+    n_features_in_: int
+    feature_names_in_: NDArray[Any]
+
     def __init__(
         self,
         network: Network | str | None = None,
@@ -78,10 +81,10 @@ class NetworkClassifier(ClassifierMixin, BaseEstimator):
         """Learns from examples and their labels."""
         self._check_parameters()
         X = self._validated(X, reset=True)
-        y = column_or_1d(y, warn=True)
-        check_consistent_length(X, y)
-        check_classification_targets(y)
-        known, labels = self._prepare(X, y)
+        given: NDArray[Any] = np.asarray(column_or_1d(y, warn=True))
+        check_consistent_length(X, given)
+        check_classification_targets(given)
+        known, labels = self._prepare(X, given)
         cells = self._positions(known, X)
         positions = {**dict(zip(self._features(known), cells.T)), self._target(): labels}
         self.network_ = _counted(known, positions, self.smoothing) if self.learn or self.network is None else known
@@ -116,7 +119,7 @@ class NetworkClassifier(ClassifierMixin, BaseEstimator):
 
     def _validated(self, X: Any, reset: bool) -> NDArray[Any]:
         kind = "numeric" if self.network is None else None
-        return validate_data(self, X, reset=reset, dtype=kind, ensure_all_finite="allow-nan")
+        return np.asarray(validate_data(self, X, reset=reset, dtype=kind, ensure_all_finite="allow-nan"))
 
     def _prepare(self, X: NDArray[Any], y: NDArray[Any]) -> tuple[Network, NDArray[Any]]:
         """The network before it is learned, and the positions of the labels among the target's values."""
