@@ -35,7 +35,7 @@ def options():
     parser = argparse.ArgumentParser(prog="bench/run", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", default="a,b,c,d", help="the parts to run, such as a,c")
     parser.add_argument("--quick", action="store_true", help="fewer models and sizes")
-    parser.add_argument("--models", help="models for (a), such as rect:8,digits:16")
+    parser.add_argument("--models", help="models for (a) and (c), such as rect:8,digits:16")
     parser.add_argument("--names", help="networks for (b), such as alarm,link")
     parser.add_argument("--networks", action="append", default=[], type=Path, help="a folder with more networks and NAME.SET.json.gz")
     parser.add_argument("--timeout", type=float, default=60, help="seconds that a peer may take")
@@ -105,7 +105,8 @@ def part_a(args, folder):
 
 def part_c(args, folder):
     rows = []
-    for model in ["rect:8", "digits:8"] if args.quick else ["rect:8", "rect:9", "rect:10", "digits:8", "digits:9", "digits:10"]:
+    models = ["rect:8", "digits:8"] if args.quick else ["rect:8", "rect:9", "rect:10", "digits:8", "digits:9", "digits:10"]
+    for model in args.models.split(",") if args.models else models:
         row = {"model": model, "batch": 64, "torch": theirs(model, 64, "step", args, folder)}
         for level in LEVELS[1:]:
             found = ours(model, level, 64, 1)

@@ -9,7 +9,7 @@ use sumout::model::format::{self, ReadOptions};
 use sumout::{Error, ErrorKind, Format, Level, Network, Options, Precision, Query, Running};
 
 use crate::commands::{
-    bench, compile, completions, convert, data, demo, eval, export, fit, mpe, paper, query, sample, show,
+    bench, compile, completions, convert, data, demo, eval, explore, export, fit, mpe, paper, query, sample, show,
 };
 
 const EXAMPLES: &str = "\
@@ -22,6 +22,7 @@ Examples:
   sumout eval lung.sumout cases.csv                posteriors for every row of a file
   sumout fit rect:10 train.csv --target label -o learned.json
   sumout convert model.xdsl model.bif              another file format
+  sumout explore digits:10                         look at it in the browser
 
 A MODEL is a file (.bif, .xmlbif, .uai, .net, .xdsl or .json, also with .gz),
 `-` for standard input, or a network that is built in: asia.
@@ -57,6 +58,7 @@ pub enum Command {
     Data(data::Args),
     Convert(convert::Args),
     Paper(paper::Args),
+    Explore(explore::Args),
     Completions(completions::Args),
 }
 
@@ -78,6 +80,23 @@ impl Reading {
     pub fn network(&self, model: &Path) -> sumout::Result<Network> {
         let options = ReadOptions { format: self.from, normalize: self.normalize };
         if model == Path::new("-") { from_stdin(&options) } else { format::read(model, &options) }
+    }
+
+    /// How the same model is read on the command line.
+    pub fn typed(&self, model: &Path) -> String {
+        let from = self.from.map_or_else(String::new, |format| format!(" --from {}", format.extensions()[0]));
+        let normalize = if self.normalize { " --normalize" } else { "" };
+        format!("{}{from}{normalize}", quoted(&model.display().to_string()))
+    }
+}
+
+/// A word as a shell takes it.
+fn quoted(word: &str) -> String {
+    let is_plain = |c: char| c.is_alphanumeric() || "-_./:,=@%+".contains(c);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', "'\\''"))
     }
 }
 

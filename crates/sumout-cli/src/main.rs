@@ -7,6 +7,7 @@ mod args;
 mod commands;
 mod data;
 mod evidence;
+mod explore;
 mod output;
 mod text;
 

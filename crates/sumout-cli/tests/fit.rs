@@ -51,44 +51,127 @@ fn what_is_learned_classifies_what_was_not_seen() {
     let [a, b] = ["label.sumout", "again.sumout"].map(|c| metrics(c)["cross_entropy"].as_f64().unwrap());
     assert!((a - b).abs() < 1e-4, "{a} {b}");
     let curve = fs::read_to_string(folder.join("curve.svg")).unwrap();
-    assert!(curve.contains("accuracy") && curve.matches("<polyline").count() == 2);
+    // Two curves, each with those of the eight starts, and a dot.
+    assert!(curve.contains("accuracy") && curve.matches("<polyline").count() == 2 * 9);
+    assert_eq!(curve.matches("<circle").count(), 2);
     assert!(!folder.join("learned.json.checkpoint").exists());
 }
 
-/// A run that is killed, and goes on, ends with the same bytes as one that is not.
+/// The number of epochs in a checkpoint, which is complete whenever a run is killed.
+fn epochs(checkpoint: &Path) -> usize {
+    let Ok(text) = fs::read_to_string(checkpoint) else { return 0 };
+    serde_json::from_str::<Value>(&text).unwrap()["state"]["history"].as_array().unwrap().len()
+}
+
+/// A run that is killed at any moment, and goes on, loses no epoch but the one it was in, and ends with the same bytes as
+/// one that is not killed.
 #[test]
 fn a_killed_run_goes_on_to_the_same_end() {
     let folder = folder("fit-killed");
-    let line = "fit rect:6 train.csv --target label --seed 3 --starts 2";
+    let line = "fit rect:6 train.csv --target label --seed 3 --starts 2 --epochs 400 --patience 400";
     sumout(&folder, &format!("{line} -o whole.json"));
-    let killed = format!("{line} -o killed.json");
+    let killed = format!("{line} -o killed.json --resume");
     let checkpoint = folder.join("killed.json.checkpoint");
-    for _ in 0..3 {
-        let before = fs::metadata(&checkpoint).ok().map(|m| m.modified().unwrap());
+    for delay in [0, 3, 11, 29, 53, 0, 17] {
+        let before = epochs(&checkpoint);
         let mut run = Command::new(env!("CARGO_BIN_EXE_sumout"))
             .args(killed.split(' '))
-            .arg("--resume")
             .current_dir(&folder)
             .stderr(Stdio::null())
             .stdout(Stdio::null())
             .spawn()
             .unwrap();
-        while run.try_wait().unwrap().is_none()
-            && fs::metadata(&checkpoint).ok().map(|m| m.modified().unwrap()) == before
-        {
+        while run.try_wait().unwrap().is_none() && epochs(&checkpoint) == before {
             sleep(Duration::from_millis(1));
         }
+        sleep(Duration::from_millis(delay));
+        let reached = epochs(&checkpoint);
         let _ = run.kill();
-        run.wait().unwrap();
-    }
-    for other in ["--rate 0.01", "--freeze row", "--precision f64"] {
-        if checkpoint.exists() {
-            let found = complaint(&folder, &format!("{line} {other} -o killed.json --resume"));
-            assert!(found.contains("is of another run"), "{other}: {found}");
+        if !run.wait().unwrap().success() {
+            assert!(epochs(&checkpoint) >= reached && reached > before, "{before} {reached}");
         }
     }
-    sumout(&folder, &format!("{killed} --resume"));
+    assert!((7..400).contains(&epochs(&checkpoint)), "the runs were not killed in the middle");
+    for other in ["--rate 0.01", "--freeze row", "--precision f64"] {
+        let found = complaint(&folder, &format!("{line} {other} -o killed.json --resume"));
+        assert!(found.contains("is of another run"), "{other}: {found}");
+    }
+    let before = epochs(&checkpoint);
+    let Output { stderr, .. } = output(&folder, &killed);
+    let stderr = String::from_utf8(stderr).unwrap();
+    assert!(stderr.contains(&format!("going on after {before} epochs")), "{stderr}");
     assert_eq!(fs::read(folder.join("whole.json")).unwrap(), fs::read(folder.join("killed.json")).unwrap());
+    assert!(!checkpoint.exists());
+}
+
+/// y is a function of x, nobody knows which.
+const PROMISE: &str = r#"{"sumout": 1, "kind": "bayes", "name": "promise", "variables": [
+  {"name": "u", "values": ["0", "1", "2"]}, {"name": "x", "values": ["t", "f"]},
+  {"name": "a", "values": ["t", "f"]}, {"name": "b", "values": ["t", "f"]}], "cpts": [
+  {"child": "u", "parents": [], "table": [0.2, 0.3, 0.5], "fixed": true},
+  {"child": "x", "parents": ["u"], "table": [[0.6, 0.4], [0.5, 0.5], [0.4, 0.6]], "functional": true},
+  {"child": "a", "parents": ["u", "x"], "table": [[0.9, 0.1], [0.3, 0.7], [0.8, 0.2], [0.5, 0.5], [0.4, 0.6], [0.1, 0.9]], "fixed": true},
+  {"child": "b", "parents": ["u", "x"], "table": [[0.7, 0.3], [0.2, 0.8], [0.6, 0.4], [0.1, 0.9], [0.9, 0.1], [0.3, 0.7]], "fixed": true}]}"#;
+
+/// What is declared a function and learned: how far the circuit is from the network is said, until both are the same.
+#[test]
+fn unknown_functions_are_checked_and_snapped() {
+    let folder = folder("fit-promise");
+    fs::write(folder.join("promise.json"), PROMISE).unwrap();
+    sumout(&folder, "sample promise.json -n 200 --columns u a b -o cases.csv");
+    let line = "fit promise.json cases.csv --level paper --epochs 5 --json -o learned.json";
+    let report = |line: &str| -> Value { serde_json::from_str(&sumout(&folder, line)).unwrap() };
+    for target in ["--target u -o u.sumout", ""] {
+        let plain = report(format!("{line} {target}").trim_end());
+        assert!(plain["promised"]["difference"]["largest"].as_f64().unwrap() > 1e-3, "{plain}");
+        assert!(plain["promised"]["snapped"].is_null());
+        let snapped = report(format!("{line} --snap {target}").trim_end());
+        assert!(snapped["promised"]["difference"]["largest"].as_f64().unwrap() < 1e-9, "{snapped}");
+        assert_eq!(snapped["promised"]["difference"]["unthinned"], true);
+        assert!(snapped["promised"]["snapped"]["loss"].as_f64().unwrap() > 0.0);
+    }
+    let learned = Network::read(folder.join("learned.json")).unwrap();
+    assert!(learned.cpts()[learned.find("x").unwrap().index()].is_functional());
+    let text = sumout(&folder, "fit promise.json cases.csv --level paper --epochs 5 -o x.json --target u");
+    assert!(text.contains("functions    not yet: posteriors of the network differ"), "{text}");
+}
+
+/// Several targets are learned together, and each gets a circuit.
+#[test]
+fn each_target_has_its_circuit() {
+    let folder = folder("fit-targets");
+    sumout(&folder, "sample asia -n 300 -o cases.csv");
+    sumout(
+        &folder,
+        "fit asia cases.csv --target lung bronc --given smoke xray dysp -o both.json -o lung.sumout -o bronc.sumout",
+    );
+    for target in ["lung", "bronc"] {
+        let metrics = sumout(&folder, &format!("eval {target}.sumout cases.csv --metric --json"));
+        let metrics: Value = serde_json::from_str(&metrics).unwrap();
+        assert_eq!(metrics["metrics"]["target"], target);
+        assert!(metrics["metrics"]["accuracy"].as_f64().unwrap() > 0.75);
+    }
+    let found = complaint(&folder, "fit asia cases.csv --target lung -o a.sumout -o b.sumout");
+    assert!(found.contains("2 circuits for 1 target"), "{found}");
+}
+
+/// Steps of other lengths, and other steps, lead to other numbers.
+#[test]
+fn rules_and_schedules_are_chosen() {
+    let folder = folder("fit-rules");
+    sumout(&folder, "sample asia -n 100 -o cases.csv");
+    let line = "fit asia cases.csv --target lung --start uniform --epochs 12 --json -o x.json";
+    let rates = |options: &str| -> Vec<f64> {
+        let report: Value = serde_json::from_str(&sumout(&folder, &format!("{line} {options}"))).unwrap();
+        report["epochs"].as_array().unwrap().iter().map(|epoch| epoch["rate"].as_f64().unwrap()).collect()
+    };
+    assert!(rates("--rate 0.1 --schedule constant").iter().all(|rate| *rate == 0.1));
+    let linear = rates("--rate 0.1,0.02 --schedule linear --decay 8 --method sgd --momentum 0.5");
+    assert!((linear[6] - 0.06).abs() < 1e-12 && (linear[11] - 0.02).abs() < 1e-12, "{linear:?}");
+    let cubic = rates("--rate 0.1 --schedule cubic --decay 8");
+    assert!((cubic[6] - (0.09 * 0.125 + 0.01)).abs() < 1e-12, "{cubic:?}");
+    assert!(complaint(&folder, &format!("{line} --method sgd --momentum 1")).contains("momentum"));
+    assert!(complaint(&folder, &format!("{line} --rate -1")).contains("positive"));
 }
 
 #[test]
@@ -170,6 +253,9 @@ fn mistakes_are_explained() {
     write("constant.csv", "xray,lung\nyes,no\nno,no\n");
     write("other.csv", "a,b\n1,2\n");
     write("nan.csv", "xray,lung\nyes,NaN\nno,no\n");
+    write("soft.csv", "xray,lung=yes,lung=no\nyes,0,1\nno,0,0.5\n");
+    write("both.csv", "xray,lung=yes,lung=no,lung\nyes,0,1,yes\nno,1,0,no\n");
+    write("number.csv", "xray,lung=yes,lung=no\nyes,NaN,1\nno,1,0\n");
     let cases = [
         ("unknown.csv", "row 1"),
         ("nan.csv", "row 1"),
@@ -177,6 +263,9 @@ fn mistakes_are_explained() {
         ("constant.csv", "all labels are `no`"),
         ("other.csv", "no column is a variable of the network"),
         ("nowhere.csv", "cannot read `nowhere.csv`"),
+        ("soft.csv", "all labels are `no`"),
+        ("both.csv", "probabilities of its values, too"),
+        ("number.csv", "`NaN` in column `lung=yes`"),
     ];
     for (file, expected) in cases {
         let found = complaint(&folder, &format!("fit asia {file} --target lung -o x.json"));
@@ -186,5 +275,13 @@ fn mistakes_are_explained() {
     let found = complaint(&folder, "fit asia constant.csv --target lung -o x.txt");
     assert!(found.contains("`x.txt` names no format"), "{found}");
     let found = complaint(&folder, "fit asia constant.csv --method em -o x.sumout");
-    assert!(found.contains("a circuit is written for one target"), "{found}");
+    assert!(found.contains("1 circuit for 0 targets"), "{found}");
+    write("good.csv", "xray,lung\nyes,yes\nno,no\n");
+    let found = complaint(&folder, "fit asia good.csv --target lung --given lung -o x.json");
+    assert!(found.contains("a target is not predicted from itself"), "{found}");
+    let found = complaint(&folder, "fit asia good.csv --target lung --loss cross_entropy=0 -o x.json");
+    assert!(found.contains("all weights of the loss are zero"), "{found}");
+    write("denied.csv", "xray,either,lung\nyes,no,yes\nno,yes,no\nno,no,no\n");
+    let text = sumout(&folder, "fit asia denied.csv --target lung -o x.json");
+    assert!(text.contains("contradicted 1 example: their labels have probability 0"), "{text}");
 }

@@ -166,7 +166,7 @@ fn finish(
         None => compile(&network, subject, options)?,
     };
     let (history, best) = (json(&trainer.state().history), json(&trainer.state().best()));
-    Ok(Found { network, circuit, params, history, best, difference })
+    Ok(Found { network, circuit, params, history, best, difference: difference.map(|found| found.largest) })
 }
 
 fn json(value: &impl serde::Serialize) -> String {

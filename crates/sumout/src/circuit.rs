@@ -33,7 +33,7 @@ pub use evaluate::{Evaluator, Precision, Running};
 pub use explain::{Explainer, Explanations};
 pub use export::{Export, Language, Onnx};
 pub use families::Families;
-pub use fit::{Course, Epoch, Examples, Learning, Method, State, Subject, Trainer, Watch};
+pub use fit::{Course, Difference, Epoch, Examples, Learning, Method, State, Subject, Trainer, Watch};
 pub use machine::Machine;
 pub use plan::Compilation;
 

@@ -12,16 +12,17 @@ use std::time::Instant;
 use clap::ValueEnum;
 use indicatif::{ProgressBar, ProgressStyle};
 use sumout::learn::{Decay, Loss, Params, Rule, Start};
+use sumout::model::format::{self, WriteOptions};
 use sumout::{
-    Circuit, Course, Epoch, Error, ErrorKind, Examples, Learning, Method, Network, Query, Subject, Trainer, VarId,
-    VarSet, Watch,
+    Circuit, Course, Epoch, Error, ErrorKind, Examples, Format, Learning, Method, Network, Query, Subject, Trainer,
+    VarId, VarSet, Watch,
 };
 
 use self::checkpoint::Checkpoint;
-use self::report::Report;
+use self::report::{Promised, Report};
 use crate::args::{Computing, Reading, Using};
 use crate::output::{Outcome, Result, patiently, talk};
-use crate::text::{counted, significant};
+use crate::text::counted;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -149,12 +150,24 @@ struct LearningArgs {
     #[arg(long, value_name = "N")]
     batch: Option<usize>,
 
-    /// The length of the first steps; it decays to a tenth.
-    #[arg(long, value_name = "X")]
-    rate: Option<f64>,
+    /// The length of the first steps, and perhaps of the last, such as `0.05,0.001`; of the last a tenth if not given.
+    #[arg(long, value_name = "FROM[,TO]", value_parser = rates, allow_negative_numbers = true)]
+    rate: Option<(f64, f64)>,
+
+    /// How steps become shorter.
+    #[arg(long, value_enum)]
+    schedule: Option<Schedule>,
+
+    /// The epochs in which they do.
+    #[arg(long, value_name = "N")]
+    decay: Option<usize>,
+
+    /// The share of the step before that each step of `sgd` keeps.
+    #[arg(long, value_name = "X", default_value_t = 0.9, allow_negative_numbers = true)]
+    momentum: f64,
 
     /// The share of the examples that is watched, and not learned from.
-    #[arg(long, value_name = "X")]
+    #[arg(long, value_name = "X", allow_negative_numbers = true)]
     validation: Option<f64>,
 
     /// Pseudo-counts: each number of a table is as if it had been seen so often already.
@@ -185,6 +198,26 @@ enum MethodName {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Schedule {
+    /// Not at all.
+    Constant,
+    /// By the same length in each epoch.
+    Linear,
+    /// Fast, and then slowly, as in the paper.
+    Cubic,
+}
+
+impl Schedule {
+    fn power(self) -> i32 {
+        match self {
+            Schedule::Constant => 0,
+            Schedule::Linear => 1,
+            Schedule::Cubic => 3,
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum StartName {
     Network,
     Uniform,
@@ -210,13 +243,23 @@ fn loss(text: &str) -> std::result::Result<Loss, String> {
     Ok(loss)
 }
 
+fn rates(text: &str) -> std::result::Result<(f64, f64), String> {
+    let number = |text: &str| text.trim().parse::<f64>().ok().filter(|x| x.is_finite() && *x > 0.0);
+    let (from, to) = text.split_once(',').map_or((text, None), |(from, to)| (from, Some(to)));
+    let to = to.map_or_else(|| number(from).map(|rate| rate / 10.0), number);
+    number(from).zip(to).ok_or("give a positive number, or two, such as 0.05,0.001".into())
+}
+
 fn temperatures(text: &str) -> std::result::Result<(f64, f64), String> {
     let parsed = text.split_once(',').and_then(|(a, b)| Some((a.trim().parse().ok()?, b.trim().parse().ok()?)));
     parsed.filter(|&(a, b): &(f64, f64)| a > 0.0 && b > 0.0).ok_or("give two positive numbers, such as 1,0.1".into())
 }
 
+/// What is to be snapped in the end is better nearly one-hot before.
+const COOLING: (f64, f64) = (1.0, 0.1);
+
 impl LearningArgs {
-    fn learning(&self, has_target: bool, seed: u64) -> Learning {
+    fn learning(&self, has_target: bool, snap: bool, seed: u64) -> Learning {
         let is_em = self.method == Some(MethodName::Em);
         let mut learning = match self.preset {
             _ if is_em => Learning::em(),
@@ -227,14 +270,13 @@ impl LearningArgs {
             learning.loss = Loss { cross_entropy: 0.0, likelihood: 1.0, ..Loss::default() };
             learning.watch = Watch::Loss;
         }
-        if let Method::Gradient { rule, decay, batch } = &mut learning.method {
+        if let Method::Gradient { rule, decay, batch, steps } = &mut learning.method {
             if self.method == Some(MethodName::Sgd) {
-                (*rule, *decay) = (Rule::Sgd { momentum: 0.9 }, Decay { first: 0.5, last: 0.05, ..*decay });
+                *rule = Rule::Sgd { momentum: self.momentum };
+                *decay = Decay { first: 0.5, last: 0.05, ..*decay };
             }
-            if let Some(rate) = self.rate {
-                *decay = Decay { first: rate, last: rate / 10.0, ..*decay };
-            }
-            *batch = self.batch.unwrap_or(*batch);
+            *decay = self.decay(*decay);
+            (*batch, *steps) = self.batch.map_or((*batch, *steps), |batch| (batch, 1));
         }
         if let Some(starts) = self.starting() {
             learning.starts = starts;
@@ -244,7 +286,14 @@ impl LearningArgs {
         learning.patience = self.patience.unwrap_or(learning.patience);
         learning.validation = self.validation.unwrap_or(learning.validation);
         learning.prior = self.prior.unwrap_or(learning.prior);
-        Learning { temperature: self.temperature.or(learning.temperature), seed, ..learning }
+        let cooled = snap.then_some(COOLING);
+        Learning { temperature: self.temperature.or(cooled), seed, ..learning }
+    }
+
+    fn decay(&self, preset: Decay) -> Decay {
+        let (first, last) = self.rate.unwrap_or((preset.first, preset.last));
+        let power = self.schedule.map_or(preset.power, Schedule::power);
+        Decay { first, last, power, over: self.decay.unwrap_or(preset.over), ..preset }
     }
 
     fn starting(&self) -> Option<Vec<Start>> {
@@ -264,13 +313,14 @@ pub fn run(args: &Args, json: bool, out: &mut dyn Write) -> Result<Outcome> {
     let targets: Vec<VarId> = args.target.iter().map(|name| net.find(name)).collect::<sumout::Result<_>>()?;
     let examples = reading::examples(args, &net, &targets)?;
     let subject = args.subject(&net, &targets, &examples)?;
-    let learning = args.learning.learning(!targets.is_empty(), args.computing.options().seed);
+    let learning = args.learning.learning(!targets.is_empty(), args.tables.snap, args.computing.options().seed);
     learning.check()?;
     let start = Instant::now();
     if learning.method == Method::Em
         && let Some(params) = net.count(&subject, &examples, learning.prior)?
     {
-        return args.counted(&net, &subject, &params, &examples, json, out);
+        let seconds = start.elapsed().as_secs_f64();
+        return args.counted(&net, &subject, &params, &examples, seconds, json, out);
     }
     let running = args.using.running(args.computing.options().memory);
     let course = patiently("compiling", || net.course(&subject, learning, &args.computing.options(), &running))?;
@@ -279,15 +329,15 @@ pub fn run(args: &Args, json: bool, out: &mut dyn Write) -> Result<Outcome> {
     let checkpoint = Checkpoint::new(&args.output[0], &net, &course, &examples, &how);
     checkpoint.begin(&mut trainer, args.resume)?;
     train(&mut trainer, &checkpoint)?;
-    let params = args.finish(&course, &subject, &trainer, &examples)?;
+    let (params, promised) = args.finish(&course, &subject, &trainer, &examples)?;
     if let Some(path) = &args.curve {
-        let svg = curve::draw(&trainer.state().history);
+        let svg = curve::draw(&trainer.state().history, trainer.state().best_epoch());
         sumout::files::save(path, |file| file.write_all(svg.as_bytes()))?;
     }
     checkpoint.remove();
     let (history, seconds) = (&trainer.state().history[..], start.elapsed().as_secs_f64());
     let best = trainer.state().best();
-    Report { net: &net, params: &params, history, best, seconds }.write(json, out)
+    Report { net: &net, params: &params, history, best, promised, seconds }.write(json, out)
 }
 
 /// Learns, an epoch at a time; after each what is reached is saved.
@@ -319,14 +369,16 @@ impl Args {
     fn refuse_outputs(&self) -> Result<()> {
         let is_circuit = |path: &&PathBuf| is_circuit(path);
         for path in self.output.iter().filter(|path| !is_circuit(path)) {
-            if sumout::Format::of_path(path).is_none() {
+            if Format::of_path(path).is_none() {
                 let error = Error::new(ErrorKind::Format, format!("`{}` names no format", path.display()));
                 return Err(error.hint("write a network to .json or .bif, or a circuit to .sumout").into());
             }
         }
-        if self.output.iter().any(|path| is_circuit(&path)) && self.target.len() != 1 {
-            let error = Error::new(ErrorKind::Format, "a circuit is written for one target");
-            return Err(error.hint("write a network, and compile it: `sumout compile`").into());
+        let circuits = self.output.iter().filter(is_circuit).count();
+        if circuits > self.target.len() {
+            let (files, targets) = (counted(circuits, "circuit"), counted(self.target.len(), "target"));
+            let error = Error::new(ErrorKind::Format, format!("{files} for {targets}: each is of one target"));
+            return Err(error.hint("name targets with `--target`, or write a network").into());
         }
         Ok(())
     }
@@ -338,59 +390,60 @@ impl Args {
         };
         let subject = Subject::of(targets, examples);
         let given = if self.given.is_empty() { subject.given } else { matching(&self.given)? };
+        if !self.given.is_empty() && (&given - &targets.iter().copied().collect()).is_empty() {
+            let error = Error::new(ErrorKind::Evidence, "a target is not predicted from itself");
+            return Err(error.hint("name other variables with `--given`, or leave it out").into());
+        }
         let train = if self.tables.train.is_empty() { None } else { Some(matching(&self.tables.train)?) };
         let frozen = matching(&self.tables.freeze)?;
         Ok(Subject { targets: targets.to_vec(), given, trainable: train, frozen, strict_ties: self.tables.strict_ties })
     }
 
     /// Writes what was learned.
-    fn finish(&self, course: &Course, subject: &Subject, trainer: &Trainer<'_>, examples: &Examples) -> Result<Params> {
+    fn finish(
+        &self,
+        course: &Course,
+        subject: &Subject,
+        trainer: &Trainer<'_>,
+        examples: &Examples,
+    ) -> Result<(Params, Option<Promised>)> {
         let mut params = trainer.learned();
+        let mut promised = None;
         if params.has_promised() {
-            if self.tables.snap {
-                params.snap();
-            }
-            match course.difference(&params, examples, &self.computing.options()) {
-                Ok(x) if x < 1e-6 => {}
-                Ok(x) => talk(&format!(
-                    "CPTs that are declared functional are not functions yet: posteriors of the network differ from those of \
-                     the circuit by up to {}; `--snap` makes them functions, and a circuit is what was trained",
-                    significant(x, 3)
-                )),
-                Err(error) => talk(&format!("whether the network answers as the circuit cannot be checked: {error}")),
-            }
+            let snapped =
+                self.tables.snap.then(|| params.snap()).map(|()| course.measure(&params, examples)).transpose()?;
+            let difference = course.difference(&params, examples, &self.computing.options());
+            let difference = difference.inspect_err(|error| talk(&format!("{UNCHECKED}: {error}"))).ok();
+            promised = Some(Promised { snapped, difference });
         }
         let net = course.network(&params);
-        self.write(&net, |path| match course.trained(&params).into_iter().find(|(_, target)| target.is_some()) {
+        let circuits = course.trained(&params);
+        self.write(&net, |path, target| match circuits.iter().find(|(_, of)| *of == Some(target)) {
             Some((circuit, _)) => circuit.save(path),
-            None => self.compile(&net, subject)?.save(path),
+            None => self.compile(&net, subject, target)?.save(path),
         })?;
-        Ok(params)
+        Ok((params, promised))
     }
 
-    fn write(&self, net: &Network, circuit: impl Fn(&Path) -> sumout::Result<()>) -> Result<()> {
+    /// Writes networks, and circuits, each of the next target.
+    fn write(&self, net: &Network, circuit: impl Fn(&Path, VarId) -> sumout::Result<()>) -> Result<()> {
+        let mut targets = self.target.iter();
         for path in &self.output {
-            match is_circuit(path) {
-                true => circuit(path)?,
-                false => {
-                    let options = sumout::model::format::WriteOptions {
-                        loss: sumout::model::format::Loss::Accept,
-                        ..Default::default()
-                    };
-                    sumout::model::format::write(net, path, &options)?;
-                }
+            match is_circuit(path).then(|| targets.next()).flatten() {
+                Some(target) => circuit(path, net.find(target)?)?,
+                None => write_network(net, path)?,
             }
             talk(&format!("wrote {}", path.display()));
         }
         Ok(())
     }
 
-    /// The circuit for the one target of a network that was learned without it.
-    fn compile(&self, net: &Network, subject: &Subject) -> sumout::Result<Circuit> {
+    /// The circuit for a target of a network that was learned without it.
+    fn compile(&self, net: &Network, subject: &Subject, target: VarId) -> sumout::Result<Circuit> {
         let name = |v: VarId| net.variable(v).name.clone();
         let targets: VarSet = subject.targets.iter().copied().collect();
         let inputs = (&subject.given - &targets).iter().map(name).collect::<Vec<_>>();
-        let query = Query::of(&self.target[0]).given(inputs).trainable(Vec::<String>::new());
+        let query = Query::of(name(target)).given(inputs).trainable(Vec::<String>::new());
         net.compile(&query, &self.computing.options())
     }
 
@@ -401,16 +454,31 @@ impl Args {
         subject: &Subject,
         params: &Params,
         examples: &Examples,
+        seconds: f64,
         json: bool,
         out: &mut dyn Write,
     ) -> Result<Outcome> {
         let learned = net.with_tables(params.tables());
-        self.write(&learned, |path| self.compile(&learned, subject)?.save(path))?;
+        self.write(&learned, |path, target| self.compile(&learned, subject, target)?.save(path))?;
+        if self.curve.is_some() {
+            talk("there is no curve to draw: complete examples are counted at once");
+        }
         if !json {
             writeln!(out, "counted      {}, which are complete", counted(examples.len(), "example"))?;
         }
-        Report { net, params, history: &[], best: None, seconds: 0.0 }.write(json, out)
+        Report { net, params, history: &[], best: None, promised: None, seconds }.write(json, out)
     }
+}
+
+/// Why a circuit and its network may differ.
+const UNCHECKED: &str = "whether the network answers as the circuit cannot be checked";
+
+/// Writes a network; of what its format cannot carry, names are missed, and so that is said.
+fn write_network(net: &Network, path: &Path) -> Result<()> {
+    if Format::of_path(path) == Some(Format::Uai) {
+        talk("UAI files have no names: variables are x0, x1, …, values s0, s1, …");
+    }
+    Ok(format::write(net, path, &WriteOptions { loss: format::Loss::Accept, ..WriteOptions::default() })?)
 }
 
 fn is_circuit(path: &Path) -> bool {

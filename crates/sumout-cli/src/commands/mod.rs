@@ -7,6 +7,7 @@ pub mod convert;
 pub mod data;
 pub mod demo;
 pub mod eval;
+pub mod explore;
 pub mod export;
 pub mod fit;
 pub mod mpe;
@@ -32,6 +33,7 @@ pub fn run(cli: &Cli, out: &mut dyn Write) -> Result<Outcome> {
         Command::Export(args) => export::run(args, cli.json, out),
         Command::Fit(args) => fit::run(args, cli.json, out),
         Command::Bench(args) => bench::run(args, cli.json, out),
+        Command::Explore(args) => explore::run(args, cli.json, out),
         Command::Paper(args) => paper::run(args, cli.json, out),
         Command::Sample(args) => sample::run(args, cli.json, out),
         Command::Data(args) => data::run(args, cli.json, out),

@@ -49,7 +49,8 @@ pub fn run(args: &Args, json: bool, out: &mut dyn Write) -> Result<Outcome> {
     Ok(if explanation.assignment.is_some() { Outcome::Done } else { Outcome::Impossible })
 }
 
-fn to_json(net: &Network, explanation: &Explanation) -> Value {
+/// The answer as JSON.
+pub fn to_json(net: &Network, explanation: &Explanation) -> Value {
     let Some(values) = &explanation.assignment else {
         return json!({"assignment": {}, "log_probability": null, "impossible": true});
     };

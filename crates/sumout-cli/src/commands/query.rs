@@ -75,7 +75,8 @@ fn targets(net: &Network, patterns: &[String]) -> sumout::Result<Vec<VarId>> {
     Ok(targets)
 }
 
-fn to_json(net: &Network, answer: &Answer) -> Value {
+/// The answer as JSON.
+pub fn to_json(net: &Network, answer: &Answer) -> Value {
     if answer.is_impossible() {
         return json!({"posteriors": {}, "log_evidence": null, "impossible": true});
     }

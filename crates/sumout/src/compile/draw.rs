@@ -9,6 +9,8 @@ mod dot;
 mod layout;
 mod svg;
 
+use serde::Serialize;
+
 use super::Planned;
 use super::problem::Leaf;
 use crate::model::Network;
@@ -16,8 +18,8 @@ use crate::vars::{VarId, VarSet};
 
 pub use dot::network_dot;
 
-/// A plan's tree with names, to be drawn.
-#[derive(Clone, Debug)]
+/// A plan's tree with names, to be drawn; as JSON, for those who draw it themselves.
+#[derive(Clone, Debug, Serialize)]
 pub struct Jointree {
     network: String,
     /// Children before their parents; the last is the root.
@@ -25,7 +27,7 @@ pub struct Jointree {
 }
 
 /// A node of a tree.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
 struct Node {
     /// The factor of a leaf, or what the root is.
     title: Option<String>,
@@ -37,7 +39,10 @@ struct Node {
     dropped: Vec<String>,
     /// The number of joint states of the separator.
     size: f64,
+    /// The number of joint states of the cluster that the children make; of a leaf, none.
+    cluster: f64,
     /// The largest separator in the tree below, this one included.
+    #[serde(skip)]
     largest_below: f64,
     /// The sizes of all clusters below, its own included.
     work: f64,
@@ -68,6 +73,7 @@ impl Jointree {
                 dropped: names(net, &(&classical[index] - separator)),
                 size: leaves.size(separator),
                 largest_below: leaves.size(separator),
+                cluster: 0.0,
                 work: 0.0,
                 below: 0,
                 varies: varies[index],
@@ -113,6 +119,7 @@ impl Jointree {
 
 impl Node {
     fn add_children(&mut self, cluster: f64, left: &Node, right: &Node) {
+        self.cluster = cluster;
         self.work = cluster + left.work + right.work;
         self.below = 2 + left.below + right.below;
         self.largest_below = self.size.max(left.largest_below).max(right.largest_below);

@@ -21,6 +21,12 @@ pub fn examples(args: &Args, net: &Network, targets: &[VarId]) -> Result<Example
     let is_matrix = args.data.extension().is_some_and(|e| e == "npy");
     let mut source = data::open(&args.data, &(net, variables(args, net, targets, is_matrix)?))?;
     let soft = Soft::new(args, net, &source.columns().ignored)?;
+    if let Some((var, _)) = soft.variables.iter().find(|(var, _)| source.columns().found.iter().any(|(_, v)| v == var))
+    {
+        let name = &net.variable(*var).name;
+        let what = format!("`{}` has values of `{name}`, and probabilities of its values, too", args.data.display());
+        return Err(Error::new(ErrorKind::Format, what).hint("remove the one or the others").into());
+    }
     let unused: Vec<&str> =
         source.columns().ignored.iter().map(|title| &**title).filter(|title| !soft.has(title)).collect();
     if !unused.is_empty() {

@@ -15,6 +15,9 @@ use crate::text::{Align, table_text};
 /// The examples that each run is tested with.
 const TESTED: usize = 1000;
 
+/// The runs that the paper's numbers are means of.
+const PRINTED: usize = 25;
+
 /// With `--quick` there are only these numbers of examples.
 const QUICK: [usize; 3] = [25, 100, 1000];
 
@@ -48,6 +51,7 @@ fn compute(
 
 const NOTES: &str = "
 printed: the paper's numbers, means of 25 runs; ±: the standard deviation of runs, not the error of their mean.
+apart: by how many standard errors, of both means together, ours is above the paper's.
 Each run has training examples, a test set of 1,000 examples and a seed of its own. Seconds: one run, one thread.
 ";
 
@@ -57,8 +61,15 @@ impl Args {
     }
 
     fn sizes(&self) -> Vec<usize> {
-        if self.quick { QUICK.to_vec() } else { EXAMPLES.to_vec() }
+        let all = if self.quick { &QUICK[..] } else { &EXAMPLES };
+        if self.examples.is_empty() { all.to_vec() } else { self.examples.clone() }
     }
+}
+
+/// A number of examples that the paper has, too.
+pub fn size(text: &str) -> Result<usize, String> {
+    let known = text.parse().ok().filter(|n| EXAMPLES.contains(n));
+    known.ok_or_else(|| format!("the paper has {}", EXAMPLES.map(|n| n.to_string()).join(", ")))
 }
 
 /// The accuracies of a preset.
@@ -114,10 +125,19 @@ impl<'a> Row<'a> {
         self.printed.accuracies[at]
     }
 
+    /// By how many standard errors our mean is above the paper's, both of which have one.
+    fn apart(&self, found: &Found) -> f64 {
+        let paper = self.paper(found.examples);
+        let squared = |mean: Mean, runs: usize| mean.stdev.powi(2) / runs as f64;
+        let error = (squared(found.accuracy, self.runs) + squared(paper, PRINTED)).sqrt();
+        (found.accuracy.mean - paper.mean) / error
+    }
+
     fn to_json(&self) -> Value {
         let size = |found: &Found| {
             let Mean { mean, stdev } = self.paper(found.examples);
             json!({
+                "standard_errors_apart": self.apart(found),
                 "examples": found.examples,
                 "mean": found.accuracy.mean,
                 "stdev": found.accuracy.stdev,
@@ -152,10 +172,8 @@ impl Run {
             trainer.epoch()?;
         }
         let seconds = start.elapsed().as_secs_f64();
-        let learned = trainer.learned();
-        let mut tested = course.trainer_with(&test, seed)?;
-        tested.set_weights(learned.weights());
-        Ok(Run { accuracy: tested.measure()?.1, seconds })
+        let (_, accuracy) = course.measure(&trainer.learned(), &test)?;
+        Ok(Run { accuracy: accuracy.unwrap_or(f64::NAN), seconds })
     }
 }
 
@@ -179,7 +197,8 @@ fn mean(values: &[f64]) -> Mean {
 
 fn text(rows: &[Row<'_>], args: &Args) -> String {
     let mut lines = vec![
-        ["model", "preset", "parameters", "runs", "examples", "printed", "±", "ours", "±", "seconds"].map(String::from),
+        ["model", "preset", "parameters", "runs", "examples", "printed", "±", "ours", "±", "apart", "seconds"]
+            .map(String::from),
     ];
     for row in rows {
         for (index, found) in row.found.iter().enumerate() {
@@ -202,6 +221,7 @@ fn text(rows: &[Row<'_>], args: &Args) -> String {
                 b,
                 c,
                 d,
+                format!("{:+.1}", row.apart(found)),
                 seconds,
             ]);
         }

@@ -42,6 +42,10 @@ pub struct Args {
     #[arg(long)]
     trainable: bool,
 
+    /// Only these numbers of examples in Tables 2 and 4, such as `25,100`.
+    #[arg(long, value_name = "N,…", value_delimiter = ',', value_parser = learning::size)]
+    examples: Vec<usize>,
+
     /// Seed the search for plans, in Tables 2 and 4 the examples and runs, and in Table 5 the networks.
     #[arg(long, value_name = "N", default_value_t = 0)]
     seed: u64,

@@ -221,6 +221,7 @@ mod tests {
                 tables: vec![],
                 quick: true,
                 runs: None,
+                examples: vec![],
                 trainable: false,
                 seed: 0,
                 effort: Some(0.0),

@@ -6,7 +6,7 @@ use super::{Head, Subject};
 use crate::circuit::Circuit;
 use crate::circuit::batch::{Batch, Column, check};
 use crate::error::{Error, ErrorKind, Result};
-use crate::model::{Dataset, Network};
+use crate::model::{Dataset, Network, Variable};
 use crate::vars::VarId;
 
 /// Examples: for each variable what is known of it, for inputs and labels alike.
@@ -80,28 +80,34 @@ impl Examples {
             check(column, &variable.name, variable.values.len(), self.rows)?;
         }
         for (head, target) in heads.iter().filter_map(|head| Some((head, head.target?))) {
-            let name = &net.variable(target).name;
-            let missing = |what: &str| Error::new(ErrorKind::Evidence, format!("{what} `{name}`"));
-            match self.get(target) {
-                None => return Err(missing("no example has a label").hint("give a column with its name")),
-                Some(Column::Values(values)) if values.iter().all(|&v| v < 0) => {
-                    return Err(missing("all labels are missing:").hint("at least some examples need one"));
-                }
-                Some(Column::Values(values)) if only(values).is_some() => {
-                    let value = &net.variable(target).values[only(values).unwrap_or(0)];
-                    let error = missing(&format!("all labels are `{value}`, and nothing can be told apart:"));
-                    return Err(error.hint("give examples with other labels, or learn without a target"));
-                }
-                Some(Column::Values(values)) => {
-                    let domain = &head.circuit.domains[target.index()];
-                    if let Some(row) = values.iter().position(|&v| v >= 0 && !domain.contains(&(v as usize))) {
-                        let value = &net.variable(target).values[values[row] as usize];
-                        let what =
-                            format!("the label `{value}` of example {} is impossible under the network:", row + 1);
-                        return Err(missing(&what).hint("keep fewer zeros, or mend the label"));
-                    }
-                }
-                Some(Column::Likelihoods(_)) => {}
+            self.check_labels(net.variable(target), self.get(target), &head.circuit.domains[target.index()])?;
+        }
+        Ok(())
+    }
+
+    fn check_labels(&self, target: &Variable, column: Option<&Column>, domain: &[usize]) -> Result<()> {
+        let wrong = |what: &str| Error::new(ErrorKind::Evidence, format!("{what} `{}`", target.name));
+        let Some(column) = column else {
+            return Err(wrong("no example has a label").hint("give a column with its name"));
+        };
+        let labels: Vec<Label> = (0..self.rows).map(|row| Label::new(column, row, target.values.len())).collect();
+        let mut known = labels.iter().filter(|label| **label != Label::Missing);
+        let Some(&first) = known.next() else {
+            return Err(wrong("all labels are missing:").hint("at least some examples need one"));
+        };
+        if let Label::Certain(value) = first
+            && known.all(|&label| label == first)
+        {
+            let what = format!("all labels are `{}`, and nothing can be told apart:", target.values[value]);
+            return Err(wrong(&what).hint("give examples with other labels, or learn without a target"));
+        }
+        for (row, label) in labels.iter().enumerate() {
+            if let Label::Certain(value) = *label
+                && !domain.contains(&value)
+            {
+                let label = &target.values[value];
+                let what = format!("the label `{label}` of example {} is impossible under the network:", row + 1);
+                return Err(wrong(&what).hint("keep fewer zeros, or mend the label"));
             }
         }
         Ok(())
@@ -137,10 +143,27 @@ impl Examples {
     }
 }
 
-/// The value that all labels have.
-fn only(values: &[i32]) -> Option<usize> {
-    let first = *values.iter().find(|v| **v >= 0)?;
-    values.iter().all(|&v| v < 0 || v == first).then_some(first as usize)
+/// What is known of the target of an example.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Label {
+    Missing,
+    Certain(usize),
+    /// More than one value has a part of it.
+    Spread,
+}
+
+impl Label {
+    fn new(column: &Column, row: usize, card: usize) -> Self {
+        if let Column::Values(values) = column {
+            return usize::try_from(values[row]).map_or(Label::Missing, Label::Certain);
+        }
+        let mut likely = (0..card).filter(|&value| column.likelihood(row, value, card) > 0.0);
+        match (likely.next(), likely.next()) {
+            (None, _) => Label::Missing,
+            (Some(value), None) => Label::Certain(value),
+            _ => Label::Spread,
+        }
+    }
 }
 
 impl From<&Dataset> for Examples {

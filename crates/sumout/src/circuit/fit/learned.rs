@@ -5,11 +5,11 @@
 //! apart.
 
 use super::{Course, Examples, Head, Subject};
-use crate::circuit::batch::Column;
+use crate::circuit::batch::{Answers, Column};
 use crate::circuit::compiled::nothing_possible;
 use crate::circuit::{Circuit, Options, Precision, Running};
-use crate::compile::{self, Question, Search};
-use crate::error::Result;
+use crate::compile::{self, Level, Question, Search, prune};
+use crate::error::{Error, ErrorKind, Result};
 use crate::learn::Params;
 use crate::model::Network;
 use crate::tensor::TableId;
@@ -26,24 +26,82 @@ impl Course {
         self.heads.iter().map(|head| (head.with(params), head.target)).collect()
     }
 
-    /// The largest difference between posteriors of the circuits as they were trained, and of the network that they
-    /// stand for, on some examples. Zero, up to rounding, unless CPTs were declared functional and are not.
-    pub fn difference(&self, params: &Params, examples: &Examples, options: &Options) -> Result<f64> {
+    /// How far the circuits as they were trained are from the network that they stand for, on some examples: the largest
+    /// difference of posteriors, without a target of ln P(e). Zero, up to rounding, unless CPTs were declared functional
+    /// and are not.
+    pub fn difference(&self, params: &Params, examples: &Examples, options: &Options) -> Result<Difference> {
         let net = self.network(params);
-        let mut largest = 0f64;
-        for (head, (trained, _)) in self.heads.iter().zip(self.trained(params)) {
-            let exact = Head::exact(&net, &trained, options)?;
+        let mut found = Difference { largest: 0.0, examples: examples.len(), unthinned: true };
+        for trained in self.heads.iter().map(|head| head.with(params)) {
+            let exact = Exact::new(&net, &trained, options)?;
+            let rows: Vec<usize> = (0..exact.most.min(examples.len())).collect();
             let of = |circuit: &Circuit| {
-                let batch = examples.batch_for(circuit)?;
+                let batch = examples.batch_for(circuit)?.select(circuit, &rows);
                 circuit.evaluator(&Running { precision: Precision::F64, ..self.running })?.run(&batch)
             };
-            if head.target.is_some() {
-                let (found, expected) = (of(&trained)?, of(&exact)?);
-                let pairs = found.posteriors.iter().zip(&expected.posteriors);
-                largest = pairs.map(|(x, y)| (x - y).abs()).fold(largest, f64::max);
+            let (ours, truth) = (of(&trained)?, of(&exact.circuit)?);
+            found.largest = found.largest.max(apart(&ours, &truth, trained.target.is_some()));
+            found.examples = found.examples.min(rows.len());
+            found.unthinned &= exact.unthinned;
+        }
+        Ok(found)
+    }
+
+    /// The mean loss of examples, whichever were learned from, and the share of labels that are found; none without labels.
+    pub fn measure(&self, params: &Params, examples: &Examples) -> Result<(f64, Option<f64>)> {
+        let mut trainer = self.trainer(examples)?;
+        trainer.adopt(params);
+        trainer.measure()
+    }
+}
+
+/// How far circuits are from the network that they stand for.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Difference {
+    /// The largest difference.
+    pub largest: f64,
+    /// The number of examples that it was looked for in.
+    pub examples: usize,
+    /// Whether the circuits were compared with ones that use no functions at all; if those were too large, with ones that
+    /// use only what is a function already.
+    pub unthinned: bool,
+}
+
+fn apart(ours: &Answers, truth: &Answers, has_target: bool) -> f64 {
+    let (ours, truth) = match has_target {
+        true => (&ours.posteriors, &truth.posteriors),
+        false => (&ours.log_evidence, &truth.log_evidence),
+    };
+    let distance = |(x, y): (&f64, &f64)| if x == y { 0.0 } else { (x - y).abs() };
+    ours.iter().zip(truth).map(distance).fold(0.0, f64::max)
+}
+
+/// The same question to a network whose numbers are what they are, and whose promises count for nothing.
+struct Exact {
+    circuit: Circuit,
+    /// On so many examples it can be run in some seconds.
+    most: usize,
+    unthinned: bool,
+}
+
+/// No check takes more products than this, which is some seconds.
+const MOST: f64 = 1e10;
+
+impl Exact {
+    fn new(net: &Network, trained: &Circuit, options: &Options) -> Result<Self> {
+        let targets: VarSet = trained.target.into_iter().collect();
+        let question = Question { targets, inputs: trained.inputs.clone(), ..Question::default() };
+        for level in [Level::Classical, Level::Auto] {
+            let search = Search { level, thorough: true, ..options.search() };
+            let planned = compile::plan(net, &question, &search).ok_or_else(|| nothing_possible(net))?;
+            let cost = planned.cost();
+            let most = ((MOST - cost.constant_multiply_adds) / cost.multiply_adds.max(1.0)) as usize;
+            if most > 0 {
+                let circuit = Circuit::new(net, question, planned.lower());
+                return Ok(Exact { circuit, most, unthinned: level == Level::Classical });
             }
         }
-        Ok(largest)
+        Err(Error::new(ErrorKind::Model, "an exact plan is too large to be run"))
     }
 }
 
@@ -58,15 +116,6 @@ impl Head {
         }
         circuit
     }
-
-    /// The same question to a network whose numbers are what they are, and whose promises count for nothing.
-    fn exact(net: &Network, trained: &Circuit, options: &Options) -> Result<Circuit> {
-        let targets: VarSet = trained.target.into_iter().collect();
-        let question = Question { targets, inputs: trained.inputs.clone(), ..Question::default() };
-        let search = Search { thorough: true, ..options.search() };
-        let compiled = compile::compile(net, &question, &search).ok_or_else(|| nothing_possible(net))?;
-        Ok(Circuit::new(net, question, compiled))
-    }
 }
 
 impl Network {
@@ -79,7 +128,9 @@ impl Network {
             return Ok(None);
         }
         let is_asked = |v: VarId| subject.given.contains(v) || subject.targets.contains(&v);
-        let domains: Vec<Vec<usize>> = self.ids().map(|v| (0..self.card(v)).collect()).collect();
+        let trainable = subject.trainable(self);
+        let question = Question { targets: self.ids().collect(), trainable, ..Question::default() };
+        let domains = prune::prune(self, &question).ok_or_else(|| nothing_possible(self))?.domains;
         let mut params = Params::new(self, &children, &[], &domains, subject.strict_ties)?;
         let mut counts = vec![0.0; params.len()];
         for &child in &children {

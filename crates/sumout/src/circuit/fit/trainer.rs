@@ -30,6 +30,17 @@ pub struct Epoch {
     pub accuracy: Option<f64>,
     /// The number of examples that were impossible, or whose numbers were too far apart, while they were learned from.
     pub impossible: usize,
+    /// The number of examples whose label had probability zero, given their inputs.
+    pub contradicted: usize,
+}
+
+/// What a start came to.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct Chosen {
+    score: f64,
+    weights: Vec<f64>,
+    /// Its last epoch.
+    epoch: usize,
 }
 
 /// All that training has reached.
@@ -41,8 +52,8 @@ pub struct State {
     epoch: usize,
     weights: Vec<f64>,
     memory: Memory,
-    /// The score of the best start, and the weights that it reached.
-    chosen: Option<(f64, Vec<f64>)>,
+    /// The best start.
+    chosen: Option<Chosen>,
     /// The best score since one start goes on, its weights, and the epochs since then.
     best: Option<f64>,
     saved: Vec<f64>,
@@ -118,6 +129,11 @@ impl State {
         self.history.get(self.saved_epoch?)
     }
 
+    /// Its place in the history.
+    pub fn best_epoch(&self) -> Option<usize> {
+        self.saved_epoch
+    }
+
     fn new() -> Self {
         State {
             start: 0,
@@ -178,11 +194,20 @@ impl<'c> Trainer<'c> {
         }
         self.state.start = starts.len();
         match self.state.chosen.take() {
-            Some((_, weights)) => self.state.weights = weights,
+            Some(chosen) => self.go_on(chosen),
             None => self.start_at(net, starts[0]),
         }
         self.state.saved.clone_from(&self.state.weights);
         self.load();
+    }
+
+    /// What watched examples say of a start is comparable with what they say later, and to be surpassed.
+    fn go_on(&mut self, chosen: Chosen) {
+        self.state.weights = chosen.weights;
+        if !self.watched.is_empty() {
+            self.state.best = Some(chosen.score);
+            self.state.saved_epoch = Some(chosen.epoch);
+        }
     }
 
     fn start_at(&mut self, net: &Network, start: Start) {
@@ -220,13 +245,13 @@ impl<'c> Trainer<'c> {
     pub fn epoch(&mut self) -> Result<&Epoch> {
         let learning = &self.course.learning;
         let (rate, sums) = match learning.method {
-            Method::Gradient { rule, decay, batch } => {
+            Method::Gradient { rule, decay, batch, steps } => {
                 let rate = decay.rate(self.state.epoch);
                 let trial = if self.state.start < learning.starts.len() { learning.trial } else { usize::MAX };
                 let mut order = self.learned[..trial.min(self.learned.len())].to_vec();
                 order.shuffle(&mut random(self.seed, 1 + self.state.history.len() as u64));
                 let mut sums = Sums::default();
-                for rows in order.chunks(batch) {
+                for rows in order.chunks(batch.min(order.len().div_ceil(steps.max(1)))) {
                     let (found, gradient) = self.differentiate(rows)?;
                     rule.step(&mut self.state.weights, &gradient, rate, &mut self.state.memory);
                     self.params.set_weights(&self.state.weights);
@@ -277,6 +302,7 @@ impl<'c> Trainer<'c> {
             watched_loss,
             accuracy,
             impossible: sums.impossible + sums.lost,
+            contradicted: sums.contradicted,
         });
         let score = match (learning.watch, accuracy) {
             (Watch::Accuracy, Some(accuracy)) => accuracy,
@@ -295,8 +321,9 @@ impl<'c> Trainer<'c> {
         if self.state.epoch < learning.look_ahead {
             return;
         }
-        if self.state.chosen.as_ref().is_none_or(|(best, _)| score >= *best) {
-            self.state.chosen = Some((score, self.state.weights.clone()));
+        if self.state.chosen.as_ref().is_none_or(|best| score >= best.score) {
+            let (weights, epoch) = (self.state.weights.clone(), self.state.history.len() - 1);
+            self.state.chosen = Some(Chosen { score, weights, epoch });
         }
         self.state.start = if is_there { learning.starts.len() } else { self.state.start + 1 };
         self.begin();
@@ -306,7 +333,8 @@ impl<'c> Trainer<'c> {
         let learning = &self.course.learning;
         self.state.waited += 1;
         // Scores at different temperatures are not of the same function: the last counts.
-        let is_cooling = learning.temperature.is_some();
+        let is_cooling = learning.temperature.is_some() && self.params.has_promised();
+        let is_there = is_there && !is_cooling;
         if is_there || is_cooling || self.state.best.is_none_or(|best| score - learning.least >= best) {
             self.state.best = Some(score);
             self.state.saved.clone_from(&self.state.weights);
@@ -314,8 +342,7 @@ impl<'c> Trainer<'c> {
             self.state.saved_epoch = Some(self.state.history.len() - 1);
             self.state.waited = 0;
         }
-        self.state.is_done =
-            (is_there && !is_cooling) || self.state.waited >= learning.patience || self.state.epoch >= learning.epochs;
+        self.state.is_done = is_there || self.state.waited >= learning.patience || self.state.epoch >= learning.epochs;
     }
 
     /// The mean loss of some examples, and its derivatives with respect to the weights: for rules of your own.
@@ -380,10 +407,17 @@ impl<'c> Trainer<'c> {
         Ok(sums)
     }
 
-    /// The mean loss of all examples with the weights as they are, and the share of labels that are found.
-    pub fn measure(&self) -> Result<(f64, f64)> {
+    /// Takes parameters as they are, with their temperature.
+    pub(super) fn adopt(&mut self, params: &Params) {
+        self.params.clone_from(params);
+        self.spread();
+    }
+
+    /// The mean loss of all examples with the weights as they are, and the share of labels that are found; none without
+    /// labels.
+    pub fn measure(&self) -> Result<(f64, Option<f64>)> {
         let sums = self.look(&(0..self.examples.len()).collect::<Vec<_>>())?;
-        Ok((sums.loss / sums.weight, sums.right / sums.labelled))
+        Ok((sums.loss / sums.weight, (sums.labelled > 0.0).then(|| sums.right / sums.labelled)))
     }
 
     /// The parameters of the best epoch.

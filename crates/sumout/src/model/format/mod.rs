@@ -189,7 +189,12 @@ fn unreadable(shown: &str, error: &std::io::Error) -> Error {
 
 /// Reads a network from bytes; `name` is what messages call them, and its extension may tell the format.
 pub fn parse(name: &str, bytes: &[u8], options: &ReadOptions) -> Result<Network> {
-    let source = Source::new(name, decompress(name, bytes)?)?;
+    parse_at_most(name, bytes, options, MAX_BYTES)
+}
+
+/// The same for bytes that a stranger may have sent: decompressed, they may not be more than some.
+pub fn parse_at_most(name: &str, bytes: &[u8], options: &ReadOptions, most: u64) -> Result<Network> {
+    let source = Source::new(name, decompress_at_most(name, bytes, most)?)?;
     if source.text.trim().is_empty() {
         return Err(Error::new(ErrorKind::Format, format!("`{name}` is empty")));
     }
@@ -214,16 +219,20 @@ fn misnamed(error: Error, format: Format, source: &Source) -> Error {
 
 /// The bytes, or what gzip made them from.
 pub(crate) fn decompress(name: &str, bytes: &[u8]) -> Result<Vec<u8>> {
+    decompress_at_most(name, bytes, MAX_BYTES)
+}
+
+fn decompress_at_most(name: &str, bytes: &[u8], most: u64) -> Result<Vec<u8>> {
     if !bytes.starts_with(&[0x1f, 0x8b]) {
         return Ok(bytes.to_vec());
     }
     let mut out = vec![];
-    let read = flate2::read::MultiGzDecoder::new(bytes).take(MAX_BYTES + 1).read_to_end(&mut out);
+    let read = flate2::read::MultiGzDecoder::new(bytes).take(most + 1).read_to_end(&mut out);
     match read {
         Err(_) => Err(Error::new(ErrorKind::Io, format!("cannot decompress `{name}`: it is truncated or damaged"))
             .hint("fetch it again")),
-        Ok(n) if n as u64 > MAX_BYTES => {
-            Err(Error::new(ErrorKind::Io, format!("`{name}` decompresses to more than {} GiB", MAX_BYTES >> 30)))
+        Ok(n) if n as u64 > most => {
+            Err(Error::new(ErrorKind::Io, format!("`{name}` decompresses to more than {} MiB", most >> 20)))
         }
         Ok(_) => Ok(out),
     }
@@ -283,6 +292,17 @@ fn cannot_carry(format: Format, what: &str) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_small_file_that_decompresses_to_a_large_one_is_refused() {
+        let mut bomb = vec![];
+        compress(&" ".repeat(3 << 20), &mut bomb).unwrap();
+        assert!(bomb.len() < 10_000);
+        let error = parse_at_most("bomb.bif.gz", &bomb, &ReadOptions::default(), 2 << 20).unwrap_err();
+        assert_eq!(error.message(), "`bomb.bif.gz` decompresses to more than 2 MiB");
+        let within = parse_at_most("blank.bif.gz", &bomb, &ReadOptions::default(), 3 << 20).unwrap_err();
+        assert_eq!(within.message(), "`blank.bif.gz` is empty");
+    }
 
     #[test]
     fn the_extension_tells_the_format_or_else_the_text() {

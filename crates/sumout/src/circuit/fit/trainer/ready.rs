@@ -29,6 +29,8 @@ pub(super) struct Sums {
     /// Examples that are impossible, and examples whose numbers are too far apart.
     pub(super) impossible: usize,
     pub(super) lost: usize,
+    /// Examples whose label has probability zero.
+    pub(super) contradicted: usize,
 }
 
 impl<'c> Ready<'c> {
@@ -99,6 +101,8 @@ impl<'c> Ready<'c> {
             if let Some(label) = label {
                 sums.labelled += weight;
                 sums.right += weight * f64::from(is_right(posterior, label));
+                let is_denied = |(p, y): (&f64, &f64)| *p == 0.0 && *y > 0.0;
+                sums.contradicted += usize::from(posterior.iter().zip(label).any(is_denied));
             }
         }
         sums
@@ -123,5 +127,6 @@ impl Sums {
         self.right += other.right;
         self.impossible += other.impossible;
         self.lost += other.lost;
+        self.contradicted += other.contradicted;
     }
 }

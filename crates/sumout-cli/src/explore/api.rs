@@ -1,0 +1,137 @@
+//! The JSON under the page; docs/explorer.md tells it in full.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use axum::body::Body;
+use axum::extract::rejection::QueryRejection;
+use axum::extract::{Path, Query, State};
+use axum::http::StatusCode;
+use axum::middleware::from_fn_with_state;
+use axum::response::{Json, Redirect};
+use axum::routing::{get, post};
+use axum::{Router, response::Response};
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+use tokio::task::spawn_blocking;
+
+use super::guard::{self, Guard};
+use super::models::{self, Models, Planning};
+use super::page;
+use super::wire::{self, Question, Refusal};
+use crate::commands::{mpe, query};
+
+type Answered = Result<Json<Value>, Refusal>;
+type Open = State<Arc<Models>>;
+
+/// All that is served, under a token.
+pub fn router(token: &str, models: Arc<Models>, guard: Arc<Guard>) -> Router {
+    let at = |path: &str| format!("/{token}{path}");
+    let home = at("/");
+    Router::new()
+        .route(&at(""), get(|| async move { Redirect::permanent(&home) }))
+        .route(&at("/"), get(|| async { page::file("index.html") }))
+        .route(&at("/{file}"), get(file))
+        .route(&at("/api"), get(about))
+        .route(&at("/api/models"), post(open))
+        .route(&at("/api/models/{id}"), get(network))
+        .route(&at("/api/models/{id}/progress"), get(progress))
+        .route(&at("/api/models/{id}/query"), post(ask))
+        .route(&at("/api/models/{id}/mpe"), post(explain))
+        .route(&at("/api/models/{id}/plan"), post(plan))
+        .route(&at("/api/models/{id}/sample"), get(sample))
+        .fallback(|| async { missing("there is nothing at this address") })
+        .method_not_allowed_fallback(|| async {
+            Refusal::new(StatusCode::METHOD_NOT_ALLOWED, "method", "this address takes another method")
+        })
+        .with_state(models)
+        .layer(from_fn_with_state(guard, guard::guard))
+}
+
+fn missing(message: &str) -> Refusal {
+    Refusal::new(StatusCode::NOT_FOUND, "missing", message)
+}
+
+async fn file(Path(name): Path<String>) -> Response {
+    page::file(&name)
+}
+
+async fn about(State(models): Open) -> Json<Value> {
+    let models: Vec<Value> =
+        models.list().iter().map(|m| json!({"id": m.named.id, "name": m.named.name, "title": m.net.name()})).collect();
+    Json(json!({"version": env!("CARGO_PKG_VERSION"), "models": models, "most_bytes": models::MOST_BYTES}))
+}
+
+/// `?name=asia` opens what is built in; with a body, the name is that of the file that is sent.
+#[derive(Deserialize)]
+struct Opening {
+    name: String,
+}
+
+async fn open(State(models): Open, opening: Result<Query<Opening>, QueryRejection>, body: Body) -> Answered {
+    let Ok(Query(Opening { name })) = opening else {
+        return Err(Refusal::new(StatusCode::BAD_REQUEST, "malformed", "say with `?name=…` what is to be opened"));
+    };
+    let bytes = wire::bytes(body, models::MOST_BYTES).await?;
+    let opened = spawn_blocking(move || match bytes.is_empty() {
+        true => models.open_named(&name),
+        false => models.open_file(&name, &bytes),
+    });
+    let failed = |_| Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, "failed", "the file could not be read");
+    Ok(Json(wire::network(&*opened.await.map_err(failed)??)))
+}
+
+async fn network(State(models): Open, Path(id): Path<String>) -> Answered {
+    Ok(Json(wire::network(&*models.get(&id)?)))
+}
+
+async fn progress(State(models): Open, Path(id): Path<String>) -> Answered {
+    Ok(Json(models.get(&id)?.progress()))
+}
+
+async fn ask(State(models): Open, Path(id): Path<String>, body: Body) -> Answered {
+    let model = models.get(&id)?;
+    let question: Question = wire::read(body).await?;
+    let (evidence, targets) = (question.evidence(&model.net)?, question.targets(&model.net)?);
+    let begun = Instant::now();
+    let mut answer = model.answer(evidence).await?;
+    if !targets.is_empty() {
+        answer.posteriors.retain(|(var, _)| targets.contains(var));
+    }
+    let mut json = query::to_json(&model.net, &answer);
+    json["seconds"] = json!(begun.elapsed().as_secs_f64());
+    Ok(Json(json))
+}
+
+async fn explain(State(models): Open, Path(id): Path<String>, body: Body) -> Answered {
+    let model = models.get(&id)?;
+    let evidence = wire::read::<Question>(body).await?.evidence(&model.net)?;
+    let explanation = model.explain(evidence).await?;
+    Ok(Json(mpe::to_json(&model.net, &explanation)))
+}
+
+async fn plan(State(models): Open, Path(id): Path<String>, body: Body) -> Answered {
+    let model = models.get(&id)?;
+    let planning: Planning = wire::read(body).await?;
+    Ok(Json((*model.plan(planning).await?).clone()))
+}
+
+#[derive(Default, Deserialize)]
+struct Sampling {
+    #[serde(default)]
+    seed: u64,
+}
+
+async fn sample(
+    State(models): Open,
+    Path(id): Path<String>,
+    sampling: Result<Query<Sampling>, QueryRejection>,
+) -> Answered {
+    let net = models.get(&id)?.net.clone();
+    let mut sampler = net.sampler(sampling.map_or(0, |Query(sampling)| sampling.seed))?;
+    let case = net.ids().zip(sampler.draw()).map(|(var, &value)| {
+        let variable = net.variable(var);
+        (variable.name.clone(), json!(variable.values[value as usize]))
+    });
+    Ok(Json(json!({"assignment": case.collect::<Map<_, _>>()})))
+}

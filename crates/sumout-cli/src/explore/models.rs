@@ -1,0 +1,245 @@
+//! The models that are open: a few, each with a circuit that is kept warm.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::{Arc, Mutex};
+
+use axum::http::StatusCode;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use sumout::model::format::{ReadOptions, parse_at_most};
+use sumout::{Error, ErrorKind, Evidence, Explanation, Level, Network, Options, Query};
+use tokio::sync::Semaphore;
+use tokio::task::spawn_blocking;
+
+use super::wire::Refusal;
+use super::worker::Worker;
+
+/// So many models are kept, besides the one that the explorer was started with; the one used longest ago goes first.
+const MOST_MODELS: usize = 8;
+
+/// A file may have so many bytes, and so many when it is decompressed.
+pub const MOST_BYTES: usize = 32 << 20;
+const MOST_TEXT: u64 = 256 << 20;
+
+/// A model with more variables is too large to look at.
+const MOST_VARIABLES: usize = 20_000;
+
+/// So many plans of a model are remembered.
+const MOST_PLANS: usize = 32;
+
+/// So many computations run at a time, besides evaluations of circuits.
+const PERMITS: usize = 2;
+
+/// What a model is called.
+#[derive(Clone, Debug)]
+pub struct Named {
+    /// In addresses.
+    pub id: String,
+    /// For people.
+    pub name: String,
+    /// On the command line.
+    pub command: String,
+}
+
+/// A model that is open.
+pub struct Model {
+    pub named: Named,
+    pub net: Arc<Network>,
+    worker: Worker,
+    plans: Mutex<Vec<(Planning, Arc<Value>)>>,
+    shared: Arc<Shared>,
+}
+
+/// What all models have in common.
+pub struct Shared {
+    pub options: Options,
+    pub permits: Arc<Semaphore>,
+}
+
+/// A query to be planned: for one target or all, given inputs by name or pattern, on some level.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Planning {
+    target: Option<String>,
+    given: Vec<String>,
+    level: Option<String>,
+}
+
+/// The models that are open, the one used last at the end.
+pub struct Models {
+    pinned: Mutex<Option<Arc<Model>>>,
+    kept: Mutex<Vec<Arc<Model>>>,
+    shared: Arc<Shared>,
+}
+
+impl Models {
+    pub fn new(options: Options) -> Self {
+        let shared = Arc::new(Shared { options, permits: Arc::new(Semaphore::new(PERMITS)) });
+        Models { pinned: Mutex::default(), kept: Mutex::default(), shared }
+    }
+
+    /// Keeps a model for good: the one to begin with.
+    pub fn pin(&self, named: Named, net: Network) {
+        *lock(&self.pinned) = Some(Arc::new(Model::new(named, net, &self.shared)));
+    }
+
+    /// All models, the one to begin with first.
+    pub fn list(&self) -> Vec<Arc<Model>> {
+        lock(&self.pinned).iter().chain(lock(&self.kept).iter()).cloned().collect()
+    }
+
+    /// A model by its id.
+    pub fn get(&self, id: &str) -> Result<Arc<Model>, Refusal> {
+        if let Some(model) = lock(&self.pinned).as_ref().filter(|model| model.named.id == id) {
+            return Ok(model.clone());
+        }
+        let mut kept = lock(&self.kept);
+        let Some(at) = kept.iter().position(|model| model.named.id == id) else {
+            let message = format!("no model `{id}` is open: open it again");
+            return Err(Refusal::new(StatusCode::NOT_FOUND, "missing", &message));
+        };
+        kept[at..].rotate_left(1);
+        Ok(kept[kept.len() - 1].clone())
+    }
+
+    /// Opens a network that is built in, by its name.
+    pub fn open_named(&self, name: &str) -> Result<Arc<Model>, Refusal> {
+        if let Ok(model) = self.get(name) {
+            return Ok(model);
+        }
+        if !is_built_in(name) {
+            let error = Error::new(ErrorKind::Name, format!("no built-in network is called `{name}`"));
+            return Err(error.hint("try asia, rect:8, digits:10 or random:75,4,50,1, or send a file").into());
+        }
+        let named = Named { id: id(name), name: name.to_owned(), command: name.to_owned() };
+        self.keep(named, Network::read(name)?)
+    }
+
+    /// Opens a file that was sent.
+    pub fn open_file(&self, name: &str, bytes: &[u8]) -> Result<Arc<Model>, Refusal> {
+        let name = name.rsplit(['/', '\\']).next().unwrap_or(name);
+        let mut hasher = DefaultHasher::new();
+        bytes.hash(&mut hasher);
+        let id = format!("{}-{:08x}", id(name), hasher.finish() as u32);
+        if let Ok(model) = self.get(&id) {
+            return Ok(model);
+        }
+        let net = parse_at_most(name, bytes, &ReadOptions::default(), MOST_TEXT)?;
+        self.keep(Named { id, name: name.to_owned(), command: name.to_owned() }, net)
+    }
+
+    fn keep(&self, named: Named, net: Network) -> Result<Arc<Model>, Refusal> {
+        if net.variables().len() > MOST_VARIABLES {
+            let (count, most) = (net.variables().len(), MOST_VARIABLES);
+            let error = Error::new(ErrorKind::Model, format!("{count} variables are too many to look at"));
+            return Err(error.hint(format!("open a network of at most {most} variables")).into());
+        }
+        let model = Arc::new(Model::new(named, net, &self.shared));
+        let mut kept = lock(&self.kept);
+        kept.retain(|other| other.named.id != model.named.id);
+        kept.push(model.clone());
+        let spare = kept.len().saturating_sub(MOST_MODELS);
+        kept.drain(..spare);
+        Ok(model)
+    }
+}
+
+/// Whether a name is that of a network, and not of a file.
+fn is_built_in(name: &str) -> bool {
+    let is_plain = |rest: &str| rest.bytes().all(|b| b.is_ascii_alphanumeric() || b",.=".contains(&b));
+    let families = ["rect:", "digits:", "random:"];
+    name == "asia" || families.iter().any(|family| name.strip_prefix(family).is_some_and(is_plain))
+}
+
+/// A name as a part of an address.
+pub fn id(name: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_.,:=".contains(c);
+    name.chars().map(|c| if is_plain(c) { c } else { '-' }).take(80).collect()
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+}
+
+impl Model {
+    fn new(named: Named, net: Network, shared: &Arc<Shared>) -> Self {
+        let net = Arc::new(net);
+        let worker = Worker::start(net.clone(), shared.clone());
+        Model { named, net, worker, plans: Mutex::default(), shared: shared.clone() }
+    }
+
+    /// All posteriors, from the circuit that is kept.
+    pub async fn answer(&self, evidence: Evidence) -> Result<sumout::Answer, Refusal> {
+        self.worker.answer(evidence).await
+    }
+
+    /// What the circuit is doing.
+    pub fn progress(&self) -> Value {
+        self.worker.progress()
+    }
+
+    /// The most probable explanation.
+    pub async fn explain(&self, evidence: Evidence) -> Result<Explanation, Refusal> {
+        let (net, options) = (self.net.clone(), self.shared.options.clone());
+        Ok(self.compute(move || net.mpe(&evidence, &options)).await??)
+    }
+
+    /// What a query costs, and its tree; remembered.
+    pub async fn plan(&self, planning: Planning) -> Result<Arc<Value>, Refusal> {
+        if let Some(plan) = self.remembered(&planning) {
+            return Ok(plan);
+        }
+        let (net, shared, asked) = (self.net.clone(), self.shared.clone(), planning.clone());
+        let found = self.compute(move || plan(&net, &asked, &shared.options)).await??;
+        let found = self.remembered(&planning).unwrap_or_else(|| Arc::new(found));
+        let mut plans = lock(&self.plans);
+        plans.retain(|(other, _)| *other != planning);
+        plans.push((planning, found.clone()));
+        let spare = plans.len().saturating_sub(MOST_PLANS);
+        plans.drain(..spare);
+        Ok(found)
+    }
+
+    fn remembered(&self, planning: &Planning) -> Option<Arc<Value>> {
+        lock(&self.plans).iter().find(|(other, _)| other == planning).map(|(_, plan)| plan.clone())
+    }
+
+    /// Computes in a thread of its own, when there is a permit.
+    async fn compute<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> Result<T, Refusal> {
+        let failed = || Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, "failed", "the computation failed");
+        let permit = self.shared.permits.clone().acquire_owned().await.map_err(|_| failed())?;
+        let work = move || {
+            let _permit = permit; // held until the work is done, even if nobody waits for it any more
+            work()
+        };
+        spawn_blocking(work).await.map_err(|_| failed())
+    }
+}
+
+fn plan(net: &Network, asked: &Planning, options: &Options) -> sumout::Result<Value> {
+    let level = asked.level.as_deref().map(str::parse::<Level>).transpose()?.unwrap_or_default();
+    let query = asked.target.as_ref().map_or_else(Query::all, Query::of).given(&asked.given);
+    let plan = net.plan(&query, &Options { level, ..options.clone() })?;
+    Ok(json!({"report": plan.report(), "tree": plan.jointree()}))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_names_of_networks_are_opened_by_name() {
+        for name in ["asia", "rect:8", "digits:10,noise=0.2", "random:75,4,50,1"] {
+            assert!(is_built_in(name), "{name}");
+        }
+        for name in ["asia.bif", "/etc/passwd", "rect:/../x", "rect", "digits:..\\x", ""] {
+            assert!(!is_built_in(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn ids_are_parts_of_addresses() {
+        assert_eq!(id("rect:8,noise=0"), "rect:8,noise=0");
+        assert_eq!(id("models/my model?.bif"), "models-my-model-.bif");
+    }
+}

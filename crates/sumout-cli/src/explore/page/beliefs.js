@@ -1,0 +1,196 @@
+// The list of variables: every value with its bar. What is given, P(e) and the most probable explanation are above it.
+
+import * as api from "./api.js";
+import { $, digits, h, percent, plural, toast } from "./dom.js";
+import { barName, takeEvidence } from "./bars.js";
+import { groupsOf } from "./groups.js";
+import { clear, clearAll, emit, on, question, select, setMany, state } from "./state.js";
+
+/** No more variables than this are listed at once; a search finds the others. */
+const MOST = 100;
+
+const list = { groups: [], opened: new Set(), more: new Set(), rows: [] };
+
+export function initBeliefs() {
+  takeEvidence($("#list"));
+  $("#list").addEventListener("click", (event) => {
+    const name = event.target.closest("[data-name]")?.dataset.name;
+    if (event.target.closest(".clear")) clear(name);
+    else if (event.target.closest("h3 button")) select(name === state.selected ? null : name);
+  });
+  $("#clear-all").addEventListener("click", clearAll);
+  $("#explain").addEventListener("click", explain);
+  $("#search").addEventListener("input", (event) => filter(event.target.value));
+  $("#search").addEventListener("keydown", (event) => {
+    if (event.key === "Enter") select(found()[0] ?? null);
+    if (event.key === "Escape") { event.target.value = ""; filter(""); }
+  });
+  on("model", () => { Object.assign(list, { groups: groupsOf(state.model), opened: new Set(), more: new Set() }); $("#search").value = ""; state.filter = ""; draw(); });
+  on("evidence", () => { summary(); marks(); });
+  on("answer stale", () => { summary(); update(); });
+  on("selected", reveal);
+}
+
+function filter(text) {
+  state.filter = text.trim().toLowerCase();
+  emit("filter");
+  draw();
+}
+
+const found = () => state.model.variables.map((v) => v.name).filter((name) => name.toLowerCase().includes(state.filter));
+
+/** The whole list: single variables, then groups to be opened; while searching, what is found. */
+function draw() {
+  list.rows = [];
+  const names = found();
+  const items = [];
+  if (state.filter) {
+    items.push(...cards("", names));
+    if (names.length === 0) items.push(h("p", { class: "quiet" }, "No variable has this in its name."));
+  } else {
+    const grouped = new Set(list.groups.flatMap((group) => group.members.map((i) => state.model.variables[i].name)));
+    const single = names.filter((name) => !grouped.has(name));
+    items.push(...cards("", single), ...list.groups.map((group) => section(group, single.length === 0 && list.groups.length === 1)));
+  }
+  $("#list").replaceChildren(...items);
+  update();
+  summary();
+}
+
+function cards(key, names) {
+  const shown = list.more.has(key) ? names : names.slice(0, MOST);
+  const rest = names.length - shown.length;
+  const more = h("button", { type: "button", class: "more", onclick: () => { list.more.add(key); draw(); } }, `Show ${rest} more`);
+  return [...shown.map(card), ...(rest > 0 ? [more] : [])];
+}
+
+/** A group; what is in it is made when it is opened. */
+function section({ pattern, members }, isOpen) {
+  const names = namesOf({ members });
+  const box = h("details", { class: "section" }, h("summary", {}, pattern, " ", h("small", {}, plural(names.length, "variable"))));
+  const open = () => { if (box.childElementCount === 1) { box.append(...cards(pattern, names)); update(); } };
+  box.addEventListener("toggle", () => {
+    if (box.open) { list.opened.add(pattern); open(); } else list.opened.delete(pattern);
+  });
+  if (isOpen || list.opened.has(pattern)) { open(); box.open = true; }
+  return box;
+}
+
+function card(name) {
+  const variable = state.index.get(name);
+  const isFunction = variable.functional || variable.declared;
+  const mark = isFunction ? h("abbr", { class: "mark", title: "a function of its parents" }, "ƒ") : null;
+  const box = h("section", { class: "card", "data-name": name, "aria-label": name },
+    h("h3", {}, h("button", { type: "button", title: "Show in the network" }, name), mark,
+      h("button", { type: "button", class: "clear icon", "aria-label": `Clear the evidence on ${name}`, title: "Clear" }, "×")));
+  for (const value of variable.values) {
+    const [fill, number] = [h("span", { class: "bar" }), h("span", { class: "number" })];
+    const row = h("button", { type: "button", class: "row", "data-variable": name, "data-value": value },
+      h("span", { class: "value", title: value }, value), h("span", { class: "track" }, fill), number);
+    box.append(row);
+    list.rows.push({ name, value, row, fill, number, box });
+  }
+  return box;
+}
+
+function update() {
+  for (const { name, value, row, fill, number } of list.rows) {
+    const p = state.answer?.posteriors[name]?.[value];
+    fill.style.width = `${(100 * (p ?? 0)).toFixed(2)}%`;
+    number.textContent = p === undefined ? "–" : percent(p);
+    if (p !== undefined) row.dataset.p = p;
+    else delete row.dataset.p;
+  }
+  marks();
+}
+
+function marks() {
+  for (const { name, value, row, box } of list.rows) {
+    const isOn = state.given.get(name) === value;
+    row.setAttribute("aria-pressed", isOn);
+    row.setAttribute("aria-label", barName(name, value, state.answer?.posteriors[name]?.[value]));
+    row.classList.toggle("best", state.mpe?.assignment[name] === value);
+    box.classList.toggle("given", state.given.has(name));
+    box.classList.toggle("soft", state.soft.has(name));
+    box.classList.toggle("selected", state.selected === name);
+  }
+}
+
+function reveal() {
+  const name = state.selected;
+  if (name && !list.rows.some((row) => row.name === name)) {
+    const group = list.groups.find((g) => g.members.some((i) => state.model.variables[i].name === name));
+    if (state.filter) { $("#search").value = ""; filter(""); }
+    if (group) { list.opened.add(group.pattern); list.more.add(group.pattern); } else list.more.add("");
+    draw();
+  }
+  marks();
+  list.rows.find((row) => row.name === name)?.box.scrollIntoView({ block: "nearest" });
+}
+
+/** Evidence as chips, its probability, and the explanation. */
+function summary() {
+  const alone = new Map(state.given);
+  const many = list.groups.map((group) => [group, namesOf(group).filter((name) => alone.has(name))]).filter(([, names]) => names.length > 6);
+  many.forEach(([, names]) => names.forEach((name) => alone.delete(name)));
+  const chips = many.map(([{ pattern, members }, names]) => chip(names, `${pattern}: ${names.length} of ${members.length} given`))
+    .concat([...alone].map(([name, value]) => chip([name], `${name} = ${value}`)))
+    .concat([...state.soft].map(([name, numbers]) => chip([name], `${name} ~ ${numbers.join(" : ")}`, true)));
+  const most = 12;
+  const rest = chips.length > most ? [h("span", { class: "quiet" }, `and ${chips.length - most} more`)] : [];
+  const none = h("span", { class: "quiet" }, "none yet: click a value, or drag its bar");
+  $("#chips").replaceChildren(...(chips.length ? [...chips.slice(0, most), ...rest] : [none]));
+  $("#clear-all").hidden = chips.length === 0;
+  probability(chips.length);
+  explanation();
+}
+
+const namesOf = (group) => group.members.map((i) => state.model.variables[i].name);
+
+const chip = (names, text, isSoft = false) => h("button", {
+  type: "button", class: isSoft ? "chip soft" : "chip given", "aria-label": `Take back ${text}`, onclick: () => setMany(names.map((name) => [name, null])),
+}, text, h("span", { "aria-hidden": "true" }, " ×"));
+
+function probability(findings) {
+  const box = $("#probability");
+  box.classList.toggle("impossible", Boolean(state.impossible));
+  if (state.impossible) {
+    box.replaceChildren(h("strong", {}, "impossible"), h("span", {}, "This evidence has probability 0: no answer."));
+    return;
+  }
+  const log = state.answer?.log_evidence;
+  const name = state.model?.markov ? "Z(e)" : "P(e)";
+  if (log === undefined || (findings === 0 && !state.model.markov)) { box.replaceChildren(); return; }
+  const exp = Math.exp(log);
+  const shown = Math.abs(log) < 690 ? digits(exp, 4) : "";
+  box.replaceChildren(
+    ...(shown ? [h("span", {}, `${name} = `, h("strong", {}, shown))] : []), h("span", { class: "quiet" }, `ln ${name} = ${digits(log, 7)}`));
+}
+
+async function explain() {
+  const { model } = state;
+  $("#explain").disabled = true;
+  try {
+    const mpe = await api.mpe(model.id, question());
+    if (state.model !== model) return;
+    state.mpe = mpe.impossible ? null : mpe;
+    if (mpe.impossible) toast("The evidence is impossible: nothing explains it.");
+    emit("answer");
+  } catch (problem) {
+    toast(problem.message);
+  } finally {
+    $("#explain").disabled = false;
+  }
+}
+
+function explanation() {
+  const box = $("#mpe");
+  box.hidden = !state.mpe;
+  if (!state.mpe) return;
+  const entries = Object.entries(state.mpe.assignment);
+  const line = ([name, value]) => h("li", { class: state.given.has(name) ? "given" : "" }, h("b", {}, name), ` ${value}`);
+  const rest = entries.length > 60 ? [h("li", { class: "quiet" }, `and ${entries.length - 60} more, marked ◆ below`)] : [];
+  box.replaceChildren(
+    h("p", {}, `Most probable of all together, ln P = ${digits(state.mpe.log_probability, 7)}; marked ◆ in the list and the network.`),
+    h("ul", {}, ...entries.slice(0, 60).map(line), ...rest));
+}

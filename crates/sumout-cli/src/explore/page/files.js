@@ -1,0 +1,51 @@
+// Opens models: built in, or files that are chosen or dropped on the page.
+
+import * as api from "./api.js";
+import { $, plural, toast } from "./dom.js";
+import { setModel } from "./state.js";
+
+export function initFiles() {
+  const dialog = $("#open");
+  $("#open-button").addEventListener("click", () => { complain(null); dialog.showModal(); });
+  $("#file").addEventListener("change", (event) => { if (event.target.files[0]) openFile(event.target.files[0]); event.target.value = ""; });
+  $("#built-in").addEventListener("submit", (event) => { event.preventDefault(); openNamed($("#built-in-name").value.trim()); });
+  for (const button of document.querySelectorAll("[data-open]")) button.addEventListener("click", () => openNamed(button.dataset.open));
+  for (const button of document.querySelectorAll("[data-close]")) button.addEventListener("click", () => button.closest("dialog").close());
+  let depth = 0;
+  const hasFiles = (event) => event.dataTransfer?.types.includes("Files");
+  addEventListener("dragenter", (event) => { if (hasFiles(event)) { depth += 1; $("#drop").hidden = false; } });
+  addEventListener("dragleave", (event) => { if (hasFiles(event) && --depth <= 0) $("#drop").hidden = true; });
+  addEventListener("dragover", (event) => { if (hasFiles(event)) event.preventDefault(); });
+  addEventListener("drop", (event) => {
+    if (!hasFiles(event)) return;
+    event.preventDefault();
+    depth = 0;
+    $("#drop").hidden = true;
+    if (event.dataTransfer.files[0]) openFile(event.dataTransfer.files[0]);
+  });
+}
+
+const openFile = (file) => opened(file.name, () => api.open(file.name, file));
+const openNamed = (name) => opened(name, () => api.open(name));
+
+async function opened(name, read) {
+  complain(null);
+  document.body.classList.add("busy");
+  try {
+    const model = await read();
+    $("#open").close();
+    setModel(model);
+    toast(`${name}: ${plural(model.variables.length, "variable")}`);
+  } catch (problem) {
+    complain(problem);
+    if (!$("#open").open) $("#open").showModal();
+  } finally {
+    document.body.classList.remove("busy");
+  }
+}
+
+/** Shows what the command line would say about a file. */
+function complain(problem) {
+  $("#diagnostic").hidden = !problem;
+  $("#diagnostic").textContent = problem ? problem.text || problem.message : "";
+}

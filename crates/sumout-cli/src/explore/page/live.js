@@ -1,0 +1,90 @@
+// Keeps the answer up to date: one question at a time, the newest wins, and who waits is told.
+
+import * as api from "./api.js";
+import { $ } from "./dom.js";
+import { emit, on, question, state } from "./state.js";
+
+/** A question that takes longer than this is given up when there is a newer one. */
+const PATIENT = 700;
+
+/** Who waits longer than this is told what is going on. */
+const SILENT = 250;
+
+const live = { running: null, isStale: false };
+
+export function initLive() {
+  on("model evidence", ask);
+  $("#cancel").addEventListener("click", cancel);
+  $("#retry").addEventListener("click", ask);
+}
+
+function ask() {
+  if (!state.model) return;
+  if (live.running && live.running.model === state.model && performance.now() - live.running.begun < PATIENT) {
+    live.isStale = true; // asked again when the answer comes
+    return;
+  }
+  live.running?.abort.abort();
+  run();
+}
+
+async function run() {
+  const running = { model: state.model, abort: new AbortController(), begun: performance.now() };
+  Object.assign(live, { running, isStale: false });
+  const waiting = setTimeout(() => tell(running), SILENT);
+  try {
+    const answer = await api.query(running.model.id, question(), running.abort.signal);
+    if (live.running === running) arrived(answer);
+  } catch (problem) {
+    if (live.running === running) failed(problem);
+  } finally {
+    clearTimeout(waiting);
+  }
+}
+
+function arrived(answer) {
+  const again = live.isStale;
+  live.running = null;
+  state.answer = answer.impossible ? null : answer;
+  state.impossible = answer.impossible;
+  status("");
+  emit("answer");
+  if (again) run();
+}
+
+function failed(problem) {
+  live.running = null;
+  if (live.isStale) return run();
+  const isCancelled = problem.name === "AbortError";
+  status(isCancelled ? "cancelled: the numbers are those of earlier evidence" : problem.message, { failed: true, hint: problem.hint });
+  return emit("stale");
+}
+
+function cancel() {
+  if (!live.running) return;
+  live.isStale = false;
+  live.running.abort.abort();
+}
+
+/** Tells what the server is doing, until the answer is there. */
+async function tell(running) {
+  const words = {
+    waiting: "waiting for other computations", compiling: "compiling the circuit, once", ready: "computing", computing: "computing",
+  };
+  while (live.running === running) {
+    const { phase, seconds } = await api.progress(running.model.id).catch(() => ({ phase: "computing", seconds: 0 }));
+    if (live.running !== running) return;
+    const waited = Math.max(seconds, (performance.now() - running.begun) / 1000);
+    status(`${words[phase] ?? phase} … ${waited.toFixed(0)} s`, { busy: true });
+    await new Promise((done) => { setTimeout(done, 400); });
+  }
+}
+
+function status(text, { busy = false, failed: hasFailed = false, hint = null } = {}) {
+  $("#status").hidden = text === "";
+  $("#status").classList.toggle("failed", hasFailed);
+  $("#status-text").textContent = hint ? `${text}. ${hint}` : text;
+  $("#cancel").hidden = !busy;
+  $("#retry").hidden = !hasFailed;
+  document.body.classList.toggle("busy", busy);
+}

@@ -1,0 +1,139 @@
+//! A thread that compiles a model once, and then answers from its circuit.
+//!
+//! Where the circuit does not fit in memory, each question is compiled on its own: with evidence it may fit.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::Instant;
+
+use axum::http::StatusCode;
+use serde_json::{Value, json};
+use sumout::{Answer, Batch, Circuit, Column, Evaluator, Evidence, Finding, Network, Precision, Query, Running};
+use tokio::runtime::Handle;
+use tokio::sync::{mpsc, oneshot};
+
+use super::models::Shared;
+use super::wire::Refusal;
+
+/// So many questions may wait; more are told to come back.
+const MOST_WAITING: usize = 1024;
+
+/// The thread of a model. It ends when this is dropped, after what it is at.
+pub struct Worker {
+    jobs: mpsc::Sender<Job>,
+    progress: Arc<Mutex<Progress>>,
+}
+
+struct Job {
+    evidence: Evidence,
+    reply: oneshot::Sender<sumout::Result<Answer>>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Progress {
+    phase: &'static str,
+    since: Instant,
+}
+
+impl Worker {
+    /// Begins to compile.
+    pub fn start(net: Arc<Network>, shared: Arc<Shared>) -> Self {
+        let (jobs, waiting) = mpsc::channel(MOST_WAITING);
+        let progress = Arc::new(Mutex::new(Progress { phase: "waiting", since: Instant::now() }));
+        let thread = Thread { net, shared, waiting, progress: progress.clone(), runtime: Handle::current() };
+        thread::spawn(move || thread.run());
+        Worker { jobs, progress }
+    }
+
+    /// The posteriors of all variables. If nobody waits for them any more when their turn comes, they are not computed.
+    pub async fn answer(&self, evidence: Evidence) -> Result<Answer, Refusal> {
+        let (reply, answer) = oneshot::channel();
+        self.jobs.try_send(Job { evidence, reply }).map_err(|error| match error {
+            mpsc::error::TrySendError::Full(_) => busy(),
+            mpsc::error::TrySendError::Closed(_) => failed(),
+        })?;
+        Ok(answer.await.map_err(|_| failed())??)
+    }
+
+    /// What it is doing, and for how long.
+    pub fn progress(&self) -> Value {
+        let Progress { phase, since } = *self.progress.lock().unwrap_or_else(PoisonError::into_inner);
+        let waiting = self.jobs.max_capacity() - self.jobs.capacity();
+        json!({"phase": phase, "seconds": since.elapsed().as_secs_f64(), "waiting": waiting})
+    }
+}
+
+fn busy() -> Refusal {
+    Refusal::new(StatusCode::SERVICE_UNAVAILABLE, "busy", "too many questions are waiting for this model")
+}
+
+fn failed() -> Refusal {
+    Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, "failed", "the computation failed")
+}
+
+struct Thread {
+    net: Arc<Network>,
+    shared: Arc<Shared>,
+    waiting: mpsc::Receiver<Job>,
+    progress: Arc<Mutex<Progress>>,
+    runtime: Handle,
+}
+
+impl Thread {
+    fn run(mut self) {
+        let Some(circuit) = self.compile() else { return };
+        let running = Running { precision: Precision::F64, memory: self.shared.options.memory, ..Running::default() };
+        let ready = circuit.as_ref().ok().and_then(|circuit| Some((circuit, circuit.evaluator(&running).ok()?)));
+        self.report("ready");
+        while let Some(Job { evidence, reply }) = self.waiting.blocking_recv() {
+            if reply.is_closed() {
+                continue;
+            }
+            self.report("computing");
+            let answer = match &ready {
+                Some((circuit, evaluator)) => evaluate(circuit, evaluator, &evidence),
+                None => self.net.query(&[], &evidence, &self.shared.options),
+            };
+            self.report("ready");
+            let _ = reply.send(answer);
+        }
+    }
+
+    /// The circuit for all posteriors; none if nobody wants it any more.
+    fn compile(&mut self) -> Option<sumout::Result<Circuit>> {
+        let permit = self.runtime.block_on(self.shared.permits.clone().acquire_owned()).ok()?;
+        if self.waiting.is_closed() {
+            return None;
+        }
+        self.report("compiling");
+        let query = Query::all().trainable([""; 0]); // the tables as they are, whatever may yet be learned
+        let circuit = self.net.compile(&query, &self.shared.options);
+        drop(permit);
+        Some(circuit)
+    }
+
+    fn report(&self, phase: &'static str) {
+        *self.progress.lock().unwrap_or_else(PoisonError::into_inner) = Progress { phase, since: Instant::now() };
+    }
+}
+
+/// One pass up and one down.
+fn evaluate(circuit: &Circuit, evaluator: &Evaluator<'_>, evidence: &Evidence) -> sumout::Result<Answer> {
+    let mut batch = Batch::new(1);
+    for (var, finding) in evidence.iter() {
+        let column = match finding {
+            Finding::Hard(value) => Column::Values(vec![*value as i32]),
+            Finding::Soft(likelihood) => Column::Likelihoods(likelihood.clone()),
+        };
+        batch.insert(circuit, var, column)?;
+    }
+    let answers = evaluator.run(&batch)?;
+    let mut rest = answers.row(0);
+    let posterior = |&(var, card)| {
+        let (numbers, others) = rest.split_at(card);
+        rest = others;
+        (var, numbers.to_vec())
+    };
+    let posteriors = answers.targets.iter().map(posterior).collect();
+    Ok(Answer { posteriors, log_evidence: answers.log_evidence[0], near: None })
+}
