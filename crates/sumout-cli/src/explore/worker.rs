@@ -107,7 +107,9 @@ impl Thread {
                 None => self.net.query(&[], &evidence, &self.shared.options).map(Some),
             };
             self.report("ready");
-            let _ = answer.transpose().map(|answer| reply.send(answer)); // nobody waits for what was stopped
+            if let Some(answer) = answer.transpose() {
+                let _ = reply.send(answer); // whoever asked may have left; nobody waits for what was stopped
+            }
         }
     }
 
