@@ -21,6 +21,9 @@ use crate::work;
 #[derive(Debug)]
 pub struct Network(pub Arc<sumout::Network>);
 
+/// Posteriors by variable, and ln P(e).
+type Answered = (Vec<(usize, Vec<f64>)>, f64);
+
 /// Values and likelihoods of variables.
 type Findings = (Vec<(usize, usize)>, Vec<(usize, Vec<f64>)>);
 
@@ -100,13 +103,7 @@ impl Network {
     }
 
     /// The posteriors of some variables, of all if there are none; and ln P(e).
-    fn query(
-        &self,
-        py: Python<'_>,
-        targets: Vec<usize>,
-        findings: Findings,
-        options: &Options,
-    ) -> Result<(Vec<(usize, Vec<f64>)>, f64)> {
+    fn query(&self, py: Python<'_>, targets: Vec<usize>, findings: Findings, options: &Options) -> Result<Answered> {
         let (net, options) = (self.0.clone(), options.0.clone());
         let answer = work::long(py, None, move |_| {
             let targets: Vec<VarId> = targets.into_iter().map(VarId::new).collect();

@@ -233,9 +233,9 @@ fn gradients_are_central_differences() {
     let names = ["tied", "masked", "tied and masked", "declared", "one target", "two targets", "enumerated", "own"];
     let levels = LEVELS.map(|level| format!("{level:?}"));
     for name in names.into_iter().map(String::from).chain(levels) {
-        for which in 0..LOSSES.len() {
+        for (which, loss) in LOSSES.iter().enumerate() {
             let count = checked.get(&(which, name.clone())).copied().unwrap_or(0);
-            assert!(count >= 10, "{:?}, {name}: only {count} derivatives", LOSSES[which]);
+            assert!(count >= 10, "{loss:?}, {name}: only {count} derivatives");
         }
     }
 }

@@ -320,7 +320,7 @@ pub fn run(args: &Args, json: bool, out: &mut dyn Write) -> Result<Outcome> {
         && let Some(params) = net.count(&subject, &examples, learning.prior)?
     {
         let seconds = start.elapsed().as_secs_f64();
-        return args.counted(&net, &subject, &params, &examples, seconds, json, out);
+        return args.counted(&net, &subject, (&params, seconds), &examples, json, out);
     }
     let running = args.using.running(args.computing.options().memory);
     let course = patiently("compiling", || net.course(&subject, learning, &args.computing.options(), &running))?;
@@ -452,9 +452,8 @@ impl Args {
         &self,
         net: &Network,
         subject: &Subject,
-        params: &Params,
+        (params, seconds): (&Params, f64),
         examples: &Examples,
-        seconds: f64,
         json: bool,
         out: &mut dyn Write,
     ) -> Result<Outcome> {

@@ -73,10 +73,7 @@ async fn open(State(models): Open, opening: Result<Query<Opening>, QueryRejectio
         return Err(Refusal::new(StatusCode::BAD_REQUEST, "malformed", "say with `?name=…` what is to be opened"));
     };
     let bytes = wire::bytes(body, models::MOST_BYTES).await?;
-    let opened = spawn_blocking(move || match bytes.is_empty() {
-        true => models.open_named(&name),
-        false => models.open_file(&name, &bytes),
-    });
+    let opened = spawn_blocking(move || models.open(&name, &bytes));
     let failed = |_| Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, "failed", "the file could not be read");
     Ok(Json(wire::network(&*opened.await.map_err(failed)??)))
 }

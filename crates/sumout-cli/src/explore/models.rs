@@ -102,21 +102,23 @@ impl Models {
         Ok(kept[kept.len() - 1].clone())
     }
 
-    /// Opens a network that is built in, by its name.
-    pub fn open_named(&self, name: &str) -> Result<Arc<Model>, Refusal> {
+    /// Opens a file that was sent; if nothing was, the network that is built in by that name.
+    pub fn open(&self, name: &str, bytes: &[u8]) -> Result<Arc<Model>, Refusal> {
+        match bytes.is_empty() && is_built_in(name) {
+            true => self.open_named(name),
+            false => self.open_file(name, bytes),
+        }
+    }
+
+    fn open_named(&self, name: &str) -> Result<Arc<Model>, Refusal> {
         if let Ok(model) = self.get(name) {
             return Ok(model);
-        }
-        if !is_built_in(name) {
-            let error = Error::new(ErrorKind::Name, format!("no built-in network is called `{name}`"));
-            return Err(error.hint("try asia, rect:8, digits:10 or random:75,4,50,1, or send a file").into());
         }
         let named = Named { id: id(name), name: name.to_owned(), command: name.to_owned() };
         self.keep(named, Network::read(name)?)
     }
 
-    /// Opens a file that was sent.
-    pub fn open_file(&self, name: &str, bytes: &[u8]) -> Result<Arc<Model>, Refusal> {
+    fn open_file(&self, name: &str, bytes: &[u8]) -> Result<Arc<Model>, Refusal> {
         let name = name.rsplit(['/', '\\']).next().unwrap_or(name);
         let mut hasher = DefaultHasher::new();
         bytes.hash(&mut hasher);

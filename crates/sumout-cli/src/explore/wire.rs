@@ -7,7 +7,7 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Json, Response};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use sumout::{Cpt, Error, Evidence, Finding, Network, VarId};
 use tokio::time::{Duration, timeout};
 
@@ -72,7 +72,9 @@ const MOST_JSON: usize = 1 << 20;
 pub async fn read<T: DeserializeOwned>(body: Body) -> Result<T, Refusal> {
     let bytes = bytes(body, MOST_JSON).await?;
     let text = if bytes.is_empty() { b"{}" } else { &bytes[..] };
-    serde_json::from_slice(text).map_err(|e| {
+    // An object: a list would pass for one whose fields are not named.
+    let json = serde_json::from_slice::<Map<String, Value>>(text);
+    json.and_then(|json| serde_json::from_value(Value::Object(json))).map_err(|e| {
         let message = format!("the request is not the JSON that is expected: {e}");
         Refusal::new(StatusCode::BAD_REQUEST, "malformed", &message)
     })

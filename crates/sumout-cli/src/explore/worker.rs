@@ -2,6 +2,7 @@
 //!
 //! Where the circuit does not fit in memory, each question is compiled on its own: with evidence it may fit.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Instant;
@@ -27,6 +28,16 @@ pub struct Worker {
 struct Job {
     evidence: Evidence,
     reply: oneshot::Sender<sumout::Result<Answer>>,
+    stop: Arc<AtomicBool>,
+}
+
+/// Stops a computation when nobody waits for it any more.
+struct Waiting(Arc<AtomicBool>);
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -45,10 +56,11 @@ impl Worker {
         Worker { jobs, progress }
     }
 
-    /// The posteriors of all variables. If nobody waits for them any more when their turn comes, they are not computed.
+    /// The posteriors of all variables. If nobody waits for them any more, their computation ends.
     pub async fn answer(&self, evidence: Evidence) -> Result<Answer, Refusal> {
         let (reply, answer) = oneshot::channel();
-        self.jobs.try_send(Job { evidence, reply }).map_err(|error| match error {
+        let waiting = Waiting(Arc::default());
+        self.jobs.try_send(Job { evidence, reply, stop: waiting.0.clone() }).map_err(|error| match error {
             mpsc::error::TrySendError::Full(_) => busy(),
             mpsc::error::TrySendError::Closed(_) => failed(),
         })?;
@@ -85,17 +97,19 @@ impl Thread {
         let running = Running { precision: Precision::F64, memory: self.shared.options.memory, ..Running::default() };
         let ready = circuit.as_ref().ok().and_then(|circuit| Some((circuit, circuit.evaluator(&running).ok()?)));
         self.report("ready");
-        while let Some(Job { evidence, reply }) = self.waiting.blocking_recv() {
+        while let Some(Job { evidence, reply, stop }) = self.waiting.blocking_recv() {
             if reply.is_closed() {
                 continue;
             }
             self.report("computing");
             let answer = match &ready {
-                Some((circuit, evaluator)) => evaluate(circuit, evaluator, &evidence),
-                None => self.net.query(&[], &evidence, &self.shared.options),
+                Some((circuit, evaluator)) => evaluate(circuit, evaluator, &evidence, &stop),
+                None => self.net.query(&[], &evidence, &self.shared.options).map(Some),
             };
             self.report("ready");
-            let _ = reply.send(answer);
+            if let Some(answer) = answer.transpose() {
+                let _ = reply.send(answer); // whoever asked may have left; nobody waits for what was stopped
+            }
         }
     }
 
@@ -117,8 +131,13 @@ impl Thread {
     }
 }
 
-/// One pass up and one down.
-fn evaluate(circuit: &Circuit, evaluator: &Evaluator<'_>, evidence: &Evidence) -> sumout::Result<Answer> {
+/// One pass up and one down; none if it was stopped.
+fn evaluate(
+    circuit: &Circuit,
+    evaluator: &Evaluator<'_>,
+    evidence: &Evidence,
+    stop: &AtomicBool,
+) -> sumout::Result<Option<Answer>> {
     let mut batch = Batch::new(1);
     for (var, finding) in evidence.iter() {
         let column = match finding {
@@ -127,7 +146,7 @@ fn evaluate(circuit: &Circuit, evaluator: &Evaluator<'_>, evidence: &Evidence) -
         };
         batch.insert(circuit, var, column)?;
     }
-    let answers = evaluator.run(&batch)?;
+    let Some(answers) = evaluator.run_unless(&batch, stop)? else { return Ok(None) };
     let mut rest = answers.row(0);
     let posterior = |&(var, card)| {
         let (numbers, others) = rest.split_at(card);
@@ -135,5 +154,5 @@ fn evaluate(circuit: &Circuit, evaluator: &Evaluator<'_>, evidence: &Evidence) -
         (var, numbers.to_vec())
     };
     let posteriors = answers.targets.iter().map(posterior).collect();
-    Ok(Answer { posteriors, log_evidence: answers.log_evidence[0], near: None })
+    Ok(Some(Answer { posteriors, log_evidence: answers.log_evidence[0], near: None }))
 }

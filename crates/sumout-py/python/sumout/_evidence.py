@@ -7,6 +7,7 @@ positions, and negative where nothing is known.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
 from typing import Any, Union
 
@@ -115,7 +116,11 @@ class Variables:
                 known[cell] = found
                 return found
 
-        return np.fromiter((find(cell) for cell in array.tolist()), dtype=np.int32, count=len(array))
+        cells = array.tolist()
+        try:  # nearly always all of them are names
+            return np.fromiter(map(known.__getitem__, cells), dtype=np.int32, count=len(cells))
+        except (KeyError, TypeError):
+            return np.fromiter(map(find, cells), dtype=np.int32, count=len(cells))
 
     def finding(self, variable: int, finding: Finding) -> int | list[float] | None:
         """A position, likelihoods, or nothing."""
@@ -158,14 +163,19 @@ def columns(variables: Variables, inputs: list[int], evidence: Any) -> tuple[int
     if isinstance(evidence, (list, tuple)) and evidence and all(isinstance(row, Mapping) for row in evidence):
         return _rows(variables, inputs, evidence)
     if type(evidence).__module__.startswith("pandas") and hasattr(evidence, "columns"):
-        return _named(variables, inputs, _pandas(variables, inputs, evidence))
+        return _pandas(variables, inputs, evidence)
     if hasattr(evidence, "__arrow_c_stream__"):
         return _arrow(variables, inputs, evidence)
     return _matrix(variables, inputs, np.asarray(evidence))
 
 
-def _pandas(variables: Variables, inputs: list[int], frame: Any) -> dict[str, Any]:
-    return {variables.names[k]: frame[variables.names[k]] for k in inputs if variables.names[k] in frame.columns}
+def _pandas(variables: Variables, inputs: list[int], frame: Any) -> tuple[int, dict[int, NDArray[Any]]]:
+    """Texts are read as Arrow has them, if it is there; all others as arrays."""
+    wanted = [variables.names[k] for k in inputs if variables.names[k] in frame.columns]
+    texts = [name for name in wanted if str(frame.dtypes[name]) in ("str", "string")] if "pyarrow" in sys.modules else []
+    found = _arrow(variables, inputs, frame[texts])[1] if texts else {}
+    others = {name: frame[name] for name in wanted if name not in set(texts)}
+    return len(frame), {**found, **(_named(variables, inputs, others)[1] if others or not texts else {})}
 
 
 def _arrow(variables: Variables, inputs: list[int], table: Any) -> tuple[int, dict[int, NDArray[Any]]]:

@@ -20,7 +20,8 @@ class Worker:
     """Evaluates tables of evidence. It can be sent anywhere; its circuit is loaded when it first arrives in a process."""
 
     def __init__(self, circuit: Circuit, precision: Precision = "f64", threads: int = 1):
-        self.circuit, self.precision, self.threads = circuit, precision, threads
+        self.circuit, self.threads = circuit, threads
+        self.precision: Precision = precision
 
     def __call__(self, evidence: Any) -> dict[str, NDArray[Any]]:
         """A column ``VARIABLE=VALUE`` for each value that is asked for, ``log_evidence``, and whether it is ``impossible``."""

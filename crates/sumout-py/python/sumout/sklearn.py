@@ -12,7 +12,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -23,9 +22,10 @@ from sklearn.utils import column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
+from ._build import Builder
 from ._errors import Error, ImpossibleEvidence
 from ._learned import with_cpts
-from ._network import Network, read, reads
+from ._network import Network, read
 
 _CLASS = "class"
 
@@ -57,6 +57,9 @@ class NetworkClassifier(ClassifierMixin, BaseEstimator):
     After ``fit``, ``classes_`` are the labels, ``network_`` is the network as it was learned, and ``circuit_`` answers.
     """
 
+    n_features_in_: int
+    feature_names_in_: NDArray[Any]
+
     def __init__(
         self,
         network: Network | str | None = None,
@@ -78,10 +81,10 @@ class NetworkClassifier(ClassifierMixin, BaseEstimator):
         """Learns from examples and their labels."""
         self._check_parameters()
         X = self._validated(X, reset=True)
-        y = column_or_1d(y, warn=True)
-        check_consistent_length(X, y)
-        check_classification_targets(y)
-        known, labels = self._prepare(X, y)
+        given: NDArray[Any] = np.asarray(column_or_1d(y, warn=True))
+        check_consistent_length(X, given)
+        check_classification_targets(given)
+        known, labels = self._prepare(X, given)
         cells = self._positions(known, X)
         positions = {**dict(zip(self._features(known), cells.T)), self._target(): labels}
         self.network_ = _counted(known, positions, self.smoothing) if self.learn or self.network is None else known
@@ -116,9 +119,9 @@ class NetworkClassifier(ClassifierMixin, BaseEstimator):
 
     def _validated(self, X: Any, reset: bool) -> NDArray[Any]:
         kind = "numeric" if self.network is None else None
-        return validate_data(self, X, reset=reset, dtype=kind, ensure_all_finite="allow-nan")
+        return np.asarray(validate_data(self, X, reset=reset, dtype=kind, ensure_all_finite="allow-nan"))
 
-    def _prepare(self, X: NDArray[Any], y: NDArray[Any]) -> tuple[Network, NDArray[Any]]:
+    def _prepare(self, X: NDArray[Any], y: Any) -> tuple[Network, NDArray[Any]]:
         """The network before it is learned, and the positions of the labels among the target's values."""
         if self.network is None:
             self.classes_, labels = np.unique(y, return_inverse=True)
@@ -192,13 +195,11 @@ def _edges(column: NDArray[np.float64], bins: int) -> NDArray[np.float64]:
 
 def _naive(cards: Sequence[int], classes: int) -> Network:
     """Naive Bayes: every feature depends on the class alone. All values are equally probable."""
-    names = [f"x{place}" for place in range(len(cards))]
-    counts = [(_CLASS, classes), *zip(names, cards)]
-    flat = lambda rows, values: [[1 / values] * values for _ in range(rows)]  # noqa: E731
-    cpts = [{"child": _CLASS, "parents": [], "table": flat(1, classes)[0]}]
-    cpts += [{"child": name, "parents": [_CLASS], "table": flat(classes, card)} for name, card in zip(names, cards)]
-    variables = [{"name": name, "values": [f"v{value}" for value in range(card)]} for name, card in counts]
-    return reads(json.dumps({"sumout": 1, "kind": "bayes", "name": "naive-bayes", "variables": variables, "cpts": cpts}), format="json")
+    builder = Builder("naive-bayes")
+    builder.add(_CLASS, range(classes))
+    for place, card in enumerate(cards):
+        builder.add(f"x{place}", range(card), [_CLASS])
+    return builder.build()
 
 
 def _counted(network: Network, positions: dict[str, NDArray[Any]], smoothing: float) -> Network:

@@ -87,7 +87,7 @@ class Circuit(torch.nn.Module):
             what = f"`{unknown[0]}` is no input of this circuit" if unknown else "there is no evidence"
             raise Error("name", what, hint=f"its inputs are {known}")
         soft = [tensor for tensor in evidence.values() if tensor.is_floating_point()]
-        like = soft[0] if soft else self._like
+        like = soft[0] if soft else self.get_buffer("_like")
         rows = len(next(iter(evidence.values())))
         return torch.cat([self._column(evidence.get(name), card, rows, like) for name, card in self._layout.cards.items()], dim=1)
 

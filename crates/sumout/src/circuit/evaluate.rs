@@ -5,6 +5,7 @@ mod block;
 use std::fmt;
 use std::str::FromStr;
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use rayon::prelude::*;
 
@@ -204,15 +205,28 @@ impl<'c> Evaluator<'c> {
 
     /// The posteriors of a batch.
     pub fn run(&self, batch: &Batch) -> Result<Answers> {
+        self.run_with(batch, None)
+    }
+
+    /// The same, unless it is told to stop while it runs: then there are no answers.
+    pub fn run_unless(&self, batch: &Batch, stop: &AtomicBool) -> Result<Option<Answers>> {
+        let answers = self.run_with(batch, Some(stop))?;
+        Ok((!stop.load(Ordering::Relaxed)).then_some(answers))
+    }
+
+    fn run_with(&self, batch: &Batch, stop: Option<&AtomicBool>) -> Result<Answers> {
         check_hard(self.circuit, batch)?;
         let mut answers = self.blank(batch.len());
         if answers.width() == 0 {
             answers.log_evidence.fill(f64::NAN);
         } else if self.precision == Precision::F32 {
-            self.run_on(&self.short, batch, batch.len(), &mut answers);
-            self.repeat(batch, &mut answers);
+            self.run_on(&self.short, (batch, stop), batch.len(), &mut answers);
+            self.repeat(batch, stop, &mut answers);
         } else {
-            self.run_on(&self.long, batch, batch.len(), &mut answers);
+            self.run_on(&self.long, (batch, stop), batch.len(), &mut answers);
+        }
+        if stop.is_some_and(|stop| stop.load(Ordering::Relaxed)) {
+            return Ok(answers);
         }
         self.repeat_carefully(batch, &mut answers);
         for (row, weight) in weigh_closed(self.circuit, batch).into_iter().enumerate() {
@@ -233,7 +247,13 @@ impl<'c> Evaluator<'c> {
     }
 
     /// Runs all blocks, as those of a batch of `like` examples. The logarithms of examples that were lost are NaN.
-    fn run_on<T: Number>(&self, engines: &Engines<T>, batch: &Batch, like: usize, answers: &mut Answers) {
+    fn run_on<T: Number>(
+        &self,
+        engines: &Engines<T>,
+        (batch, stop): (&Batch, Option<&AtomicBool>),
+        like: usize,
+        answers: &mut Answers,
+    ) {
         let engine = engines.engine(like, &self.circuit.graph, &self.schedule);
         let (lanes, width) = (engine.lanes(), answers.width());
         let Answers { posteriors, log_evidence, .. } = answers;
@@ -245,20 +265,20 @@ impl<'c> Evaluator<'c> {
             return;
         }
         if batch.len() <= lanes && !engine.is_large() {
-            return run(&mut engine.worker(), (0, (posteriors, log_evidence))); // waking threads takes time
+            return run(&mut engine.worker().stopped_by(stop), (0, (posteriors, log_evidence))); // waking threads takes time
         }
         let blocks = posteriors.par_chunks_mut(lanes * width).zip(log_evidence.par_chunks_mut(lanes)).enumerate();
-        self.pool.install(|| blocks.for_each_init(|| engine.worker(), run));
+        self.pool.install(|| blocks.for_each_init(|| engine.worker().stopped_by(stop), run));
     }
 
     /// Repeats examples that were lost with numbers that reach further, in the same way however many they are.
-    fn repeat(&self, batch: &Batch, answers: &mut Answers) {
+    fn repeat(&self, batch: &Batch, stop: Option<&AtomicBool>, answers: &mut Answers) {
         let rows = lost(answers);
         if rows.is_empty() {
             return;
         }
         let mut again = self.blank(rows.len());
-        self.run_on(&self.long, &batch.select(self.circuit, &rows), batch.len(), &mut again);
+        self.run_on(&self.long, (&batch.select(self.circuit, &rows), stop), batch.len(), &mut again);
         let width = answers.width();
         for (from, &to) in rows.iter().enumerate() {
             answers.posteriors[to * width..][..width].copy_from_slice(again.row(from));
@@ -360,8 +380,25 @@ mod tests {
             let (circuit, batch) = images(model, target, inputs, &options);
             let evaluator = circuit.evaluator(&Running::default()).unwrap();
             let mut answers = evaluator.blank(64);
-            evaluator.run_on(&evaluator.short, &batch, 64, &mut answers);
+            evaluator.run_on(&evaluator.short, (&batch, None), 64, &mut answers);
             assert!(lost(&answers).len() <= 3, "{model}: {} of 64", lost(&answers).len());
+        }
+    }
+
+    /// Who stops a run gets nothing, and the next run is not the worse for it.
+    #[test]
+    fn a_run_can_be_stopped() {
+        let asia = Network::read("asia").unwrap();
+        let circuit = asia.compile(&Query::all(), &Options::default()).unwrap();
+        for precision in Precision::ALL {
+            let evaluator = circuit.evaluator(&Running { precision, ..Running::default() }).unwrap();
+            for rows in [1, 100] {
+                let batch = Batch::new(rows).with(&circuit, "xray", Column::Values(vec![0; rows])).unwrap();
+                let stop = AtomicBool::new(true);
+                assert_eq!(evaluator.run_unless(&batch, &stop).unwrap(), None);
+                stop.store(false, Ordering::Relaxed);
+                assert_eq!(evaluator.run_unless(&batch, &stop).unwrap(), Some(evaluator.run(&batch).unwrap()));
+            }
         }
     }
 

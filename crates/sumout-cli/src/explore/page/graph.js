@@ -284,7 +284,7 @@ function reveal() {
   const { x, y } = view.layout.places[k];
   const { port, frame } = view;
   const [px, py] = [port.x + port.k * x, port.y + port.k * y];
-  if (port.k < 0.42 || px < 40 || py < 40 || px > frame.clientWidth - 40 || py > frame.clientHeight - 40) port.centre(x, y);
+  if (port.k < 0.3 || px < 40 || py < 40 || px > frame.clientWidth - 40 || py > frame.clientHeight - 40) port.centre(x, y);
 }
 
 function clicked(event) {

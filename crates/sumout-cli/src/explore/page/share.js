@@ -66,10 +66,9 @@ export function commandLine() {
 
 function python() {
   const json = (x) => JSON.stringify(x);
-  const dict = (entries) => `{${entries.map(([k, v]) => `${json(k)}: ${json(v)}`).join(", ")}}`;
-  const given = state.given.size ? [`given=${dict([...state.given])}`] : [];
-  const soft = state.soft.size ? [`soft=${dict([...state.soft])}`] : [];
-  return `import sumout\nnet = sumout.read(${json(state.model.name)})\nprint(net.query(${[...given, ...soft].join(", ")}))`;
+  const found = [...state.given, ...state.soft];
+  const given = found.length ? `given={${found.map(([name, finding]) => `${json(name)}: ${json(finding)}`).join(", ")}}` : "";
+  return `import sumout\nprint(sumout.read(${json(state.model.name)}).query(${given}))`;
 }
 
 function csv() {

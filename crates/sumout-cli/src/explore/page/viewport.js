@@ -27,7 +27,7 @@ export class Viewport {
   apply() {
     const [x, y] = [this.x + this.k * (this.box?.left ?? 0), this.y + this.k * (this.box?.top ?? 0)];
     this.svg.style.transform = `translate(${x.toFixed(2)}px, ${y.toFixed(2)}px) scale(${this.k.toFixed(4)})`;
-    this.frame.classList.toggle("far", this.k < 0.42);
+    this.frame.classList.toggle("far", this.k < 0.3);
     this.listeners.forEach((listener) => listener(this));
   }
 

@@ -24,6 +24,9 @@ impl Block<'_> {
             load(self.circuit, self.batch, worker, var, first..first + logs.len());
         }
         worker.forward();
+        if worker.is_stopped() {
+            return;
+        }
         if worker.output().is_none() {
             return self.run_constant(first, posteriors, logs);
         }
@@ -36,6 +39,9 @@ impl Block<'_> {
                 worker.backward(|seed| {
                     seed.chunks_exact_mut(lanes).for_each(|s| s[..seeds.len()].copy_from_slice(&seeds));
                 });
+                if worker.is_stopped() {
+                    return;
+                }
                 self.read_adjoints(worker, &sums, posteriors, logs);
             }
         }

@@ -1,5 +1,7 @@
 //! One block of examples, forward and backward.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use rayon::prelude::*;
 
 use super::Engine;
@@ -16,6 +18,8 @@ pub(crate) struct Worker<'e, T: Number> {
     engine: &'e Engine<T>,
     isa: Isa,
     memory: Memory<T>,
+    /// Set when nobody wants the answer any more.
+    stop: Option<&'e AtomicBool>,
 }
 
 /// The tensors of a block.
@@ -76,7 +80,18 @@ impl<T: Number> Drop for Worker<'_, T> {
 
 impl<'e, T: Number> Worker<'e, T> {
     pub(super) fn new(engine: &'e Engine<T>, idle: Option<Memory<T>>) -> Self {
-        Worker { engine, isa: Isa::detect(), memory: idle.unwrap_or_else(|| Memory::new(engine)) }
+        Worker { engine, isa: Isa::detect(), memory: idle.unwrap_or_else(|| Memory::new(engine)), stop: None }
+    }
+
+    /// Lets others stop it between two steps; what it has computed is then of no use.
+    pub fn stopped_by(mut self, stop: Option<&'e AtomicBool>) -> Self {
+        self.stop = stop;
+        self
+    }
+
+    /// Whether it was told to stop.
+    pub fn is_stopped(&self) -> bool {
+        self.stop.is_some_and(|stop| stop.load(Ordering::Relaxed))
     }
 
     /// The number of examples.
@@ -124,7 +139,12 @@ impl<'e, T: Number> Worker<'e, T> {
         let _flushing = simd::Flushing::begin();
         let engine = self.engine;
         (0..self.memory.measured.len()).for_each(|i| self.bound_input(self.memory.measured[i]));
-        engine.program.steps[..engine.program.forward].iter().for_each(|step| self.step_forward(step));
+        for step in &engine.program.steps[..engine.program.forward] {
+            if self.is_stopped() {
+                return;
+            }
+            self.step_forward(step);
+        }
         self.judge();
     }
 
@@ -136,6 +156,9 @@ impl<'e, T: Number> Worker<'e, T> {
         seed(self.block_mut(place));
         self.memory.sums.iter_mut().for_each(|sum| sum.fill(T::ZERO));
         for step in &engine.program.steps[engine.program.forward..] {
+            if self.is_stopped() {
+                return;
+            }
             if let Some(slot) = step.unscale {
                 self.unscale(slot, step.inputs[0]);
             }
