@@ -36,6 +36,8 @@ class Epoch(NamedTuple):
     rate: float
     impossible: int
     """The number of examples that were impossible."""
+    contradicted: int
+    """The number of examples whose label had probability zero, given their inputs."""
 
 
 class Learned(NamedTuple):
