@@ -16,6 +16,9 @@ mod machine;
 mod near;
 mod plan;
 mod ready;
+mod testing;
+
+use std::collections::BTreeMap;
 
 use crate::compile::report::Near;
 use crate::compile::{self, Compiled, Completion, Level, Objective, Query, Question, Search};
@@ -36,6 +39,7 @@ pub use families::Families;
 pub use fit::{Course, Difference, Epoch, Examples, Learning, Method, State, Subject, Trainer, Watch};
 pub use machine::Machine;
 pub use plan::Compilation;
+pub use testing::TestDerivatives;
 
 use ready::{Ready, likelihood};
 
@@ -97,7 +101,8 @@ pub struct Explanation {
 }
 
 impl Network {
-    /// The posterior of each target given the evidence; of all variables if there are no targets.
+    /// The posterior of each target given the evidence; of all variables if there are no targets. Of a testing network, in
+    /// the network that the evidence selects.
     ///
     /// ```
     /// use sumout::{Evidence, Network, Options};
@@ -111,6 +116,10 @@ impl Network {
     /// ```
     pub fn query(&self, targets: &[VarId], evidence: &Evidence, options: &Options) -> Result<Answer> {
         check_ids(self, targets.iter().copied().chain(evidence.iter().map(|(v, _)| v)))?;
+        if self.is_testing() {
+            let selected = self.selected(evidence, options)?;
+            return selected.map_or(Ok(Answer::impossible()), |net| net.query(targets, evidence, options));
+        }
         let asked: Vec<VarId> = if targets.is_empty() { self.ids().collect() } else { targets.to_vec() };
         let question = Question { targets: asked.iter().copied().collect(), ..question(evidence) };
         if options.near != 0.0 {
@@ -138,6 +147,10 @@ impl Network {
     pub fn mpe(&self, evidence: &Evidence, options: &Options) -> Result<Explanation> {
         check_ids(self, evidence.iter().map(|(v, _)| v))?;
         let impossible = Explanation { assignment: None, log_probability: f64::NEG_INFINITY };
+        if self.is_testing() {
+            let selected = self.selected(evidence, options)?;
+            return selected.map_or(Ok(impossible), |net| net.mpe(evidence, options));
+        }
         let question = Question { explain: true, ..question(evidence) };
         let Some(compiled) = compile::compile(self, &question, &options.search()) else {
             return Ok(impossible);
@@ -203,6 +216,7 @@ fn question(evidence: &Evidence) -> Question {
         explain: false,
         families: false,
         trainable: VarSet::default(),
+        selected: BTreeMap::new(),
         near: 0.0,
     }
 }

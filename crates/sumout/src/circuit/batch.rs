@@ -81,10 +81,15 @@ impl Batch {
     pub fn insert(&mut self, circuit: &Circuit, input: VarId, column: Column) -> Result<()> {
         let variable = circuit.check_input(input)?;
         check(&column, &variable.name, variable.values.len(), self.rows)?;
-        let known = self.columns.len().max(input.index() + 1);
-        self.columns.resize(known, None);
-        self.columns[input.index()] = Some(column);
+        self.put(input, column);
         Ok(())
+    }
+
+    /// Adds what a test selected, which is no input that anybody named.
+    pub(super) fn put(&mut self, var: VarId, column: Column) {
+        let known = self.columns.len().max(var.index() + 1);
+        self.columns.resize(known, None);
+        self.columns[var.index()] = Some(column);
     }
 
     /// Some of the examples, in any order.
@@ -155,6 +160,13 @@ impl Answers {
     /// The probabilities of one example.
     pub fn row(&self, row: usize) -> &[f64] {
         &self.posteriors[row * self.width()..][..self.width()]
+    }
+
+    /// Says that the evidence of an example is impossible.
+    pub(super) fn refuse(&mut self, row: usize) {
+        let width = self.width();
+        self.posteriors[row * width..][..width].fill(0.0);
+        self.log_evidence[row] = f64::NEG_INFINITY;
     }
 
     /// Whether the evidence of an example has probability zero.

@@ -3,8 +3,9 @@
 use super::batch::{Answers, Batch};
 use super::evaluate::{Evaluator, Precision, Running};
 use super::explain::Explainer;
+use super::testing::{self, Stage};
 use super::{Explanations, Options, asked};
-use crate::compile::{self, Compiled, Completion, Query, Question, Search};
+use crate::compile::{Compiled, Completion, Query, Question, Search};
 use crate::error::{Error, ErrorKind, Result, did_you_mean, shortlist};
 use crate::model::{Network, Variable};
 use crate::tensor::Graph;
@@ -27,6 +28,10 @@ pub struct Circuit {
     pub(super) graph: Graph,
     /// How explanations are completed, if they are what the circuit is for.
     pub(super) completion: Option<Completion>,
+    /// How many of the variables are the network's; those behind them belong to tests.
+    pub(super) visible: usize,
+    /// The tests, in the order in which they are run.
+    pub(super) tests: Vec<Stage>,
 }
 
 impl Network {
@@ -35,8 +40,7 @@ impl Network {
     pub fn compile(&self, query: &Query, options: &Options) -> Result<Circuit> {
         let question = asked(self, query, options)?;
         let search = Search { thorough: true, ..options.search() };
-        let compiled = compile::compile(self, &question, &search).ok_or_else(|| nothing_possible(self))?;
-        Ok(Circuit::new(self, question, compiled))
+        testing::compile(self, question, &search)
     }
 }
 
@@ -59,12 +63,22 @@ impl Circuit {
         let is_open = target.is_none() && question.inputs.is_empty();
         let inputs = if is_open { question.targets } else { question.inputs };
         let variables = net.variables().to_vec();
-        Circuit { variables, target, inputs, hard: question.hard, domains: pruned.domains, graph, completion }
+        Circuit {
+            visible: variables.len(),
+            variables,
+            target,
+            inputs,
+            hard: question.hard,
+            domains: pruned.domains,
+            graph,
+            completion,
+            tests: vec![],
+        }
     }
 
     /// All variables of the network that the circuit was compiled from.
     pub fn variables(&self) -> &[Variable] {
-        &self.variables
+        &self.variables[..self.visible]
     }
 
     /// One of them.
@@ -94,8 +108,24 @@ impl Circuit {
 
     /// The variables that are asked for.
     pub fn targets(&self) -> Vec<VarId> {
-        let all = || (0..self.variables.len()).map(VarId::new).filter(|&v| !self.hard.contains(v)).collect();
+        let all = || (0..self.visible).map(VarId::new).filter(|&v| !self.hard.contains(v)).collect();
         self.target.map_or_else(all, |target| vec![target])
+    }
+
+    /// The variables whose CPTs are selected by tests, in the order in which they are.
+    pub fn tested(&self) -> impl Iterator<Item = VarId> + '_ {
+        self.tests.iter().map(|stage| stage.tested)
+    }
+
+    /// Numbers for all values of the target, of which only those that are left are given, example after example.
+    pub(super) fn spread(&self, left: &[f64], rows: usize) -> Vec<f64> {
+        let Some(target) = self.target else { return left.to_vec() };
+        let (card, domain) = (self.variable(target).values.len(), self.possible(target));
+        let mut all = vec![0.0; rows * card];
+        for (to, from) in all.chunks_exact_mut(card).zip(left.chunks_exact(domain.len())) {
+            domain.iter().zip(from).for_each(|(&value, p)| to[value] = *p);
+        }
+        all
     }
 
     /// The operations of the circuit.
@@ -107,7 +137,7 @@ impl Circuit {
     pub fn input(&self, name: &str) -> Result<VarId> {
         let found = self.inputs().find(|&v| self.variable(v).name == name);
         found.ok_or_else(|| {
-            let known = self.variables.iter().any(|variable| variable.name == name);
+            let known = self.variables().iter().any(|variable| variable.name == name);
             let meant = did_you_mean(name, self.inputs().map(|v| &*self.variable(v).name)).filter(|_| !known);
             self.no_input(name, if known { "is no input of this circuit" } else { UNKNOWN }, meant)
         })
@@ -115,7 +145,7 @@ impl Circuit {
 
     /// An input by its id.
     pub(super) fn check_input(&self, var: VarId) -> Result<&Variable> {
-        match self.variables.get(var.index()) {
+        match self.variables().get(var.index()) {
             Some(variable) if self.inputs.contains(var) => Ok(variable),
             Some(variable) => Err(self.no_input(&variable.name, "is no input of this circuit", None)),
             None => Err(self.no_input(&format!("{var:?}"), UNKNOWN, None)),

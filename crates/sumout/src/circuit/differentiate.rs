@@ -15,6 +15,7 @@ use rayon::prelude::*;
 use super::Circuit;
 use super::batch::Batch;
 use super::evaluate::{Engines, Precision, Room, Running, check_hard, load, loaded, sums, weigh_closed};
+use super::testing::{TestDerivatives, Tuning};
 use crate::error::Result;
 use crate::tensor::engine::{Number, Worker};
 use crate::tensor::schedule::{Schedule, Want};
@@ -38,6 +39,8 @@ pub struct Derivatives {
     /// For each input that was asked for and that the circuit depends on, the derivatives with respect to the likelihoods
     /// of the values that are left, example after example.
     pub evidence: Vec<(VarId, Vec<f64>)>,
+    /// For each test of a testing circuit, the derivatives with respect to what it depends on.
+    pub tests: Vec<TestDerivatives>,
 }
 
 /// A circuit that is ready to be differentiated. Its tables can be changed.
@@ -78,6 +81,7 @@ pub struct Differentiator<'c> {
     long: Engines<f64>,
     schedule: Schedule,
     pool: rayon::ThreadPool,
+    tests: Tuning<'c>,
 }
 
 impl Circuit {
@@ -90,7 +94,13 @@ impl Circuit {
         options: &Running,
     ) -> Result<Differentiator<'_>> {
         self.check_posteriors()?;
-        Differentiator::new(self, tables, inputs, options)
+        Differentiator::with_tests(self, tables, inputs, false, options)
+    }
+
+    /// Prepares to differentiate losses with respect to all tables that can be trained, and all that tests depend on.
+    pub(super) fn learner(&self, options: &Running) -> Result<Differentiator<'_>> {
+        let tables: Vec<TableId> = self.graph.origins().keys().copied().collect();
+        Differentiator::with_tests(self, &tables, &[], true, options)
     }
 }
 
@@ -104,7 +114,21 @@ struct Part {
 }
 
 impl<'c> Differentiator<'c> {
-    fn new(circuit: &'c Circuit, tables: &[TableId], inputs: &[VarId], options: &Running) -> Result<Self> {
+    fn with_tests(
+        circuit: &'c Circuit,
+        tables: &[TableId],
+        inputs: &[VarId],
+        all: bool,
+        options: &Running,
+    ) -> Result<Self> {
+        let tests = Tuning::new(circuit, inputs, all, options)?;
+        let selected = circuit.tests.iter().map(|stage| stage.input);
+        let inputs: Vec<VarId> = inputs.iter().copied().chain(selected).collect();
+        Ok(Differentiator { tests, ..Differentiator::new(circuit, tables, &inputs, options)? })
+    }
+
+    /// The same without tests, or with tests whose selections are inputs like others.
+    pub(super) fn new(circuit: &'c Circuit, tables: &[TableId], inputs: &[VarId], options: &Running) -> Result<Self> {
         let graph = circuit.graph.clone();
         let loaded: Vec<VarId> = loaded(&graph).collect();
         let inputs: Vec<VarId> = inputs.iter().copied().filter(|input| loaded.contains(input)).collect();
@@ -122,6 +146,7 @@ impl<'c> Differentiator<'c> {
             schedule,
             graph,
             pool: room.pool,
+            tests: Tuning::default(),
         })
     }
 
@@ -137,6 +162,12 @@ impl<'c> Differentiator<'c> {
     pub fn refresh(&mut self) {
         self.short.update(&self.graph);
         self.long.update(&self.graph);
+        self.tests.stages.iter_mut().filter_map(|stage| stage.circuit.as_mut()).for_each(Differentiator::refresh);
+    }
+
+    /// The tests, whose numbers can be changed; they are in use at once, tables after [`Differentiator::refresh`].
+    pub(super) fn tests(&mut self) -> &mut Tuning<'c> {
+        &mut self.tests
     }
 
     /// The graph with the numbers that its tables have now.
@@ -159,6 +190,26 @@ impl<'c> Differentiator<'c> {
 
     fn run_both(&self, batch: &Batch, loss: Option<&Derive<'_>>) -> Result<Derivatives> {
         check_hard(self.circuit, batch)?;
+        let (selected, seen) = self.tests.select(batch);
+        let derive = |row: usize, posterior: &[f64], to: &mut [f64]| {
+            if let Some(loss) = loss.filter(|_| !selected.is_impossible(row)) {
+                loss(row, posterior, to);
+            }
+        };
+        let mut found = self.run_main(&selected.batch, loss.map(|_| &derive as &Derive<'_>));
+        let width = found.posteriors.len() / batch.len().max(1);
+        for row in (0..batch.len()).filter(|&row| selected.is_impossible(row)) {
+            found.posteriors[row * width..][..width].fill(0.0);
+            found.log_evidence[row] = f64::NEG_INFINITY;
+        }
+        if loss.is_some() {
+            found.tests = self.tests.differentiate(&selected, &seen, &mut found.evidence, &self.circuit.domains);
+        }
+        Ok(found)
+    }
+
+    /// Runs the circuit, whose tests have selected what it needs.
+    pub(super) fn run_main(&self, batch: &Batch, loss: Option<&Derive<'_>>) -> Derivatives {
         let closed = weigh_closed(self.circuit, batch);
         let derive = |row: usize, posterior: &[f64], to: &mut [f64]| {
             if let Some(loss) = loss.filter(|_| closed.get(row) != Some(&f64::NEG_INFINITY)) {
@@ -180,12 +231,13 @@ impl<'c> Differentiator<'c> {
         }
         found.1.log_evidence.iter_mut().zip(&closed).for_each(|(log, weight)| *log += weight);
         let (tables, Part { posteriors, log_evidence, evidence, .. }) = found;
-        Ok(Derivatives {
+        Derivatives {
             posteriors,
             log_evidence,
             tables,
             evidence: self.inputs.iter().copied().zip(evidence).collect(),
-        })
+            tests: vec![],
+        }
     }
 
     /// Runs all blocks, as those of a batch of `like` examples.

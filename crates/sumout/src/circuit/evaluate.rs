@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use rayon::prelude::*;
 
 use super::batch::{Answers, Batch, Column};
+use super::testing::Selecting;
 use super::{Circuit, memory_limit, too_large};
 use crate::error::{Error, ErrorKind, Result};
 use crate::tensor::engine::{Engine, Number, Worker};
@@ -98,6 +99,7 @@ pub struct Evaluator<'c> {
     /// The variables whose likelihoods the graph reads.
     loaded: Vec<VarId>,
     pool: rayon::ThreadPool,
+    tests: Selecting<'c>,
 }
 
 /// The memory and the threads that a schedule is run with.
@@ -187,6 +189,7 @@ impl<'c> Evaluator<'c> {
             by_output,
             loaded: loaded(&circuit.graph).collect(),
             pool: room.pool,
+            tests: Selecting::new(circuit, options)?,
         })
     }
 
@@ -214,8 +217,18 @@ impl<'c> Evaluator<'c> {
         Ok((!stop.load(Ordering::Relaxed)).then_some(answers))
     }
 
-    fn run_with(&self, batch: &Batch, stop: Option<&AtomicBool>) -> Result<Answers> {
+    pub(super) fn run_with(&self, batch: &Batch, stop: Option<&AtomicBool>) -> Result<Answers> {
         check_hard(self.circuit, batch)?;
+        let selected = self.tests.select(batch, stop)?;
+        let mut answers = self.run_main(&selected.batch, stop);
+        for row in (0..batch.len()).filter(|&row| selected.is_impossible(row)) {
+            answers.refuse(row);
+        }
+        Ok(answers)
+    }
+
+    /// Runs the circuit, whose tests have selected what it needs.
+    fn run_main(&self, batch: &Batch, stop: Option<&AtomicBool>) -> Answers {
         let mut answers = self.blank(batch.len());
         if answers.width() == 0 {
             answers.log_evidence.fill(f64::NAN);
@@ -226,17 +239,16 @@ impl<'c> Evaluator<'c> {
             self.run_on(&self.long, (batch, stop), batch.len(), &mut answers);
         }
         if stop.is_some_and(|stop| stop.load(Ordering::Relaxed)) {
-            return Ok(answers);
+            return answers;
         }
         self.repeat_carefully(batch, &mut answers);
         for (row, weight) in weigh_closed(self.circuit, batch).into_iter().enumerate() {
             answers.log_evidence[row] += weight;
             if weight == f64::NEG_INFINITY {
-                let width = answers.width();
-                answers.posteriors[row * width..][..width].fill(0.0);
+                answers.refuse(row);
             }
         }
-        Ok(answers)
+        answers
     }
 
     fn blank(&self, rows: usize) -> Answers {

@@ -9,6 +9,7 @@
 
 mod completing;
 mod origins;
+mod testing;
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -24,9 +25,10 @@ use crate::tensor::{Graph, List, Map, NodeId, Op, Table};
 use crate::vars::{VarId, VarSet};
 use completing::Completing;
 use origins::Origins;
+use testing::Testing;
 
-/// The version of the format that is written, and the newest that is read.
-const VERSION: u32 = 1;
+/// The newest version of the format that is read. What has no tests is written as version 1, which older programs read.
+const VERSION: u32 = 2;
 
 /// The entry of the metadata.
 const KEY: &str = "sumout";
@@ -57,6 +59,12 @@ struct Header {
     /// The tables that can be trained, with the tensor `origin.N`.
     #[serde(default, skip_serializing_if = "Origins::is_empty")]
     origins: Origins,
+    /// How many of the variables are the network's; none if all are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    visible: Option<usize>,
+    /// The tests, in the order in which they are run.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    tests: Vec<Testing>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -125,7 +133,7 @@ impl Circuit {
         let named = |v: &Variable| Named { name: v.name.clone(), values: v.values.clone() };
         let graph = &self.graph;
         Header {
-            version: VERSION,
+            version: if self.tests.is_empty() { 1 } else { VERSION },
             checksum: 0,
             variables: self.variables.iter().map(named).collect(),
             target: self.target.map(VarId::index),
@@ -144,6 +152,8 @@ impl Circuit {
             output: graph.output().index(),
             completion: self.completion.as_ref().map(Completing::new),
             origins: origins::origins(graph),
+            visible: (self.visible < self.variables.len()).then_some(self.visible),
+            tests: self.tests.iter().map(Testing::new).collect(),
         }
     }
 
@@ -152,6 +162,7 @@ impl Circuit {
         let mut all = numbers(&self.graph);
         all.extend(origins::numbers(&self.graph));
         all.extend(self.completion.iter().flat_map(completing::numbers));
+        all.extend(testing::numbers(&self.tests));
         all
     }
 }
@@ -241,7 +252,7 @@ struct Reader<'a> {
 
 impl Reader<'_> {
     fn circuit(&self) -> Result<Circuit> {
-        let Header { variables, target, inputs, hard, domains, axes, .. } = self.header;
+        let Header { variables, target, inputs, hard, domains, axes, tests, .. } = self.header;
         let is_whole = variables.len() == domains.len()
             && axes.len() >= domains.len()
             && domains.iter().zip(axes).all(|(domain, &card)| domain.len() == card && card > 0)
@@ -263,6 +274,8 @@ impl Reader<'_> {
             hard: hard.iter().map(var).collect(),
             domains: domains.clone(),
             graph,
+            visible: self.header.visible.unwrap_or(variables.len()).min(variables.len()),
+            tests: tests.iter().enumerate().map(|(i, test)| self.stage(i, test)).collect::<Result<_>>()?,
         })
     }
 
@@ -283,7 +296,8 @@ impl Reader<'_> {
         let is_asked = |v: &usize| self.header.domains[*v].len() > 1 && !self.header.hard.contains(v);
         let is_read = |v: usize| graph.find(&Op::Evidence(VarId::new(v))).is_some();
         let is_other = self.header.target.is_some() || self.header.completion.is_some();
-        match is_other || (0..self.header.domains.len()).filter(is_asked).all(is_read) {
+        let visible = self.header.visible.unwrap_or(usize::MAX).min(self.header.domains.len());
+        match is_other || (0..visible).filter(is_asked).all(is_read) {
             true => Ok(graph),
             false => Err(damaged("a variable that is asked for is not there")),
         }

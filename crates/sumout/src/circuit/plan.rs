@@ -1,24 +1,29 @@
 //! Plans a query without running it.
 
+use std::borrow::Cow;
 use std::time::Instant;
 
 use super::compiled::{Circuit, no_posteriors, nothing_possible};
+use super::testing::Stage;
 use super::{Answer, Options, Ready, asked, check_ids, near};
 use crate::compile::draw::{self, Jointree};
 use crate::compile::start::{SavedPlan, Start};
 use crate::compile::{self, Planned, Query, Question, Report, Search};
 use crate::error::{Error, ErrorKind, Result};
-use crate::model::{Evidence, Finding, Network};
+use crate::model::{Evidence, Expanded, Finding, Network};
 use crate::vars::VarId;
 
 /// A query with a plan for it: what it costs, and how it looks.
 #[derive(Clone, Debug)]
 pub struct Compilation<'a> {
-    net: &'a Network,
+    net: Cow<'a, Network>,
     question: Question,
     planned: Planned,
     report: Report,
     options: Options,
+    /// The tests of a testing network, and how many variables are its own.
+    tests: Vec<Stage>,
+    visible: usize,
 }
 
 impl Network {
@@ -48,15 +53,27 @@ impl Network {
         let question = asked(self, query, options)?;
         let search = Search { thorough: true, ..options.search() };
         let begun = Instant::now();
+        let expanded = self.expanded();
+        let question = expanded.as_ref().map_or(Ok(question.clone()), |expanded| expanded.question(&question))?;
+        let net = expanded.as_ref().map_or(Cow::Borrowed(self), |expanded| Cow::Owned(expanded.net.clone()));
         let planned = match start {
-            None => compile::plan(self, &question, &search),
-            Some(start) => compile::plan_from(self, &question, &search, start)?,
+            None => compile::plan(&net, &question, &search),
+            Some(start) => compile::plan_from(&net, &question, &search, start)?,
         };
         let planned = planned.ok_or_else(|| nothing_possible(self))?;
+        let stages = |expanded: &Expanded| expanded.stages(&question, &search, &planned.clone().lower().graph);
+        let stages = expanded.as_ref().map(stages).transpose()?;
         let time = begun.elapsed();
         let near = (question.near > 0.0).then(|| near::report(self, &question, &planned, options));
-        let report = Report { near, ..Report::new(self, &question, &planned, &search, time) };
-        Ok(Compilation { net: self, question, planned, report, options: options.clone() })
+        let visible = self.variables().len();
+        let report = Report {
+            near,
+            tests: stages.as_ref().map(|(_, tests)| *tests),
+            network_nodes: visible,
+            ..Report::new(&net, &question, &planned, &search, time)
+        };
+        let tests = stages.map(|(stages, _)| stages).unwrap_or_default();
+        Ok(Compilation { net, question, planned, report, options: options.clone(), tests, visible })
     }
 }
 
@@ -68,7 +85,8 @@ impl Compilation<'_> {
 
     /// The circuit of the plan.
     pub fn circuit(&self) -> Circuit {
-        Circuit::new(self.net, self.question.clone(), self.planned.clone().lower())
+        let circuit = Circuit::new(&self.net, self.question.clone(), self.planned.clone().lower());
+        Circuit { tests: self.tests.clone(), visible: self.visible, ..circuit }
     }
 
     /// The answer for one example: what the plan computes from evidence on the inputs.
@@ -79,6 +97,10 @@ impl Compilation<'_> {
         check_ids(net, evidence.iter().map(|(v, _)| v))?;
         if question.explain {
             return Err(no_posteriors());
+        }
+        if !self.tests.is_empty() {
+            let error = Error::new(ErrorKind::Model, "a plan answers only questions without tests");
+            return Err(error.hint("evaluate its circuit instead"));
         }
         let is_input =
             |v: VarId| question.inputs.contains(v) || (question.targets.len() > 1 && question.targets.contains(v));
@@ -99,21 +121,21 @@ impl Compilation<'_> {
 
     /// The plan by names, to start from another time.
     pub fn saved(&self) -> SavedPlan {
-        SavedPlan::new(self.net, &self.planned)
+        SavedPlan::new(&self.net, &self.planned)
     }
 
     /// The plan's tree, to be drawn.
     pub fn jointree(&self) -> Jointree {
-        Jointree::new(self.net, &self.planned)
+        Jointree::new(&self.net, &self.planned)
     }
 
     /// The tensors of the circuit as a picture.
     pub fn graph_svg(&self) -> String {
-        draw::graph_svg(self.net, &self.planned.clone().lower().graph)
+        draw::graph_svg(&self.net, &self.planned.clone().lower().graph)
     }
 
     /// The network with the inputs and targets of the query, in the language of Graphviz.
     pub fn network_dot(&self) -> String {
-        draw::network_dot(self.net, &self.question)
+        draw::network_dot(&self.net, &self.question)
     }
 }

@@ -48,7 +48,7 @@ impl<'a> Lowering<'a> {
         pruned.hosts.iter().for_each(|&(v, factor)| hosted[factor].push(v));
         Lowering {
             pruned,
-            graph: Graph::new(pruned.cards()),
+            graph: Graph::with_selected(pruned.cards(), &pruned.selected),
             mapper: Mapper::new(pruned, problem, plan),
             nodes: vec![],
             tables: vec![None; pruned.factors.len()],

@@ -31,6 +31,8 @@ mod width;
 
 pub use width::{Width, width};
 
+use std::collections::BTreeMap;
+
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::Network;
 use crate::tensor::Graph;
@@ -64,6 +66,9 @@ pub struct Question {
     pub explain: bool,
     /// The variables whose CPTs are yet to be learned: of their numbers only what their roles promise is known.
     pub trainable: VarSet,
+    /// The variables whose CPTs are given when the circuit is evaluated, each as the likelihood of another variable that
+    /// has a value for each entry.
+    pub selected: BTreeMap<VarId, VarId>,
     /// Whether the marginals of all families are asked for: all CPTs stay visible in the circuit.
     pub families: bool,
     /// Tables whose rows each have an entry of at least one less this count as functions: an approximation, unless

@@ -5,6 +5,7 @@
 
 use super::prune::Pruned;
 use super::tree::{Leaves, Objective, Prices};
+use crate::tensor::Table;
 use crate::vars::{VarId, VarSet};
 
 /// The factors of a question, for planning.
@@ -14,7 +15,8 @@ pub struct Problem {
     pub factors: Vec<VarSet>,
     /// Whether each factor hosts evidence, so that what it is part of differs between examples.
     pub varies: Vec<bool>,
-    /// Whether each factor is different for each value of a clamped variable; then its copies differ, too.
+    /// Whether each factor is different for each value of a clamped variable, or given for each example; then its copies
+    /// differ, too.
     pub clamped: Vec<bool>,
     /// The axes of the output.
     pub output: VarSet,
@@ -43,7 +45,8 @@ impl Problem {
         let mut varies = vec![false; pruned.factors.len()];
         pruned.hosts.iter().for_each(|&(_, factor)| varies[factor] = true);
         let is_clamped = |v: &VarId| pruned.clamped.contains(*v);
-        let clamped: Vec<bool> = pruned.factors.iter().map(|f| f.axes.iter().any(is_clamped)).collect();
+        let differs = |(f, table): (usize, &Table)| table.axes.iter().any(is_clamped) || pruned.is_selected(f);
+        let clamped: Vec<bool> = pruned.factors.iter().enumerate().map(differs).collect();
         varies.iter_mut().zip(&clamped).for_each(|(varies, clamped)| *varies |= clamped);
         // Where nothing varies the circuit runs once, and everything counts.
         let prices = if varies.contains(&true) { objective.prices() } else { objective.prices_of_one_run() };

@@ -13,7 +13,7 @@
 //! The posteriors stay the same, and so does P(e): parts of the network that evidence cuts off from the
 //! targets stay as factors of their own, and multiply into P(e).
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 use crate::model::{Cpt, Network};
 use crate::tensor::{Origin, Table};
@@ -45,6 +45,8 @@ pub struct Pruned {
     pub output: VarSet,
     /// The variables that have a value in every example: no axes, but what mentions them differs between examples.
     pub clamped: VarSet,
+    /// The variables whose CPTs differ between examples, each with the variable whose likelihood they are given as.
+    pub selected: BTreeMap<VarId, VarId>,
     /// Whether maxima are asked for, and not sums.
     pub explain: bool,
 }
@@ -67,6 +69,11 @@ impl Pruned {
     /// Whether an entry of a factor may be positive, as far as is known.
     pub fn is_possible(&self, factor: usize, entry: usize) -> bool {
         self.learned[factor] || self.factors[factor].values[entry] > 0.0
+    }
+
+    /// Whether a factor differs between examples: it is the CPT of a variable that tests select.
+    pub fn is_selected(&self, factor: usize) -> bool {
+        self.origins[factor].as_ref().is_some_and(|origin| self.selected.contains_key(&origin.child))
     }
 
     /// The number of values left of each variable.
@@ -109,7 +116,8 @@ struct Factor {
 
 impl Factor {
     fn new(cpt: &Cpt, cards: &[usize], question: &Question) -> Self {
-        let is_trainable = cpt.child().is_some_and(|child| question.trainable.contains(child));
+        let is_selected = cpt.child().is_some_and(|child| question.selected.contains_key(&child));
+        let is_trainable = is_selected || cpt.child().is_some_and(|child| question.trainable.contains(child));
         let table = Table { axes: cpt.scope().to_vec(), values: cpt.table(cards) };
         let is_near = |child: VarId| is_nearly(&table, cards[child.index()], question.near);
         Factor {
@@ -172,10 +180,10 @@ fn needed(net: &Network, question: &Question) -> Vec<bool> {
     let mut needed = vec![false; net.variables().len()];
     let asked = question.targets.iter().chain(question.inputs.iter());
     asked.chain(question.known.iter().map(|(v, _)| *v)).for_each(|v| needed[v.index()] = true);
-    for v in (0..needed.len()).rev().map(VarId::new) {
-        if needed[v.index()] {
-            net.parents(v).iter().for_each(|p| needed[p.index()] = true);
-        }
+    let mut waiting: Vec<VarId> = (0..needed.len()).filter(|&v| needed[v]).map(VarId::new).collect();
+    while let Some(v) = waiting.pop() {
+        let parents = net.parents(v).iter().filter(|p| !std::mem::replace(&mut needed[p.index()], true));
+        waiting.extend(parents);
     }
     needed
 }
@@ -305,8 +313,21 @@ fn host(factors: Vec<Factor>, domains: Vec<Vec<usize>>, question: &Question) -> 
     }
     learned.resize(tables.len(), false);
     origins.resize(tables.len(), None);
-    let explain = question.explain;
-    Pruned { domains, factors: tables, hosts, definers, promised, near, learned, origins, output, clamped, explain }
+    let (explain, selected) = (question.explain, question.selected.clone());
+    Pruned {
+        domains,
+        factors: tables,
+        hosts,
+        definers,
+        promised,
+        near,
+        learned,
+        origins,
+        output,
+        clamped,
+        selected,
+        explain,
+    }
 }
 
 /// The factor that makes each variable a function, and the variables of which that is only promised, or nearly so.

@@ -6,6 +6,7 @@
 
 mod count;
 mod near;
+mod tests_cost;
 mod text;
 
 use std::time::Duration;
@@ -17,10 +18,11 @@ use super::problem::Problem;
 use super::tree::Cost;
 use super::{Level, Planned, Question, Search, classical, paper};
 use crate::model::Network;
-use crate::vars::VarSet;
+use crate::vars::{VarId, VarSet};
 
 pub use count::Count;
 pub use near::Near;
+pub use tests_cost::Tests;
 
 /// What a plan costs. As text it is a table, as JSON one object.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -64,6 +66,9 @@ pub struct Report {
     /// What is known of the error, if nearly functional tables count as functions.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub near: Option<Near>,
+    /// What the tests of a testing network cost, each in a circuit of its own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tests: Option<Tests>,
     /// How long it took to prune and to plan.
     pub compile_seconds: f64,
 }
@@ -136,6 +141,7 @@ impl Report {
             plan_dependent: !promised_functions.is_empty(),
             promised_functions,
             near: None,
+            tests: None,
             compile_seconds: time.as_secs_f64(),
         }
     }
@@ -173,7 +179,9 @@ impl Steps {
 
 /// The names of the functions that a plan copies, although their tables are yet to be learned.
 fn promised(net: &Network, planned: &Planned) -> Vec<String> {
-    let promised: VarSet = planned.copies().filter(|v| planned.pruned.promised.contains(*v)).collect();
+    let pruned = &planned.pruned;
+    let is_promised = |v: &VarId| pruned.promised.contains(*v) && !pruned.selected.contains_key(v);
+    let promised: VarSet = planned.copies().filter(is_promised).collect();
     promised.iter().map(|v| net.variable(v).name.clone()).collect()
 }
 

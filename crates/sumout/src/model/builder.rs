@@ -4,6 +4,7 @@
 //! mistake knows its [`Site`], which the file formats turn into a line and a caret.
 
 mod check;
+mod tested;
 
 use std::collections::BTreeMap;
 
@@ -11,6 +12,7 @@ pub(crate) use check::{Site, miscount};
 
 use super::cpt::{Body, Cpt, Role};
 use super::network::{Network, Variable};
+use super::testing::{Selection, Sight, Test, Tested};
 use crate::error::{Place, Result};
 use crate::vars::VarId;
 use check::Mistake;
@@ -44,6 +46,7 @@ pub struct Builder {
     variables: Vec<Variable>,
     drafts: Vec<CptDraft>,
     mistakes: Vec<Mistake>,
+    sight: Sight,
 }
 
 /// A CPT that was just added; its methods say what is known about it.
@@ -79,6 +82,30 @@ impl CptDraft {
         self
     }
 
+    /// Says what is known of each copy of a tested CPT.
+    pub fn copies(&mut self, roles: impl IntoIterator<Item = Role>) -> &mut Self {
+        if let Body::Tested(tested) = &mut self.body {
+            tested.roles = roles.into_iter().collect();
+        }
+        self
+    }
+
+    /// Keeps the thresholds of a tested CPT, and what else its test depends on, from being trained.
+    pub fn fix_test(&mut self) -> &mut Self {
+        if let Body::Tested(tested) = &mut self.body {
+            tested.is_fixed = true;
+        }
+        self
+    }
+
+    /// Shares the thresholds of a tested CPT with all of the same tie.
+    pub fn tie_test(&mut self, name: impl Into<String>) -> &mut Self {
+        if let Body::Tested(tested) = &mut self.body {
+            tested.tie = Some(name.into());
+        }
+        self
+    }
+
     /// Sets all that is known about it at once.
     pub fn role(&mut self, role: Role) -> &mut Self {
         self.role = role;
@@ -88,7 +115,15 @@ impl CptDraft {
 
 impl Builder {
     pub(super) fn new(name: String, is_markov: bool) -> Self {
-        Builder { name, is_markov, normalize: false, variables: vec![], drafts: vec![], mistakes: vec![] }
+        Builder {
+            name,
+            is_markov,
+            normalize: false,
+            variables: vec![],
+            drafts: vec![],
+            mistakes: vec![],
+            sight: Sight::default(),
+        }
     }
 
     /// Rescales rows that do not sum to one instead of refusing them.
@@ -156,6 +191,49 @@ impl Builder {
         self.draft(scope, Body::Table(table))
     }
 
+    /// Gives a variable a CPT that a test selects: `copies` are tables as for [`Builder::table`], the first for the lowest
+    /// posteriors. Their roles are set by [`CptDraft::copies`], what becomes of the test by [`CptDraft::fix_test`] and
+    /// [`CptDraft::tie_test`].
+    ///
+    /// ```
+    /// use sumout::model::{Comparison, Selection, Test};
+    /// use sumout::{Evidence, Network, Options};
+    ///
+    /// let mut b = Network::builder("suspicious");
+    /// let fire = b.variable("fire", ["yes", "no"]);
+    /// let smoke = b.variable("smoke", ["yes", "no"]);
+    /// let alarm = b.variable("alarm", ["yes", "no"]);
+    /// b.table(fire, [], [0.1, 0.9]);
+    /// b.table(smoke, [fire], [0.9, 0.1, 0.2, 0.8]);
+    /// let [calm, alert] = [[0.6, 0.4, 0.0, 1.0], [1.0, 0.0, 0.3, 0.7]];
+    /// b.tested(alarm, [fire], [calm, alert], Test::of_rows(2, &[0.3], Selection::Step(Comparison::AtLeast)));
+    /// let net = b.build()?;
+    ///
+    /// let seen = Evidence::new().observe(&net, "smoke", "yes")?; // P(fire | smoke) = 1/3 is at least 0.3
+    /// let answer = net.query(&[net.find("alarm")?], &seen, &Options::default())?;
+    /// assert!((answer.posteriors[0].1[0] - (1.0 / 3.0 + 2.0 / 3.0 * 0.3)).abs() < 1e-12);
+    /// # Ok::<(), sumout::Error>(())
+    /// ```
+    pub fn tested<T: Into<Vec<f64>>>(
+        &mut self,
+        child: Node,
+        parents: impl IntoIterator<Item = Node>,
+        copies: impl IntoIterator<Item = T>,
+        test: Test,
+    ) -> &mut CptDraft {
+        let tables: Vec<Vec<f64>> = copies.into_iter().map(Into::into).collect();
+        let roles = vec![Role::default(); tables.len()];
+        let tested = Tested { table: tables.concat(), roles, test, is_fixed: false, tie: None };
+        let scope = parents.into_iter().chain([child]).map(|n| n.0).collect();
+        self.draft(scope, Body::Tested(Box::new(tested)))
+    }
+
+    /// Says which evidence tests see.
+    pub fn sight(&mut self, sight: Sight) -> &mut Self {
+        self.sight = sight;
+        self
+    }
+
     /// Adds a potential of a Markov network: a number for every joint state, the last variable fastest.
     pub fn potential(&mut self, scope: impl IntoIterator<Item = Node>, table: impl Into<Vec<f64>>) -> &mut CptDraft {
         let scope = scope.into_iter().map(|n| n.0).collect();
@@ -215,7 +293,10 @@ impl Builder {
             self.check_draft(index)?;
         }
         let order = if self.is_markov { (0..self.variables.len()).collect() } else { self.topological_order()? };
-        Ok(self.assemble(&order))
+        let draft_of = if self.is_markov { vec![] } else { self.cpt_of()? };
+        let net = self.assemble(&order);
+        tested::check_sight(&net, |v| draft_of[order[v]])?;
+        Ok(net)
     }
 
     fn assemble(&mut self, order: &[usize]) -> Network {
@@ -226,7 +307,8 @@ impl Builder {
             .into_iter()
             .map(|CptDraft { scope, body, role }| {
                 let scope = scope.into_iter().map(|v| id_of[v]).collect();
-                Cpt { scope, is_potential, body, role }
+                let (body, role) = settled(body, role, &id_of);
+                Cpt { scope, is_potential, body, role, parts: vec![] }
             })
             .collect();
         cpts.sort_by_key(Cpt::child); // potentials have none, and stay as they are
@@ -234,8 +316,25 @@ impl Builder {
             order.iter().map(|&v| std::mem::replace(&mut self.variables[v], blank())).collect();
         let ids: BTreeMap<String, VarId> =
             variables.iter().enumerate().map(|(i, v)| (v.name.clone(), VarId::new(i))).collect();
-        Network { name: std::mem::take(&mut self.name), is_markov: self.is_markov, variables, cpts, ids }
+        let (name, sight) = (std::mem::take(&mut self.name), self.sight);
+        Network { name, is_markov: self.is_markov, variables, cpts, ids, sight }
     }
+}
+
+/// A tested CPT is what all of its copies are, and refers to variables of the network.
+fn settled(mut body: Body, role: Role, id_of: &[VarId]) -> (Body, Role) {
+    let Body::Tested(tested) = &mut body else { return (body, role) };
+    if let Selection::Softmax { of, .. } = &mut tested.test.selection {
+        of.iter_mut().for_each(|v| *v = id_of[v.index()]);
+    }
+    let all = |is: fn(&Role) -> bool| tested.roles.iter().all(is);
+    let role = Role {
+        functional: all(|role| role.functional),
+        fixed: all(|role| role.fixed) && tested.is_fixed,
+        keep_zeros: all(|role| role.keep_zeros || role.fixed),
+        tie: None,
+    };
+    (body, role)
 }
 
 fn blank() -> Variable {

@@ -5,6 +5,7 @@
 //! functional promises that its rows are one-hot without saying where the ones are; the numbers that it
 //! holds until it is trained are any table.
 
+use super::testing::Tested;
 use crate::vars::VarId;
 
 /// A factor of a network: the CPT f(U, X) of a variable X with parents U, or a potential.
@@ -14,6 +15,8 @@ pub struct Cpt {
     pub(super) is_potential: bool,
     pub(super) body: Body,
     pub(super) role: Role,
+    /// The roles of the equal parts that the table has, one for each value of the first parent; none if it is one part.
+    pub(super) parts: Vec<Role>,
 }
 
 /// The numbers of a CPT.
@@ -23,6 +26,8 @@ pub enum Body {
     Table(Vec<f64>),
     /// One value of the child for every joint state of the parents.
     Function(Vec<u32>),
+    /// Several tables, of which a test selects the rows.
+    Tested(Box<Tested>),
 }
 
 /// What is known about a CPT beyond its numbers.
@@ -64,6 +69,16 @@ impl Cpt {
         &self.role
     }
 
+    /// The copies and the test, if a test selects its rows.
+    pub fn tested(&self) -> Option<&Tested> {
+        if let Body::Tested(tested) = &self.body { Some(tested) } else { None }
+    }
+
+    /// The roles of the equal parts that the table has, one for each value of the first parent; none if it is one part.
+    pub(crate) fn parts(&self) -> &[Role] {
+        &self.parts
+    }
+
     /// Whether every row is known to be one-hot.
     pub fn is_functional(&self) -> bool {
         matches!(self.body, Body::Function(_))
@@ -71,13 +86,18 @@ impl Cpt {
 
     /// The dense table: one number for every joint state of the scope, the last variable fastest.
     ///
-    /// `cards` are the numbers of values of *all* variables of the network.
+    /// `cards` are the numbers of values of *all* variables of the network. Of a tested CPT it is the mean of the copies:
+    /// which of them count depends on the evidence.
     pub fn table(&self, cards: &[usize]) -> Vec<f64> {
         match &self.body {
             Body::Table(table) => table.clone(),
             Body::Function(values) => {
                 let card = cards[self.scope[self.scope.len() - 1].index()];
                 one_hot_rows(values, card)
+            }
+            Body::Tested(tested) => {
+                let rows = self.size(cards) / cards[self.scope[self.scope.len() - 1].index()];
+                tested.mixed(&vec![1.0 / tested.test.copies as f64; rows * tested.test.copies])
             }
         }
     }
@@ -92,6 +112,7 @@ impl Cpt {
         match &self.body {
             Body::Table(table) => table.iter().filter(|&&p| p == 0.0).count(),
             Body::Function(values) => self.size(cards) - values.len(),
+            Body::Tested(_) => self.table(cards).iter().filter(|&&p| p == 0.0).count(),
         }
     }
 }

@@ -9,6 +9,7 @@ mod network;
 pub mod paper;
 pub mod random;
 mod sample;
+mod testing;
 
 pub use builder::{Builder, CptDraft, Node};
 pub use cpt::{Body, Cpt, Role};
@@ -17,5 +18,7 @@ pub use evidence::{Evidence, Finding};
 pub use format::Format;
 pub use network::{Network, Variable};
 pub use sample::Sampler;
+pub use testing::{Comparison, Selection, Sight, Test, Tested};
 
 pub(crate) use builder::{Site, miscount};
+pub(crate) use testing::{Expanded, Slopes, Testing};

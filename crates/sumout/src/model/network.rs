@@ -9,6 +9,7 @@ use globset::Glob;
 use super::builder::Builder;
 use super::cpt::{Body, Cpt, as_function};
 use super::format;
+use super::testing::Sight;
 use crate::error::{Error, ErrorKind, Result, did_you_mean, shortlist};
 use crate::vars::VarId;
 
@@ -32,6 +33,7 @@ pub struct Network {
     pub(super) variables: Vec<Variable>,
     pub(super) cpts: Vec<Cpt>,
     pub(super) ids: BTreeMap<String, VarId>,
+    pub(super) sight: Sight,
 }
 
 impl Network {
@@ -51,11 +53,15 @@ impl Network {
     }
 
     /// The same network with other numbers in the CPTs of some variables, each as a dense table; rows that are one-hot are
-    /// functions.
+    /// functions. Of a tested CPT, the tables of all copies, one after the other.
     pub fn with_tables<'t>(&self, tables: impl IntoIterator<Item = (VarId, &'t [f64])>) -> Network {
         let mut net = self.clone();
         for (var, table) in tables {
             let card = net.card(var);
+            if let Body::Tested(tested) = &mut net.cpts[var.index()].body {
+                tested.table.copy_from_slice(table);
+                continue;
+            }
             let body = as_function(table, card).map_or_else(|| Body::Table(table.to_vec()), Body::Function);
             net.cpts[var.index()].body = body;
         }
@@ -80,6 +86,16 @@ impl Network {
     /// Whether it is a Markov network: factors need not be conditional probabilities.
     pub fn is_markov(&self) -> bool {
         self.is_markov
+    }
+
+    /// Which evidence the tests of tested CPTs see.
+    pub fn sight(&self) -> Sight {
+        self.sight
+    }
+
+    /// Whether some CPTs are selected by tests.
+    pub fn is_testing(&self) -> bool {
+        self.cpts.iter().any(|cpt| cpt.tested().is_some())
     }
 
     /// All variables, in topological order.
@@ -166,6 +182,7 @@ impl fmt::Debug for Network {
             match cpt.body() {
                 Body::Table(t) => writeln!(f, "  f({}) = {t:?}", scope.join(", "))?,
                 Body::Function(t) => writeln!(f, "  f({}) -> {t:?}", scope.join(", "))?,
+                Body::Tested(t) => writeln!(f, "  f({}) tested {t:?}", scope.join(", "))?,
             }
         }
         Ok(())

@@ -28,6 +28,10 @@ impl Network {
             let error = Error::new(ErrorKind::Model, "a Markov network has no order in which to sample its variables");
             return Err(error.hint("only Bayesian networks can be sampled"));
         }
+        if self.is_testing() {
+            let error = Error::new(ErrorKind::Model, "a testing network has another distribution for other evidence");
+            return Err(error.hint("only networks without tests can be sampled"));
+        }
         let case = vec![0; self.variables().len()];
         Ok(Sampler { net: self, cards: self.cards(), rng: ChaCha8Rng::seed_from_u64(seed), case })
     }
@@ -49,6 +53,7 @@ impl Sampler<'_> {
             let row = self.row(cpt);
             self.case[index] = match cpt.body() {
                 Body::Function(values) => values[row],
+                Body::Tested(_) => unreachable!("a sampler refuses testing networks"),
                 Body::Table(table) => {
                     let card = self.cards[index];
                     pick(&table[row * card..(row + 1) * card], self.rng.random())

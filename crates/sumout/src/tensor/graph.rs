@@ -158,6 +158,8 @@ pub struct Graph {
     ops: Vec<Op>,
     axes: Vec<VarSet>,
     known: HashMap<Op, NodeId>,
+    /// The variables whose CPTs are given for each example, and as whose likelihood.
+    selected: BTreeMap<VarId, VarId>,
     output: Option<NodeId>,
 }
 
@@ -173,8 +175,15 @@ impl Graph {
             ops: vec![],
             axes: vec![],
             known: HashMap::new(),
+            selected: BTreeMap::new(),
             output: None,
         }
+    }
+
+    /// An empty graph in which the CPTs of some variables are not tables, but given for each example: as the likelihood
+    /// of another variable, which has a value for each of their entries.
+    pub fn with_selected(cards: Vec<usize>, selected: &BTreeMap<VarId, VarId>) -> Self {
+        Graph { selected: selected.clone(), ..Graph::new(cards) }
     }
 
     /// Adds a table.
@@ -185,8 +194,13 @@ impl Graph {
         self.add(Op::Table(id))
     }
 
-    /// Adds a table, and says where its numbers come from.
+    /// Adds a table, and says where its numbers come from. If that is a CPT that is given for each example, they are read
+    /// from there.
     pub fn table_from(&mut self, table: Table, origin: Option<Origin>) -> NodeId {
+        if let Some((origin, &input)) = origin.as_ref().and_then(|o| Some((o, self.selected.get(&o.child)?))) {
+            let given = self.add(Op::Evidence(input));
+            return self.gather(given, Map { from: vec![input], over: table.axes, index: origin.entries.clone() });
+        }
         let node = self.table(table);
         if let (Some(origin), Op::Table(id)) = (origin, &self.ops[node.index()]) {
             debug_assert_eq!(origin.entries.len(), self.tables[id.index()].values.len());

@@ -74,6 +74,10 @@ impl Report {
             let are = if self.promised_functions.len() == 1 { "is a function" } else { "are functions" };
             remarks.insert(2, ("learning", format!("until {names} {are}, answers depend on this plan")));
         }
+        if let Some(tests) = &self.tests {
+            let of = format!("{} entries and {} multiply-adds", tests.entries, tests.multiply_adds);
+            remarks.insert(2, ("tests", format!("{}, in circuits with {of} of their own", tests.count)));
+        }
         if let Some(near) = &self.near {
             remarks.insert(2, ("near", near.to_string()));
         }

@@ -24,7 +24,13 @@ pub(super) fn lower(pruned: &Pruned, plan: &Plan, most: usize) -> Option<Support
     let mut relations = Relations { pruned, plan, cards: pruned.cards(), nodes: vec![], left: most };
     (0..plan.separators.len()).try_for_each(|node| relations.add(node))?;
     relations.reduce();
-    let mut lowering = Lowering { pruned, plan, graph: Graph::new(pruned.cards()), nodes: vec![], decoders: vec![] };
+    let mut lowering = Lowering {
+        pruned,
+        plan,
+        graph: Graph::with_selected(pruned.cards(), &pruned.selected),
+        nodes: vec![],
+        decoders: vec![],
+    };
     relations.nodes.iter().enumerate().for_each(|(at, node)| lowering.add(at, node));
     let root = *lowering.nodes.last()?;
     lowering.graph.set_output(root);

@@ -18,7 +18,8 @@ use crate::vars::{VarId, VarSet};
 
 /// The graph of a tree of products over a space.
 pub(super) fn lower(space: &Space<'_>, products: &Products) -> Supported {
-    let mut lowering = Lowering { space, products, graph: Graph::new(space.pruned.cards()) };
+    let mut lowering =
+        Lowering { space, products, graph: Graph::with_selected(space.pruned.cards(), &space.pruned.selected) };
     let mut nodes: Vec<Option<NodeId>> = vec![None; products.sizes.len()];
     for node in products.postorder().into_iter().filter(|&n| n < products.leaves || n != products.root) {
         nodes[node] = Some(match node < products.leaves {

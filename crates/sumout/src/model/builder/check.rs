@@ -91,6 +91,7 @@ impl Builder {
         let (axes, found) = match &draft.body {
             Body::Table(table) => (&cards[..], table.len()),
             Body::Function(values) => (&cards[..cards.len() - 1], values.len()),
+            Body::Tested(_) => return self.check_tested(index, &cards),
         };
         if let Some(message) = miscount(&self.title(index), axes, "numbers", found) {
             return Err(Mistake::new(Site::Numbers(index), message));
@@ -123,6 +124,7 @@ impl Builder {
                 Some(at) => Err(self.no_number(index, at, table[at])),
                 None => self.check_rows(index, card),
             },
+            Body::Tested(_) => Ok(()), // see `tested`
         }
     }
 
@@ -131,7 +133,7 @@ impl Builder {
         Mistake::new(Site::Row(index, row), message).hint("values are counted from 0")
     }
 
-    fn no_number(&self, index: usize, at: usize, number: f64) -> Mistake {
+    pub(super) fn no_number(&self, index: usize, at: usize, number: f64) -> Mistake {
         let (kind, hint) = match self.is_markov {
             true => ("factor value", "factor values are finite and not negative"),
             false => ("probability", "probabilities are numbers from 0 to 1"),
@@ -159,7 +161,7 @@ impl Builder {
     }
 
     /// How messages name a row: by the values of the parents.
-    fn row_title(&self, index: usize, mut row: usize) -> String {
+    pub(super) fn row_title(&self, index: usize, mut row: usize) -> String {
         let scope = &self.drafts[index].scope;
         let mut states = vec![];
         for values in scope[..scope.len() - 1].iter().rev().map(|&v| &self.variables[v].values) {
@@ -180,7 +182,7 @@ impl Builder {
     }
 
     /// How messages name a CPT.
-    fn title(&self, index: usize) -> String {
+    pub(super) fn title(&self, index: usize) -> String {
         let draft = &self.drafts[index];
         match draft.scope.last() {
             Some(&child) if !self.is_markov => format!("the CPT of `{}`", self.name(child)),
@@ -214,7 +216,7 @@ impl Builder {
     }
 
     /// The position of each variable's CPT.
-    fn cpt_of(&self) -> Result<Vec<usize>, Mistake> {
+    pub(super) fn cpt_of(&self) -> Result<Vec<usize>, Mistake> {
         let mut cpt_of = vec![None; self.variables.len()];
         for (index, draft) in self.drafts.iter().enumerate() {
             let child = draft.scope[draft.scope.len() - 1];
@@ -256,7 +258,7 @@ impl Builder {
 }
 
 /// Whether a row sums to one, if need be and allowed after rescaling it.
-fn settle(row: &mut [f64], normalize: bool) -> bool {
+pub(super) fn settle(row: &mut [f64], normalize: bool) -> bool {
     let sum: f64 = row.iter().sum();
     if !(normalize && sum > 0.0 && sum.is_finite()) {
         return (sum - 1.0).abs() <= ROW_TOLERANCE;
@@ -265,7 +267,7 @@ fn settle(row: &mut [f64], normalize: bool) -> bool {
     true
 }
 
-fn row_hint(sum: f64) -> String {
+pub(super) fn row_hint(sum: f64) -> String {
     match sum {
         0.0 => "give it a positive number".to_owned(),
         _ if sum < 1.0 => format!("add the missing {}, or pass `--normalize` to rescale rows", rounded(1.0 - sum)),
@@ -274,7 +276,7 @@ fn row_hint(sum: f64) -> String {
 }
 
 /// A sum without the noise of adding.
-fn rounded(sum: f64) -> f64 {
+pub(super) fn rounded(sum: f64) -> f64 {
     (sum * 1e9).round() / 1e9
 }
 

@@ -21,8 +21,9 @@
 //! of the child, by name or by position, for each joint state of the parents. A `constraint` has 0 or 1 for
 //! each joint state of the family, and stands for the uniform distribution over what is allowed; it is only
 //! read. A Markov network has `factors` with a `scope` instead; there a function gives the last variable of
-//! the scope.
+//! the scope. A CPT that a test selects has `copies` and a `test` (see `testing`).
 
+mod testing;
 mod text;
 
 use std::borrow::Cow;
@@ -42,9 +43,21 @@ const VERSION: u32 = 1;
 /// Longer functions are written by position: by name they would be long without being readable.
 const MAX_NAMED: usize = 64;
 
-const FILE: [&str; 6] = ["sumout", "kind", "name", "variables", "cpts", "factors"];
-const CPT: [&str; 9] =
-    ["child", "parents", "table", "function", "constraint", "functional", "fixed", "keep_zeros", "tie"];
+const FILE: [&str; 7] = ["sumout", "kind", "name", "sight", "variables", "cpts", "factors"];
+const CPT: [&str; 11] = [
+    "child",
+    "parents",
+    "table",
+    "function",
+    "constraint",
+    "copies",
+    "test",
+    "functional",
+    "fixed",
+    "keep_zeros",
+    "tie",
+];
+const TESTED_CPT: [&str; 4] = ["child", "parents", "copies", "test"];
 const FACTOR: [&str; 7] = ["scope", "table", "function", "functional", "fixed", "keep_zeros", "tie"];
 
 pub(super) fn read(source: &Source, options: &ReadOptions) -> Result<Network> {
@@ -56,6 +69,7 @@ pub(super) fn read(source: &Source, options: &ReadOptions) -> Result<Network> {
     let name = name.map_or_else(|| source.stem(), Cow::into_owned);
     let mut builder = if reader.is_markov { Network::markov(name) } else { Network::builder(name) };
     builder.normalize(options.normalize);
+    builder.sight(testing::sight(&file)?);
     let marks = reader.build(&file, &mut builder)?;
     builder.build_at(|site| marks.place(source, site))
 }
@@ -124,11 +138,15 @@ impl<'a> Reader<'a> {
     }
 
     fn cpt(&self, cpt: &Object<'a>, builder: &mut Builder) -> Result<CptMarks> {
-        cpt.only(&CPT)?;
+        let is_tested = cpt.get("copies").or(cpt.get("test")).is_some();
+        cpt.only(if is_tested { &TESTED_CPT } else { &CPT })?;
         let child = cpt.need("child", "this CPT")?.word("the name of a variable")?;
         let parents = cpt.get("parents").map_or(Ok(vec![]), |parents| words(parents, "variable"))?;
         let scope = self.variables.family(&parents, &child)?;
-        let marks = self.body(cpt, &["table", "function", "constraint"], &scope, builder)?;
+        let marks = match is_tested {
+            true => self.tested(cpt, &scope, builder)?,
+            false => self.body(cpt, &["table", "function", "constraint"], &scope, builder)?,
+        };
         Ok(CptMarks { child: child.span, parents: parents.into_iter().map(|p| p.span).collect(), ..marks })
     }
 
@@ -289,6 +307,9 @@ pub(super) fn write(net: &Network, _loss: Loss) -> Result<String> {
     let kind = if net.is_markov() { "markov" } else { "bayes" };
     let mut out = format!("{{\n  \"sumout\": {VERSION},\n  \"kind\": \"{kind}\",\n");
     let _ = writeln!(out, "  \"name\": {},", quoted(net.name()));
+    if net.is_testing() {
+        let _ = writeln!(out, "  \"sight\": \"{}\",", net.sight());
+    }
     let variables = net.variables().iter().map(variable);
     let _ = writeln!(out, "  \"variables\": {},", lines(variables, "    ", "  "));
     let cpts = net.cpts().iter().map(|cpt| factor(net, cpt));
@@ -322,6 +343,10 @@ fn factor(net: &Network, cpt: &Cpt) -> String {
             let named = last.filter(|_| values.len() <= MAX_NAMED);
             let names = |last: &Variable| names(values.iter().map(|&v| &last.values[v as usize]));
             format!("\"function\": {}", named.map_or_else(|| positions(values), names))
+        }
+        Body::Tested(tested) => {
+            let card = last.map_or(1, |v| v.values.len());
+            return format!("{{{head}, {}}}", testing::tested(net, tested, card));
         }
     };
     format!("{{{head}, {body}{}}}", roles(cpt.role()))

@@ -263,6 +263,10 @@ fn compress(text: &str, out: &mut dyn Write) -> std::io::Result<()> {
 
 /// What a network holds that only the own format can carry, for formats to refuse.
 fn refuse_roles(net: &Network, format: Format, loss: Loss) -> Result<()> {
+    if net.is_testing() {
+        let message = format!("{} cannot carry a network whose CPTs are selected by tests", format.name());
+        return Err(Error::new(ErrorKind::Format, message).hint("write it as .json"));
+    }
     let with_role = net.cpts().iter().enumerate().find(|(_, cpt)| *cpt.role() != super::Role::default());
     match with_role {
         Some((index, cpt)) if loss == Loss::Refuse => {

@@ -1,0 +1,142 @@
+//! The tests of a testing circuit, in files. The circuit of a test is a file of its own, as the tensor `test.N`.
+
+use safetensors::tensor::Dtype;
+use serde::{Deserialize, Serialize};
+
+use super::{Circuit, Numbers, Reader, damaged};
+use crate::circuit::testing::{By, Stage};
+use crate::error::Result;
+use crate::model::{Comparison, Selection, Test, Variable};
+use crate::vars::VarId;
+
+/// What is not a circuit.
+#[derive(Serialize, Deserialize)]
+pub(super) struct Testing {
+    /// The variable whose CPT is selected, the one whose CPT says by how much, and the one as whose likelihood that is
+    /// given to later circuits.
+    tested: usize,
+    selector: usize,
+    input: usize,
+    copies: usize,
+    thresholds: Vec<f64>,
+    selection: Selecting,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Selecting {
+    Step(String),
+    Sigmoid { slope: f64, learned: bool },
+    Linear,
+    Softmax { of: Vec<usize>, weights: Vec<f64>, biases: Vec<f64> },
+}
+
+impl Testing {
+    pub fn new(stage: &Stage) -> Self {
+        let Test { copies, thresholds, selection } = &stage.test;
+        let selection = match selection {
+            Selection::Step(comparison) => Selecting::Step(comparison.sign().to_owned()),
+            Selection::Sigmoid { slope, is_learned } => Selecting::Sigmoid { slope: *slope, learned: *is_learned },
+            Selection::Linear => Selecting::Linear,
+            Selection::Softmax { of, weights, biases } => Selecting::Softmax {
+                of: of.iter().map(|v| v.index()).collect(),
+                weights: weights.clone(),
+                biases: biases.clone(),
+            },
+        };
+        let [tested, selector, input] = [stage.tested, stage.selector, stage.input].map(VarId::index);
+        Testing { tested, selector, input, copies: *copies, thresholds: thresholds.clone(), selection }
+    }
+}
+
+/// The circuits of the tests that have one.
+pub(super) fn numbers(stages: &[Stage]) -> Vec<Numbers> {
+    let circuits = stages.iter().enumerate().filter_map(|(i, stage)| Some((i, stage.circuit()?)));
+    let file = |(i, circuit): (usize, &Circuit)| {
+        let bytes = circuit.to_bytes().unwrap_or_default(); // an empty one is refused when it is read
+        Numbers { name: format!("test.{i}"), dtype: Dtype::U8, shape: vec![bytes.len()], bytes }
+    };
+    circuits.map(file).collect()
+}
+
+impl Reader<'_> {
+    /// A test, whose parts must fit together.
+    pub(super) fn stage(&self, index: usize, testing: &Testing) -> Result<Stage> {
+        let var = |v: usize| (v < self.header.variables.len()).then(|| VarId::new(v)).ok_or_else(|| misfit());
+        let selection = self.selection(&testing.selection)?;
+        let by = match &selection {
+            Selection::Softmax { of, .. } => {
+                By::Evidence(of.iter().map(|&v| (v, self.header.variables[v.index()].values.len())).collect())
+            }
+            _ => By::Posterior(Box::new(self.test_circuit(index)?)),
+        };
+        let Testing { copies, ref thresholds, .. } = *testing;
+        let input = var(testing.input)?;
+        let entries = self.header.variables[input.index()].values.len();
+        let test = Test { copies, thresholds: thresholds.clone(), selection };
+        let stage = Stage { tested: var(testing.tested)?, selector: var(testing.selector)?, input, entries, test, by };
+        if fits(&stage) { Ok(stage) } else { Err(misfit()) }
+    }
+
+    fn selection(&self, selection: &Selecting) -> Result<Selection> {
+        Ok(match selection {
+            Selecting::Linear => Selection::Linear,
+            Selecting::Sigmoid { slope, learned } => Selection::Sigmoid { slope: *slope, is_learned: *learned },
+            Selecting::Step(sign) => {
+                let found = Comparison::ALL.into_iter().find(|comparison| comparison.sign() == sign);
+                Selection::Step(found.ok_or_else(misfit)?)
+            }
+            Selecting::Softmax { of, weights, biases } => {
+                let is_known = of.iter().all(|&v| v < self.header.variables.len());
+                let of = of.iter().filter(|_| is_known).map(|&v| VarId::new(v)).collect();
+                Selection::Softmax { of, weights: weights.clone(), biases: biases.clone() }
+            }
+        })
+    }
+
+    /// The circuit of a test, which has the same variables.
+    fn test_circuit(&self, index: usize) -> Result<Circuit> {
+        let circuit = Circuit::from_bytes(self.tensor(&format!("test.{index}"), Dtype::U8)?)?;
+        let same = |(own, other): (&Variable, &super::Named)| own.name == other.name && own.values == other.values;
+        let names = &self.header.variables;
+        let is_alike = circuit.variables.len() == names.len() && circuit.variables.iter().zip(names).all(same);
+        match is_alike && circuit.tests.is_empty() && circuit.target.is_some() && circuit.completion.is_none() {
+            true => Ok(circuit),
+            false => Err(misfit()),
+        }
+    }
+}
+
+fn misfit() -> crate::error::Error {
+    damaged("a test does not fit the circuit")
+}
+
+fn fits(stage: &Stage) -> bool {
+    let Test { copies, thresholds, selection } = &stage.test;
+    if *copies < 2 || !stage.entries.is_multiple_of(*copies) {
+        return false;
+    }
+    let rows = stage.entries / copies;
+    let needed = if selection.has_thresholds() { rows * (copies - 1) } else { 0 };
+    let are_numbers = |numbers: &[f64]| numbers.iter().all(|x| x.is_finite());
+    let is_seen = match &stage.by {
+        By::Posterior(circuit) => circuit.target.is_some_and(|family| circuit.variable(family).values.len() == rows),
+        By::Evidence(of) => !of.is_empty(),
+    };
+    is_seen
+        && thresholds.len() == needed
+        && are_numbers(thresholds)
+        && match selection {
+            Selection::Step(_) => true,
+            Selection::Linear => *copies == 2,
+            Selection::Sigmoid { slope, .. } => slope.is_finite() && *slope > 0.0,
+            Selection::Softmax { weights, biases, .. } => {
+                let By::Evidence(of) = &stage.by else { return false };
+                let width: usize = of.iter().map(|(_, card)| card).sum();
+                weights.len() == width * copies
+                    && biases.len() == *copies
+                    && are_numbers(weights)
+                    && are_numbers(biases)
+            }
+        }
+}

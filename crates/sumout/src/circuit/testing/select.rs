@@ -1,0 +1,111 @@
+//! Runs the tests of a circuit on a batch.
+
+use std::borrow::Cow;
+use std::sync::atomic::AtomicBool;
+
+use super::{By, Stage};
+use crate::circuit::batch::{Batch, Column};
+use crate::circuit::evaluate::Running;
+use crate::circuit::{Circuit, Evaluator};
+use crate::error::Result;
+use crate::model::Test;
+use crate::vars::VarId;
+
+/// The tests of a circuit, ready to be run.
+#[derive(Debug)]
+pub(in crate::circuit) struct Selecting<'c> {
+    stages: Vec<(&'c Stage, Source<'c>)>,
+}
+
+/// What a test is computed from.
+#[derive(Debug)]
+enum Source<'c> {
+    Posterior(Evaluator<'c>),
+    Evidence(&'c [(VarId, usize)]),
+}
+
+/// A batch with what tests have selected.
+#[derive(Debug)]
+pub(in crate::circuit) struct Selected<'b> {
+    pub batch: Cow<'b, Batch>,
+    /// The examples for which a test had impossible evidence; empty if there are no tests.
+    pub impossible: Vec<bool>,
+}
+
+impl<'c> Selecting<'c> {
+    pub fn new(circuit: &'c Circuit, options: &Running) -> Result<Self> {
+        let options = Running { of_inputs: false, ..*options };
+        let ready = |stage: &'c Stage| {
+            let source = match &stage.by {
+                By::Posterior(circuit) => Source::Posterior(circuit.evaluator(&options)?),
+                By::Evidence(of) => Source::Evidence(of),
+            };
+            Ok((stage, source))
+        };
+        Ok(Selecting { stages: circuit.tests.iter().map(ready).collect::<Result<_>>()? })
+    }
+
+    /// The batch with what is selected for each example.
+    pub fn select<'b>(&self, batch: &'b Batch, stop: Option<&AtomicBool>) -> Result<Selected<'b>> {
+        let mut selected = Selected::new(batch, !self.stages.is_empty());
+        for (stage, source) in &self.stages {
+            let seen = match source {
+                Source::Evidence(of) => indicators(&selected.batch, of),
+                Source::Posterior(evaluator) => {
+                    let answers = evaluator.run_with(&selected.batch, stop)?;
+                    selected.mark(&answers.log_evidence);
+                    answers.posteriors
+                }
+            };
+            selected.give(stage, &stage.test, &seen);
+        }
+        Ok(selected)
+    }
+}
+
+impl<'b> Selected<'b> {
+    pub fn new(batch: &'b Batch, has_tests: bool) -> Self {
+        let impossible = if has_tests { vec![false; batch.len()] } else { vec![] };
+        Selected { batch: Cow::Borrowed(batch), impossible }
+    }
+
+    /// Notes examples that are impossible for a test.
+    pub fn mark(&mut self, log_evidence: &[f64]) {
+        self.impossible.iter_mut().zip(log_evidence).for_each(|(is, log)| *is |= *log == f64::NEG_INFINITY);
+    }
+
+    /// Adds what a test selects from what it sees of each example.
+    pub fn give(&mut self, stage: &Stage, test: &Test, seen: &[f64]) {
+        let rows = self.batch.len();
+        if rows == 0 {
+            return;
+        }
+        let (width, entries) = (seen.len() / rows, stage.entries);
+        let mut weights = vec![0.0; rows * entries];
+        for (row, (to, seen)) in weights.chunks_exact_mut(entries).zip(seen.chunks_exact(width)).enumerate() {
+            match self.impossible[row] {
+                true => to.fill(1.0 / test.copies as f64), // whatever it is, the answer is "impossible"
+                false => test.weigh(seen, to),
+            }
+        }
+        self.batch.to_mut().put(stage.input, Column::Likelihoods(weights));
+    }
+
+    /// Whether a test of an example had impossible evidence.
+    pub fn is_impossible(&self, row: usize) -> bool {
+        self.impossible.get(row).copied().unwrap_or(false)
+    }
+}
+
+/// For each example the likelihoods of some variables, each scaled to sum to one; uniform without evidence.
+pub(super) fn indicators(batch: &Batch, of: &[(VarId, usize)]) -> Vec<f64> {
+    let mut out = vec![];
+    for row in 0..batch.len() {
+        for &(var, card) in of {
+            let of = |value| batch.get(var).map_or(1.0, |column| column.likelihood(row, value, card));
+            let total: f64 = (0..card).map(of).sum();
+            out.extend((0..card).map(|value| if total > 0.0 { of(value) / total } else { 1.0 / card as f64 }));
+        }
+    }
+    out
+}

@@ -1,0 +1,49 @@
+//! Selects the network for one example, literally: test by test, each on the network that is selected so far.
+
+use crate::circuit::Options;
+use crate::error::Result;
+use crate::model::{Evidence, Expanded, Finding, Network, Testing};
+use crate::vars::VarId;
+
+impl Network {
+    /// The ordinary network that the tests of a testing network select for some evidence; none if the evidence that a test
+    /// sees is impossible. A network without tests is what it is.
+    ///
+    /// See [`Builder::tested`](crate::Builder::tested) for an example of a testing network.
+    pub fn selected(&self, evidence: &Evidence, options: &Options) -> Result<Option<Network>> {
+        let Some(Expanded { mut net, tests }) = self.expanded() else { return Ok(Some(self.clone())) };
+        let mut selected = vec![];
+        for testing in &tests {
+            let Some(seen) = testing.seen(&net, evidence, options)? else { return Ok(None) };
+            let mut weights = vec![0.0; net.card(testing.input)];
+            testing.test.weigh(&seen, &mut weights);
+            net = net.with_tables([(testing.selector, &weights[..])]);
+            selected.push((testing.tested, weights));
+        }
+        Ok(Some(self.with_selected(&selected)))
+    }
+}
+
+impl Testing {
+    /// What a test sees: the posterior of the parents, or indicators of evidence; none if the evidence is impossible.
+    fn seen(&self, net: &Network, evidence: &Evidence, options: &Options) -> Result<Option<Vec<f64>>> {
+        if let Some(of) = self.by_evidence() {
+            return Ok(Some(of.iter().flat_map(|&v| indicators(net, evidence, v)).collect()));
+        }
+        let hidden = evidence.iter().map(|(v, _)| v).filter(|v| !self.sees.contains(*v));
+        let seen = hidden.fold(evidence.clone(), |seen, v| seen.without(v));
+        let mut answer = net.query(&[self.family], &seen, options)?;
+        Ok(answer.posteriors.pop().map(|(_, posterior)| posterior))
+    }
+}
+
+fn indicators(net: &Network, evidence: &Evidence, var: VarId) -> Vec<f64> {
+    let card = net.card(var);
+    let numbers = match evidence.get(var) {
+        None => vec![1.0; card],
+        Some(Finding::Hard(value)) => (0..card).map(|v| f64::from(u8::from(v == *value))).collect(),
+        Some(Finding::Soft(likelihood)) => likelihood.clone(),
+    };
+    let total: f64 = numbers.iter().sum();
+    numbers.into_iter().map(|x| if total > 0.0 { x / total } else { 1.0 / card as f64 }).collect()
+}

@@ -1,0 +1,121 @@
+//! What can be wrong with a tested CPT.
+
+use super::Builder;
+use super::check::{Mistake, Site, miscount, rounded, row_hint, settle};
+use crate::model::cpt::Body;
+use crate::model::network::Network;
+use crate::model::testing::{Selection, Tested};
+
+impl Builder {
+    /// Checks a tested CPT: its copies, and its test.
+    pub(super) fn check_tested(&mut self, index: usize, cards: &[usize]) -> Result<(), Mistake> {
+        let Some(tested) = self.tested_draft(index) else { return Ok(()) };
+        let title = self.title(index);
+        let wrong = |message: String, hint: &str| Err(Mistake::new(Site::Cpt(index), message).hint(hint));
+        if self.is_markov {
+            return wrong(format!("{title} is tested"), "only Bayesian networks have tests");
+        }
+        if cards.len() < 2 {
+            return wrong(format!("{title} is tested, and has no parents"), "a test is one of the parents' posterior");
+        }
+        if tested.roles.len() < 2 || tested.test.copies != tested.roles.len() {
+            let message = format!("{title} has {} copies, and a test for {}", tested.roles.len(), tested.test.copies);
+            return wrong(message, "give two copies or more, and one threshold less for each row");
+        }
+        let axes: Vec<usize> = [tested.roles.len()].into_iter().chain(cards.iter().copied()).collect();
+        if let Some(message) = miscount(&title, &axes, "numbers", tested.table.len()) {
+            return Err(Mistake::new(Site::Numbers(index), message));
+        }
+        self.check_test(index, cards)?;
+        self.check_copies(index, cards)
+    }
+
+    fn tested_draft(&self, index: usize) -> Option<&Tested> {
+        if let Body::Tested(tested) = &self.drafts[index].body { Some(tested) } else { None }
+    }
+
+    fn check_copies(&mut self, index: usize, cards: &[usize]) -> Result<(), Mistake> {
+        let card = cards[cards.len() - 1];
+        let rows: usize = cards[..cards.len() - 1].iter().product();
+        let normalize = self.normalize;
+        let Body::Tested(tested) = &mut self.drafts[index].body else { return Ok(()) };
+        if let Some(at) = tested.table.iter().position(|p| !p.is_finite() || *p < 0.0) {
+            let number = tested.table[at];
+            return Err(self.no_number(index, at, number));
+        }
+        tested.table.iter_mut().for_each(|p| *p += 0.0); // -0.0 becomes 0.0
+        let Some(row) = tested.table.chunks_exact_mut(card).position(|row| !settle(row, normalize)) else {
+            return Ok(());
+        };
+        let sum = tested.table[row * card..(row + 1) * card].iter().sum();
+        let title = format!("copy {} of {}", row / rows + 1, self.row_title(index, row % rows));
+        let message = format!("{title} sums to {}, not 1", rounded(sum));
+        Err(Mistake::new(Site::Row(index, row), message).hint(row_hint(sum)))
+    }
+
+    fn check_test(&self, index: usize, cards: &[usize]) -> Result<(), Mistake> {
+        let Some(tested) = self.tested_draft(index) else { return Ok(()) };
+        let title = self.title(index);
+        let test = &tested.test;
+        let wrong = |message: String, hint: &str| Err(Mistake::new(Site::Cpt(index), message).hint(hint));
+        let rows: usize = cards[..cards.len() - 1].iter().product();
+        let needed = if test.selection.has_thresholds() { rows * (test.copies - 1) } else { 0 };
+        if test.thresholds.len() != needed {
+            let message = format!("the test of {title} needs {needed} thresholds, not {}", test.thresholds.len());
+            return wrong(message, "give one less than there are copies for each joint state of the parents");
+        }
+        if let Some(bad) = test.thresholds.iter().find(|t| !(0.0..=1.0).contains(*t)) {
+            return wrong(format!("a threshold of {title} is {bad}"), "thresholds are numbers from 0 to 1");
+        }
+        let is_sorted = |row: &[f64]| row.is_sorted();
+        if needed > 0 && !test.thresholds.chunks_exact(test.copies - 1).all(is_sorted) {
+            return wrong(format!("thresholds of {title} decrease in a row"), "write them in increasing order");
+        }
+        match &test.selection {
+            Selection::Sigmoid { slope, .. } if !(slope.is_finite() && *slope > 0.0) => {
+                wrong(format!("the slope of the test of {title} is {slope}"), "slopes are positive; 12 is a good one")
+            }
+            Selection::Linear if test.copies != 2 => {
+                wrong(format!("{title} has {} copies, and a linear test", test.copies), "a linear test has two")
+            }
+            Selection::Softmax { .. } => self.check_softmax(index),
+            _ => Ok(()),
+        }
+    }
+
+    fn check_softmax(&self, index: usize) -> Result<(), Mistake> {
+        let Some(Tested { test, .. }) = self.tested_draft(index) else { return Ok(()) };
+        let Selection::Softmax { of, weights, biases } = &test.selection else { return Ok(()) };
+        let title = self.title(index);
+        let wrong = |message: String, hint: &str| Err(Mistake::new(Site::Cpt(index), message).hint(hint));
+        if of.is_empty() || of.iter().any(|v| v.index() >= self.variables.len()) {
+            return wrong(format!("the test of {title} is of no variables"), "name some whose evidence decides");
+        }
+        let width: usize = of.iter().map(|v| self.card(v.index())).sum();
+        if weights.len() != width * test.copies || biases.len() != test.copies {
+            let (found, needed) = (weights.len() + biases.len(), (width + 1) * test.copies);
+            let message = format!("the test of {title} needs {needed} weights and biases, not {found}");
+            return wrong(message, "give each copy a weight for each value of each of the variables, and a bias");
+        }
+        match weights.iter().chain(biases).find(|x| !x.is_finite()) {
+            Some(bad) => wrong(format!("a weight of the test of {title} is {bad}"), "weights are finite numbers"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Refuses tests of evidence that they cannot see.
+pub(super) fn check_sight(net: &Network, draft_of: impl Fn(usize) -> usize) -> Result<(), Mistake> {
+    for v in net.ids() {
+        let selection = net.cpts()[v.index()].tested().map(|tested| &tested.test.selection);
+        let Some(Selection::Softmax { of, .. }) = selection else { continue };
+        let seen = net.seen_by(v);
+        if let Some(hidden) = of.iter().find(|u| !seen.contains(**u)) {
+            let (name, hidden) = (&net.variable(v).name, &net.variable(*hidden).name);
+            let message = format!("the test of `{name}` is of `{hidden}`, whose evidence it does not see");
+            let hint = "evidence at or below a tested variable counts only when its CPT is selected";
+            return Err(Mistake::new(Site::Cpt(draft_of(v.index())), message).hint(hint));
+        }
+    }
+    Ok(())
+}

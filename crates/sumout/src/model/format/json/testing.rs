@@ -1,0 +1,169 @@
+//! Tested CPTs: `copies`, each with numbers and a role of its own, and a `test` that selects among them.
+
+use std::fmt::Write;
+
+use super::text::{Object, Value};
+use super::{CptMarks, Entries, Reader, constraint, entries, names, only_one, role, roles, rows, table, words};
+use crate::error::{Result, many, shown};
+use crate::model::{Builder, Comparison, Network, Node, Role, Selection, Sight, Test, Tested};
+use crate::vars::VarId;
+
+const COPY: [&str; 7] = ["table", "function", "constraint", "functional", "fixed", "keep_zeros", "tie"];
+const TEST: [&str; 10] =
+    ["select", "thresholds", "compare", "slope", "learn_slope", "of", "weights", "biases", "fixed", "tie"];
+
+/// The slope of a sigmoid that none is given for.
+const SLOPE: f64 = 12.0;
+
+/// Which evidence tests see.
+pub(super) fn sight(file: &Object<'_>) -> Result<Sight> {
+    let Some(value) = file.get("sight") else { return Ok(Sight::default()) };
+    let name = value.string("the name of a rule for evidence")?;
+    let found = Sight::ALL.into_iter().find(|sight| sight.name() == name);
+    found.ok_or_else(|| {
+        let error = value.error(format!("unknown rule for evidence `{}`", shown(&name)));
+        error.hint("rules are `generalised`, `ancestral` and `predecessor`")
+    })
+}
+
+impl<'a> Reader<'a> {
+    /// Tells the builder a tested CPT.
+    pub(super) fn tested(&self, cpt: &Object<'a>, scope: &[usize], to: &mut Builder) -> Result<CptMarks> {
+        let list = cpt.need("copies", "this tested CPT")?;
+        let test = cpt.need("test", "this CPT with copies")?.object("`{` to begin a test")?;
+        let (child, width) = (scope[scope.len() - 1], self.variables.card(scope[scope.len() - 1]));
+        let (mut tables, mut known, mut starts) = (vec![], vec![], vec![]);
+        for copy in list.items("a list of copies")? {
+            let copy = copy?.object("`{` to begin a copy")?;
+            copy.only(&COPY)?;
+            let numbers = self.copy(&copy, child, width)?;
+            tables.push(numbers.values);
+            starts.extend(numbers.starts);
+            known.push(role(&copy)?);
+        }
+        let rows = scope[..scope.len() - 1].iter().map(|&v| self.variables.card(v)).product();
+        let nodes = scope.iter().map(|&v| Node(v)).collect::<Vec<_>>();
+        let (&own, parents) = nodes.split_last().expect("a CPT has a child");
+        let draft = to.tested(own, parents.iter().copied(), tables, self.test(&test, rows, known.len())?);
+        draft.copies(known);
+        if test.flag("fixed")? {
+            draft.fix_test();
+        }
+        if let Some(tie) = test.get("tie") {
+            draft.tie_test(tie.string("a name for the tie")?);
+        }
+        Ok(CptMarks { list: list.span.clone(), entries: starts, width, ..CptMarks::default() })
+    }
+
+    fn copy(&self, copy: &Object<'a>, child: usize, width: usize) -> Result<Entries<f64>> {
+        let (body, value) = only_one(copy, &["table", "function", "constraint"])?;
+        match body {
+            "table" => table(value, width),
+            "constraint" => constraint(value, width),
+            _ => {
+                let function = self.function(value, child)?;
+                let mut dense = Entries::new();
+                for (&value, &start) in function.values.iter().zip(&function.starts) {
+                    dense.values.extend((0..width).map(|k| f64::from(u8::from(k == value as usize))));
+                    dense.starts.extend(vec![start; width]);
+                }
+                Ok(dense)
+            }
+        }
+    }
+
+    fn test(&self, test: &Object<'a>, rows: usize, copies: usize) -> Result<Test> {
+        test.only(&TEST)?;
+        let name = test.get("select").map(|value| value.string("how copies are selected")).transpose()?;
+        let selection = match name.as_deref() {
+            None | Some("step") => Selection::Step(comparison(test)?),
+            Some("sigmoid") => {
+                let slope = test.get("slope").map_or(Ok(SLOPE), |slope| slope.number("a slope"))?;
+                Selection::Sigmoid { slope, is_learned: test.flag("learn_slope")? }
+            }
+            Some("linear") => Selection::Linear,
+            Some("softmax") => self.softmax(test)?,
+            Some(other) => {
+                let error = test.need("select", "this test")?.error(format!("unknown selection `{}`", shown(other)));
+                return Err(error.hint("selections are `step`, `sigmoid`, `linear` and `softmax`"));
+            }
+        };
+        let thresholds = match test.get("thresholds") {
+            None => vec![],
+            Some(value) => thresholds(value, rows, copies)?,
+        };
+        Ok(Test { copies, thresholds, selection })
+    }
+
+    fn softmax(&self, test: &Object<'a>) -> Result<Selection> {
+        let of = words(test.need("of", "this softmax")?, "variable")?;
+        let of: Vec<VarId> = of.iter().map(|name| self.variables.find(name).map(VarId::new)).collect::<Result<_>>()?;
+        let width = of.iter().map(|v| self.variables.card(v.index())).sum();
+        let number = |value: &Value<'_>| value.number("a weight");
+        let weights = entries(test.need("weights", "this softmax")?, width, number)?.values;
+        let biases = entries(test.need("biases", "this softmax")?, 1, number)?.values;
+        Ok(Selection::Softmax { of, weights, biases })
+    }
+}
+
+fn comparison(test: &Object<'_>) -> Result<Comparison> {
+    let Some(value) = test.get("compare") else { return Ok(Comparison::default()) };
+    let sign = value.string("a comparison")?;
+    let found = Comparison::ALL.into_iter().find(|comparison| comparison.sign() == sign);
+    found.ok_or_else(|| {
+        let error = value.error(format!("unknown comparison `{}`", shown(&sign)));
+        error.hint("comparisons are `>=`, `>`, `<=` and `<`")
+    })
+}
+
+/// Thresholds for each row; a single number, or a list of one less than there are copies, is meant for all of them.
+fn thresholds(value: &Value<'_>, rows: usize, copies: usize) -> Result<Vec<f64>> {
+    let number = |value: &Value<'_>| value.number("a threshold");
+    if !value.is_list() {
+        return Ok(vec![number(value)?; rows]);
+    }
+    let found = entries(value, copies.max(1) - 1, number)?.values;
+    match found.len() + 1 == copies && rows > 1 && copies > 2 {
+        true => Ok(found.repeat(rows)),
+        false if found.len() == rows * (copies.max(1) - 1) => Ok(found),
+        false => {
+            let needed = many(rows * (copies.max(1) - 1), "threshold");
+            let error = value.error(format!("this test needs {needed}, not {}", found.len()));
+            Err(error.hint("give one less than there are copies, for each joint state of the parents"))
+        }
+    }
+}
+
+/// The copies and the test, as they are written.
+pub(super) fn tested(net: &Network, tested: &Tested, card: usize) -> String {
+    let size = tested.table.len() / tested.roles.len();
+    let copy = |(table, role): (&[f64], &Role)| format!("{{\"table\": {}{}}}", rows(table, card), roles(role));
+    let copies: Vec<String> = tested.table.chunks_exact(size).zip(&tested.roles).map(copy).collect();
+    format!("\"copies\": [{}], \"test\": {{{}}}", copies.join(", "), test(net, tested))
+}
+
+fn test(net: &Network, Tested { test, is_fixed, tie, .. }: &Tested) -> String {
+    let mut out = format!("\"select\": \"{}\"", test.selection.name());
+    match &test.selection {
+        Selection::Step(comparison) => {
+            let _ = write!(out, ", \"compare\": \"{}\"", comparison.sign());
+        }
+        Selection::Sigmoid { slope, is_learned } => {
+            let learned = if *is_learned { ", \"learn_slope\": true" } else { "" };
+            let _ = write!(out, ", \"slope\": {slope:?}{learned}");
+        }
+        Selection::Linear => {}
+        Selection::Softmax { of, weights, biases } => {
+            let of = names(of.iter().map(|&v| &net.variable(v).name));
+            let weights: Vec<String> =
+                weights.chunks_exact(weights.len() / test.copies).map(|row| format!("{row:?}")).collect();
+            let _ = write!(out, ", \"of\": {of}, \"weights\": [{}], \"biases\": {biases:?}", weights.join(", "));
+        }
+    }
+    if !test.thresholds.is_empty() {
+        let rows = test.thresholds.chunks_exact(test.copies - 1).map(|row| format!("{row:?}"));
+        let _ = write!(out, ", \"thresholds\": [{}]", rows.collect::<Vec<_>>().join(", "));
+    }
+    let role = Role { fixed: *is_fixed, tie: tie.clone(), ..Role::default() };
+    out + &roles(&role)
+}

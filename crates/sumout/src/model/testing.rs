@@ -1,0 +1,373 @@
+//! Testing networks: CPTs that posteriors select.
+//!
+//! A *tested* CPT has several copies of its table. Before a question is answered, each of its rows is chosen among the
+//! copies, or mixed from them, by a [`Test`] of the posterior of that row's parents: P(u | Λ), where Λ is the part of the
+//! evidence that the test [sees](Sight). What is left then is an ordinary network, and the question is put to that one,
+//! with all of the evidence. Other evidence may select another network: that is what makes these networks universal
+//! approximators.
+//!
+//! Choi and Darwiche, "On the Relative Expressiveness of Bayesian and Neural Networks" (PGM 2018); Shen, Huang, Choi and
+//! Darwiche, "Conditional Independence in Testing Bayesian Networks" (ICML 2019).
+
+mod expand;
+mod see;
+
+use std::fmt;
+use std::str::FromStr;
+
+use super::cpt::Role;
+use crate::error::{Error, ErrorKind};
+use crate::vars::VarId;
+
+pub(crate) use expand::{Expanded, Testing};
+
+/// Which evidence a test of X sees. Evidence at or below X is never seen.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Sight {
+    /// All but what is at or below tested variables that are no ancestors of X: what is selected does not depend on the
+    /// order of the variables.
+    #[default]
+    Generalised,
+    /// Evidence on ancestors of X alone.
+    Ancestral,
+    /// All but what is at or below tested variables that come later than X: more evidence, but what it means depends on the
+    /// order of the variables.
+    Predecessor,
+}
+
+impl Sight {
+    /// All of them.
+    pub const ALL: [Sight; 3] = [Sight::Generalised, Sight::Ancestral, Sight::Predecessor];
+
+    /// The name that files have for it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Sight::Generalised => "generalised",
+            Sight::Ancestral => "ancestral",
+            Sight::Predecessor => "predecessor",
+        }
+    }
+}
+
+impl fmt::Display for Sight {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl FromStr for Sight {
+    type Err = Error;
+
+    fn from_str(name: &str) -> Result<Self, Error> {
+        let found = Sight::ALL.into_iter().find(|sight| sight.name() == name);
+        found.ok_or_else(|| {
+            let error = Error::new(ErrorKind::Name, format!("tests do not see evidence by a rule `{name}`"));
+            error.hint("use generalised, ancestral or predecessor")
+        })
+    }
+}
+
+/// When a posterior passes a threshold.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Comparison {
+    /// `>=`
+    #[default]
+    AtLeast,
+    /// `>`
+    Above,
+    /// `<=`
+    AtMost,
+    /// `<`
+    Below,
+}
+
+impl Comparison {
+    /// All of them.
+    pub const ALL: [Comparison; 4] = [Comparison::AtLeast, Comparison::Above, Comparison::AtMost, Comparison::Below];
+
+    /// The sign that files have for it.
+    pub const fn sign(self) -> &'static str {
+        match self {
+            Comparison::AtLeast => ">=",
+            Comparison::Above => ">",
+            Comparison::AtMost => "<=",
+            Comparison::Below => "<",
+        }
+    }
+
+    fn passes(self, posterior: f64, threshold: f64) -> bool {
+        match self {
+            Comparison::AtLeast => posterior >= threshold,
+            Comparison::Above => posterior > threshold,
+            Comparison::AtMost => posterior <= threshold,
+            Comparison::Below => posterior < threshold,
+        }
+    }
+}
+
+/// How much of each copy a row is made of.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Selection {
+    /// All of one copy: of the copy k, if the posterior passes k thresholds. Nothing can be learned of such thresholds.
+    Step(Comparison),
+    /// Of the copy k, s(p - T_k) - s(p - T_k+1), with s(x) = 1 / (1 + exp(-slope · x)).
+    Sigmoid {
+        /// How nearly it is a step.
+        slope: f64,
+        /// Whether the slope is learned, too.
+        is_learned: bool,
+    },
+    /// Of the second of two copies as much as the posterior is. There are no thresholds.
+    Linear,
+    /// The same for all rows: the softmax of W·e + b, where e are the indicators of the evidence on some variables; of a
+    /// variable without evidence they are uniform.
+    Softmax {
+        /// The variables.
+        of: Vec<VarId>,
+        /// W, for each copy a row.
+        weights: Vec<f64>,
+        /// b, for each copy a number.
+        biases: Vec<f64>,
+    },
+}
+
+impl Selection {
+    /// The name that files have for it.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Selection::Step(_) => "step",
+            Selection::Sigmoid { .. } => "sigmoid",
+            Selection::Linear => "linear",
+            Selection::Softmax { .. } => "softmax",
+        }
+    }
+
+    /// Whether each row is one of the copies.
+    pub fn is_hard(&self) -> bool {
+        matches!(self, Selection::Step(_))
+    }
+
+    /// Whether thresholds say what is selected.
+    pub fn has_thresholds(&self) -> bool {
+        matches!(self, Selection::Step(_) | Selection::Sigmoid { .. })
+    }
+}
+
+/// Selects the rows of a CPT.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Test {
+    /// The number of copies to select from.
+    pub copies: usize,
+    /// For each joint state of the parents, the last fastest, a threshold less than there are copies, in increasing order.
+    pub thresholds: Vec<f64>,
+    /// How much of each copy.
+    pub selection: Selection,
+}
+
+/// The numbers of a CPT that is selected by a test.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Tested {
+    /// The tables of all copies, one after the other.
+    pub table: Vec<f64>,
+    /// What is known of each copy.
+    pub roles: Vec<Role>,
+    /// What selects.
+    pub test: Test,
+    /// Whether the thresholds, and what else the test depends on, are never trained.
+    pub is_fixed: bool,
+    /// Thresholds with the same tie are the same, if they have the same shape.
+    pub tie: Option<String>,
+}
+
+/// Derivatives with respect to all that the weights of copies depend on.
+#[derive(Debug)]
+pub(crate) struct Slopes<'a> {
+    /// Of the posterior of the parents, or of the indicators of evidence.
+    pub seen: &'a mut [f64],
+    /// Of the gaps between thresholds.
+    pub gaps: &'a mut [f64],
+    /// Of the free numbers.
+    pub free: &'a mut [f64],
+}
+
+/// So little of a copy is nothing of it: no answer could tell.
+const NOTHING: f64 = 1e-18;
+
+impl Test {
+    /// A test with thresholds that are the same for all of so many rows.
+    pub fn of_rows(rows: usize, thresholds: &[f64], selection: Selection) -> Self {
+        Test { copies: thresholds.len() + 1, thresholds: thresholds.repeat(rows), selection }
+    }
+
+    /// For each row the lengths of the intervals between 0, its thresholds, and 1: as many as copies.
+    pub(crate) fn gaps(&self, rows: usize) -> Vec<f64> {
+        if !self.selection.has_thresholds() {
+            return vec![1.0 / self.copies as f64; rows * self.copies];
+        }
+        let gaps = |row: &[f64]| {
+            let from = [0.0].into_iter().chain(row.iter().copied());
+            let to = row.iter().copied().chain([1.0]);
+            from.zip(to).map(|(from, to)| to - from).collect::<Vec<f64>>()
+        };
+        self.thresholds.chunks_exact(self.copies - 1).flat_map(gaps).collect()
+    }
+
+    pub(crate) fn set_gaps(&mut self, gaps: &[f64]) {
+        if !self.selection.has_thresholds() {
+            return;
+        }
+        let copies = self.copies;
+        for (row, gaps) in self.thresholds.chunks_exact_mut(copies - 1).zip(gaps.chunks_exact(copies)) {
+            let mut sum = 0.0;
+            row.iter_mut().zip(gaps).for_each(|(threshold, gap)| {
+                sum += gap;
+                *threshold = sum;
+            });
+        }
+    }
+
+    /// The numbers that may be any: the logarithm of a slope that is learned, or what the softmax is of.
+    pub(crate) fn free(&self) -> Vec<f64> {
+        match &self.selection {
+            Selection::Sigmoid { slope, is_learned: true } => vec![slope.ln()],
+            Selection::Softmax { weights, biases, .. } => weights.iter().chain(biases).copied().collect(),
+            _ => vec![],
+        }
+    }
+
+    pub(crate) fn set_free(&mut self, free: &[f64]) {
+        match &mut self.selection {
+            Selection::Sigmoid { slope, is_learned: true } => *slope = free[0].exp(),
+            Selection::Softmax { weights, biases, .. } => {
+                let (first, last) = free.split_at(weights.len());
+                weights.copy_from_slice(first);
+                biases.copy_from_slice(last);
+            }
+            _ => {}
+        }
+    }
+
+    /// How much of each copy, from the posterior of the parents or the indicators of evidence: for each of the rows, a
+    /// number for each copy.
+    pub(crate) fn weigh(&self, seen: &[f64], to: &mut [f64]) {
+        let copies = self.copies;
+        if let Selection::Softmax { .. } = self.selection {
+            let weights = self.softmax(seen);
+            return to.chunks_exact_mut(copies).for_each(|row| row.copy_from_slice(&weights));
+        }
+        for (u, (row, &p)) in to.chunks_exact_mut(copies).zip(seen).enumerate() {
+            row.fill(0.0);
+            match &self.selection {
+                Selection::Step(comparison) => {
+                    let passed = self.row(u).iter().filter(|&&t| comparison.passes(p, t)).count();
+                    row[passed] = 1.0;
+                }
+                Selection::Sigmoid { slope, .. } => self.weigh_softly(u, p, *slope, row),
+                Selection::Linear | Selection::Softmax { .. } => row.copy_from_slice(&[1.0 - p, p]),
+            }
+        }
+    }
+
+    fn row(&self, u: usize) -> &[f64] {
+        &self.thresholds[u * (self.copies - 1)..][..self.copies - 1]
+    }
+
+    fn weigh_softly(&self, u: usize, p: f64, slope: f64, to: &mut [f64]) {
+        let mut above = 1.0;
+        for (k, &threshold) in self.row(u).iter().enumerate() {
+            let passed = sigmoid(slope * (p - threshold));
+            to[k] = above - passed;
+            above = passed;
+        }
+        to[self.copies - 1] = above;
+        to.iter_mut().filter(|w| **w < NOTHING).for_each(|w| *w = 0.0);
+    }
+
+    fn softmax(&self, seen: &[f64]) -> Vec<f64> {
+        let Selection::Softmax { weights, biases, .. } = &self.selection else { return vec![] };
+        let dot = |row: &[f64]| row.iter().zip(seen).map(|(w, e)| w * e).sum::<f64>();
+        let logits = biases.iter().enumerate().map(|(k, b)| b + dot(&weights[k * seen.len()..][..seen.len()]));
+        let logits: Vec<f64> = logits.collect();
+        let largest = logits.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let numbers: Vec<f64> = logits.iter().map(|x| (x - largest).exp()).collect();
+        let total: f64 = numbers.iter().sum();
+        numbers.into_iter().map(|x| if x / total < NOTHING { 0.0 } else { x / total }).collect()
+    }
+
+    /// Adds the derivatives of a loss, from those with respect to what [`Test::weigh`] wrote.
+    pub(crate) fn differentiate(&self, seen: &[f64], given: &[f64], to: &mut Slopes<'_>) {
+        match &self.selection {
+            Selection::Step(_) => {}
+            Selection::Softmax { weights, .. } => self.differentiate_softmax(seen, given, weights, to),
+            Selection::Linear => {
+                given.chunks_exact(2).zip(&mut *to.seen).for_each(|(given, to)| *to += given[1] - given[0]);
+            }
+            Selection::Sigmoid { slope, is_learned } => {
+                for (u, (given, &p)) in given.chunks_exact(self.copies).zip(seen).enumerate() {
+                    let by_slope = self.differentiate_row(u, p, *slope, given, to);
+                    if *is_learned {
+                        to.free[0] += by_slope;
+                    }
+                }
+            }
+        }
+    }
+
+    /// The derivative with respect to the logarithm of the slope; adds the others.
+    fn differentiate_row(&self, u: usize, p: f64, slope: f64, given: &[f64], to: &mut Slopes<'_>) -> f64 {
+        let mut by_slope = 0.0;
+        for (k, &threshold) in self.row(u).iter().enumerate() {
+            let passed = sigmoid(slope * (p - threshold));
+            let steep = slope * passed * (1.0 - passed);
+            // What passes the threshold is of a higher copy, and not of the one below.
+            let moved = (given[k + 1] - given[k]) * steep;
+            to.seen[u] += moved;
+            by_slope += moved * (p - threshold);
+            // The threshold is the sum of the gaps before it.
+            to.gaps[u * self.copies..][..=k].iter_mut().for_each(|gap| *gap -= moved);
+        }
+        by_slope
+    }
+
+    fn differentiate_softmax(&self, seen: &[f64], given: &[f64], weights: &[f64], to: &mut Slopes<'_>) {
+        let found = self.softmax(seen);
+        let mut sums = vec![0.0; self.copies];
+        for row in given.chunks_exact(self.copies) {
+            sums.iter_mut().zip(row).for_each(|(sum, g)| *sum += g);
+        }
+        let mean: f64 = sums.iter().zip(&found).map(|(g, w)| g * w).sum();
+        for (k, w) in found.iter().enumerate() {
+            let by_logit = w * (sums[k] - mean);
+            let row = k * seen.len()..(k + 1) * seen.len();
+            to.free[row.clone()].iter_mut().zip(seen).for_each(|(to, e)| *to += by_logit * e);
+            to.seen.iter_mut().zip(&weights[row]).for_each(|(to, w)| *to += by_logit * w);
+            to.free[weights.len() + k] += by_logit;
+        }
+    }
+}
+
+fn sigmoid(x: f64) -> f64 {
+    1.0 / (1.0 + (-x).exp())
+}
+
+impl Tested {
+    /// The table that a mixture of the copies makes: for each row, a weight for each copy.
+    pub(crate) fn mixed(&self, weights: &[f64]) -> Vec<f64> {
+        let copies = self.test.copies;
+        let size = self.table.len() / copies;
+        let card = size * copies / weights.len();
+        let entry = |at: usize| {
+            let weights = &weights[at / card * copies..][..copies];
+            weights.iter().enumerate().map(|(k, w)| w * self.table[k * size + at]).sum()
+        };
+        (0..size).map(entry).collect()
+    }
+
+    /// The number of joint states of the parents.
+    pub(crate) fn rows(&self, card: usize) -> usize {
+        self.table.len() / self.test.copies / card
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,313 @@
+//! Testing networks against their semantics, taken literally: node by node, each test by enumeration.
+
+mod common;
+#[path = "testing/literal.rs"]
+mod literal;
+
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use sumout::model::{Comparison, Selection, Sight, Test};
+use sumout::{Batch, Circuit, Column, Evidence, Finding, Level, Network, Options, Precision, Query, Running, VarId};
+
+use common::{LEVELS, batch, close, in_parallel, random_evidence};
+use literal::{Kind, Literal, random};
+
+fn options(level: Level, seed: u64) -> Options {
+    Options { level, seed, effort: 0.01, ..Options::default() }
+}
+
+fn name(net: &Network, v: VarId) -> String {
+    net.variable(v).name.clone()
+}
+
+/// A network, evidence on some of it, and what comes out literally.
+struct Case {
+    net: Network,
+    evidence: Evidence,
+    truth: Literal,
+}
+
+impl Case {
+    /// None if a step is so near its threshold that rounding decides.
+    fn new(seed: u64, kind: Kind, sight: Sight) -> Option<Self> {
+        let mut rng = ChaCha8Rng::seed_from_u64(seed);
+        let net = random(&mut rng, kind, sight);
+        let evidence = random_evidence(&net, &mut rng);
+        let truth = Literal::new(&net, &evidence);
+        (!truth.is_close).then_some(Case { net, evidence, truth })
+    }
+
+    fn check(&self, posteriors: &[(VarId, Vec<f64>)], log_evidence: f64) {
+        let net = &self.net;
+        match self.truth.evidence {
+            0.0 => assert_eq!(log_evidence, f64::NEG_INFINITY, "{net:?} {:?}", self.evidence),
+            p => assert!(close(log_evidence, p.ln(), 1e-9), "{log_evidence} {}: {net:?} {:?}", p.ln(), self.evidence),
+        }
+        for (v, found) in posteriors.iter().filter(|_| self.truth.evidence > 0.0) {
+            for (x, joint) in found.iter().zip(&self.truth.joints[v.index()]) {
+                let expected = joint / self.truth.evidence;
+                assert!(close(*x, expected, 1e-9), "{v:?}: {x} {expected}: {net:?} {:?}", self.evidence);
+            }
+        }
+    }
+}
+
+#[test]
+fn queries_are_what_the_semantics_says() {
+    let mut impossible = 0;
+    for kind in Kind::ALL {
+        for (s, sight) in Sight::ALL.into_iter().enumerate() {
+            for seed in 0..60 {
+                let Some(case) = Case::new(seed * 3 + s as u64, kind, sight) else { continue };
+                let answer = case.net.query(&[], &case.evidence, &options(Level::Auto, seed)).unwrap();
+                case.check(&answer.posteriors, answer.log_evidence);
+                impossible += usize::from(answer.is_impossible());
+                let best = case.net.mpe(&case.evidence, &options(Level::Auto, seed)).unwrap();
+                assert!(close(best.log_probability.exp(), case.truth.best, 1e-9), "{kind:?} {sight}");
+            }
+        }
+    }
+    assert!(impossible > 5, "only {impossible} impossible cases");
+}
+
+/// Every level, with hard, soft and no evidence side by side in a batch.
+#[test]
+fn circuits_select_for_each_example() {
+    for kind in Kind::ALL {
+        for (s, sight) in Sight::ALL.into_iter().enumerate() {
+            in_parallel(12, |seed| {
+                let mut rng = ChaCha8Rng::seed_from_u64(1000 + seed * 3 + s as u64);
+                let net = random(&mut rng, kind, sight);
+                let target = VarId::new(rng.random_range(0..net.variables().len()));
+                let cases: Vec<Evidence> = (0..7).map(|_| random_evidence(&net, &mut rng).without(target)).collect();
+                let inputs: Vec<String> = net.ids().filter(|v| *v != target).map(|v| name(&net, v)).collect();
+                for level in LEVELS {
+                    let query = Query::of(name(&net, target)).given(inputs.clone());
+                    let one = net.compile(&query, &options(level, seed)).unwrap();
+                    check_batch(&net, &one, &cases);
+                    let all = net.compile(&Query::all(), &options(level, seed)).unwrap();
+                    check_batch(&net, &all, &cases);
+                }
+            });
+        }
+    }
+}
+
+fn check_batch(net: &Network, circuit: &Circuit, cases: &[Evidence]) {
+    let truths: Vec<Literal> = cases.iter().map(|evidence| Literal::new(net, evidence)).collect();
+    let batch = batch(net, circuit, cases);
+    for (precision, tolerance) in [(Precision::F64, 1e-9), (Precision::F32, 2e-4)] {
+        let ready = circuit.evaluator(&Running { precision, threads: 1, ..Running::default() }).unwrap();
+        let answers = ready.run(&batch).unwrap();
+        for (row, truth) in truths.iter().enumerate().filter(|(_, truth)| truth.margin > tolerance) {
+            assert_eq!(answers.is_impossible(row), truth.evidence == 0.0, "{net:?} {:?}", cases[row]);
+            let expected = answers.targets.iter().flat_map(|(v, _)| &truth.joints[v.index()]);
+            for (x, joint) in answers.row(row).iter().zip(expected).filter(|_| truth.evidence > 0.0) {
+                assert!(close(*x, joint / truth.evidence, tolerance), "{x} {}", joint / truth.evidence);
+            }
+            let log = truth.evidence.ln();
+            assert!(truth.evidence == 0.0 || close(answers.log_evidence[row], log, tolerance));
+        }
+    }
+}
+
+#[test]
+fn circuits_answer_the_same_when_they_are_read_again() {
+    for kind in Kind::ALL {
+        let mut rng = ChaCha8Rng::seed_from_u64(77);
+        let net = random(&mut rng, kind, Sight::Generalised);
+        let circuit = net.compile(&Query::all(), &options(Level::Auto, 0)).unwrap();
+        let cases: Vec<Evidence> = (0..9).map(|_| random_evidence(&net, &mut rng)).collect();
+        let bytes = circuit.to_bytes().unwrap();
+        let again = Circuit::from_bytes(&bytes).unwrap();
+        assert_eq!(again.tested().collect::<Vec<_>>(), circuit.tested().collect::<Vec<_>>());
+        assert!(circuit.tested().count() > 0);
+        let batch = batch(&net, &circuit, &cases);
+        assert_eq!(circuit.evaluate(&batch).unwrap(), again.evaluate(&batch).unwrap());
+        let mut damaged = bytes.clone();
+        let middle = damaged.len() / 2;
+        damaged[middle] ^= 1;
+        assert!(Circuit::from_bytes(&damaged).is_err());
+    }
+}
+
+/// What is selected does not depend on the order of the variables, by the generalised rule.
+#[test]
+fn the_order_of_variables_does_not_matter() {
+    let mut different = 0;
+    for seed in 0..40 {
+        let mut rng = ChaCha8Rng::seed_from_u64(seed);
+        let net = random(&mut rng, Kind::Sigmoid, Sight::Generalised);
+        let evidence = random_evidence(&net, &mut rng);
+        let other = literal::reordered(&net, &mut rng);
+        different += usize::from(net.ids().any(|v| name(&net, v) != name(&other, v)));
+        let mut same = Evidence::new();
+        for (v, finding) in evidence.iter() {
+            same.insert(&other, other.find(&name(&net, v)).unwrap(), finding.clone()).unwrap();
+        }
+        let [first, second] = [(&net, &evidence), (&other, &same)]
+            .map(|(net, evidence)| net.query(&[], evidence, &Options::default()).unwrap());
+        assert!(close(first.log_evidence.exp(), second.log_evidence.exp(), 1e-9));
+        for (v, posterior) in &first.posteriors {
+            let of = other.find(&name(&net, *v)).unwrap();
+            let (_, found) = second.posteriors.iter().find(|(u, _)| *u == of).unwrap();
+            assert!(posterior.iter().zip(found).all(|(x, y)| close(*x, *y, 1e-9)));
+        }
+    }
+    assert!(different > 10, "only {different} networks have another order");
+}
+
+/// Evidence that d-separation makes irrelevant changes no posterior, although it may change what others select.
+#[test]
+fn d_separated_evidence_is_irrelevant() {
+    let mut checked = 0;
+    for seed in 0..120 {
+        let mut rng = ChaCha8Rng::seed_from_u64(500 + seed);
+        let net = random(&mut rng, Kind::Sigmoid, Sight::Generalised);
+        let n = net.variables().len();
+        let (x, y) = (VarId::new(rng.random_range(0..n)), VarId::new(rng.random_range(0..n)));
+        let given = random_evidence(&net, &mut rng).without(x).without(y);
+        let is_hard = given.iter().all(|(_, finding)| matches!(finding, Finding::Hard(_)));
+        if x == y || !is_hard || !literal::is_d_separated(&net, x, y, &given) {
+            continue;
+        }
+        let before = net.query(&[x], &given, &Options::default()).unwrap();
+        let mut more = given.clone();
+        more.insert(&net, y, Finding::Hard(0)).unwrap();
+        let after = net.query(&[x], &more, &Options::default()).unwrap();
+        if before.is_impossible() || after.is_impossible() {
+            continue;
+        }
+        checked += 1;
+        let same = before.posteriors[0].1.iter().zip(&after.posteriors[0].1).all(|(a, b)| close(*a, *b, 1e-9));
+        assert!(same, "{x:?} {y:?} {net:?} {given:?}");
+    }
+    assert!(checked > 15, "only {checked} cases");
+}
+
+/// Derivatives through selections, with respect to evidence, are central differences.
+#[test]
+fn derivatives_with_respect_to_evidence_go_through_tests() {
+    for (k, kind) in Kind::ALL.into_iter().enumerate() {
+        for seed in 0..12 {
+            let mut rng = ChaCha8Rng::seed_from_u64(900 + 31 * k as u64 + seed);
+            let net = random(&mut rng, kind, Sight::Generalised);
+            let target = VarId::new(rng.random_range(0..net.variables().len()));
+            let inputs: Vec<String> = net.ids().filter(|v| *v != target).map(|v| name(&net, v)).collect();
+            let level = LEVELS[seed as usize % LEVELS.len()];
+            let query = Query::of(name(&net, target)).given(inputs);
+            check_evidence(&net.compile(&query, &options(level, seed)).unwrap(), kind, &mut rng);
+        }
+    }
+}
+
+fn check_evidence(circuit: &Circuit, kind: Kind, rng: &mut ChaCha8Rng) {
+    const ROWS: usize = 3;
+    const STEP: f64 = 1e-6;
+    let inputs: Vec<VarId> = circuit.inputs().collect();
+    let card = |v: VarId| circuit.variable(v).values.len();
+    let mut columns: Vec<Vec<f64>> =
+        inputs.iter().map(|&v| (0..ROWS * card(v)).map(|_| 0.2 + rng.random::<f64>()).collect()).collect();
+    let running = Running { precision: Precision::F64, threads: 1, ..Running::default() };
+    let ready = circuit.differentiator(&[], &inputs, &running).unwrap();
+    let run = |columns: &[Vec<f64>]| {
+        let mut batch = Batch::new(ROWS);
+        for (&input, column) in inputs.iter().zip(columns) {
+            batch.insert(circuit, input, Column::Likelihoods(column.clone())).unwrap();
+        }
+        let loss = |_: usize, p: &[f64], to: &mut [f64]| {
+            let mean: f64 = p.iter().zip(1..).map(|(p, k)| p * f64::from(k)).sum();
+            to.iter_mut().zip(p).zip(1..).for_each(|((to, p), k)| *to = p * (f64::from(k) - mean));
+        };
+        ready.run(&batch, &loss).unwrap()
+    };
+    // The loss is the expected value of the target, counted from one.
+    let total = |columns: &[Vec<f64>]| -> f64 {
+        let found = run(columns);
+        let width = found.posteriors.len() / ROWS;
+        found.posteriors.iter().enumerate().map(|(at, p)| p * (at % width + 1) as f64).sum()
+    };
+    let found = run(&columns);
+    for (input, derivatives) in &found.evidence {
+        let at = inputs.iter().position(|v| v == input).unwrap();
+        if derivatives.len() < ROWS * card(*input) || found.posteriors.len() == ROWS {
+            continue;
+        }
+        let i = rng.random_range(0..derivatives.len());
+        let mut moved = |h: f64| {
+            columns[at][i] += h;
+            let total = total(&columns);
+            columns[at][i] -= h;
+            total
+        };
+        let expected = (moved(STEP) - moved(-STEP)) / (2.0 * STEP);
+        let is_close = (derivatives[i] - expected).abs() < 1e-5 * (1.0 + expected.abs());
+        assert!(is_close, "{kind:?} {input:?}[{i}]: {} {expected}", derivatives[i]);
+    }
+}
+
+/// A step makes a function of the parents of a CPT whose copies are functions, and plans use that.
+#[test]
+fn hard_tests_of_functions_are_functions() {
+    let build = |selection: Selection| {
+        let mut b = Network::builder("copied");
+        let u = b.variable("u", ["a", "b", "c", "d"]);
+        let x = b.variable("x", ["a", "b", "c", "d"]);
+        b.table(u, [], [0.1, 0.2, 0.3, 0.4]);
+        let function = |f: fn(usize) -> usize| -> Vec<f64> {
+            (0..16).map(|at| f64::from(u8::from(at % 4 == f(at / 4)))).collect()
+        };
+        b.tested(x, [u], [function(|u| u), function(|u| 3 - u)], Test::of_rows(4, &[0.25], selection));
+        for i in 0..4 {
+            let y = b.variable(format!("y{i}"), ["t", "f"]);
+            let w = b.variable(format!("w{i}"), ["t", "f"]);
+            b.table(w, [u], [0.9, 0.1, 0.8, 0.2, 0.3, 0.7, 0.4, 0.6]);
+            b.table(
+                y,
+                [x, w],
+                (0..8).flat_map(|i| [0.1 + 0.1 * f64::from(i), 0.9 - 0.1 * f64::from(i)]).collect::<Vec<_>>(),
+            );
+        }
+        b.build().unwrap()
+    };
+    for (selection, copies) in
+        [(Selection::Step(Comparison::AtLeast), true), (Selection::Sigmoid { slope: 9.0, is_learned: false }, false)]
+    {
+        let net = build(selection);
+        let plan = net.plan(&Query::of("u").given(["y*", "w*"]), &options(Level::Functional, 0)).unwrap();
+        assert_eq!(plan.report().steps.functional_variables >= 2, copies, "{}", plan.report());
+        assert!(!plan.report().plan_dependent, "{}", plan.report());
+    }
+}
+
+#[test]
+fn a_value_is_impossible_if_it_is_in_no_copy() {
+    let mut b = Network::builder("zeros");
+    let u = b.variable("u", ["a", "b"]);
+    let x = b.variable("x", ["p", "q", "r"]);
+    b.table(u, [], [0.5, 0.5]);
+    let copies = [[1.0, 0.0, 0.0, 1.0, 0.0, 0.0], [0.5, 0.5, 0.0, 0.5, 0.5, 0.0]];
+    b.tested(x, [u], copies, Test::of_rows(2, &[0.6], Selection::Step(Comparison::AtLeast)));
+    let net = b.build().unwrap();
+    let circuit = net.compile(&Query::of("u").given(["x"]).trainable([""; 0]), &Options::default()).unwrap();
+    assert_eq!(circuit.possible(net.find("x").unwrap()), [0, 1]);
+    let batch = Batch::new(3).with(&circuit, "x", Column::Values(vec![0, 1, 2])).unwrap();
+    let answers = circuit.evaluate(&batch).unwrap();
+    // Nothing passes 0.6, so the first copy is selected, and `q` has probability zero.
+    assert_eq!([0, 1, 2].map(|row| answers.is_impossible(row)), [false, true, true]);
+}
+
+#[test]
+fn networks_are_the_same_when_they_are_read_again() {
+    for kind in Kind::ALL {
+        for (seed, sight) in Sight::ALL.into_iter().enumerate() {
+            let net = random(&mut ChaCha8Rng::seed_from_u64(seed as u64), kind, sight);
+            let text = sumout::model::format::to_string(&net, sumout::Format::Json, Default::default()).unwrap();
+            let again = sumout::model::format::parse("again.json", text.as_bytes(), &Default::default()).unwrap();
+            assert_eq!(format!("{net:?}"), format!("{again:?}"));
+            assert_eq!(net, again);
+            let error = sumout::model::format::to_string(&net, sumout::Format::Bif, Default::default()).unwrap_err();
+            assert!(error.message().contains("selected by tests"), "{error}");
+        }
+    }
+}

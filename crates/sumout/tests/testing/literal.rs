@@ -1,0 +1,328 @@
+//! The semantics of testing networks, slowly and literally; and random testing networks.
+
+use std::collections::BTreeSet;
+
+use rand::RngExt;
+use rand::seq::SliceRandom;
+use rand_chacha::ChaCha8Rng;
+use sumout::model::{Body, Comparison, Node, Selection, Sight, Test, Tested};
+use sumout::{Evidence, Finding, Network, VarId};
+
+/// How the tests of a random network select.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Kind {
+    Step,
+    Interval,
+    Sigmoid,
+    SoftInterval,
+    Linear,
+    Softmax,
+}
+
+impl Kind {
+    pub const ALL: [Kind; 6] =
+        [Kind::Step, Kind::Interval, Kind::Sigmoid, Kind::SoftInterval, Kind::Linear, Kind::Softmax];
+}
+
+/// What comes out.
+pub struct Literal {
+    pub joints: Vec<Vec<f64>>,
+    pub evidence: f64,
+    pub best: f64,
+    /// Whether a step is too near a threshold, and how near the nearest is.
+    pub is_close: bool,
+    pub margin: f64,
+}
+
+struct Selecting<'a> {
+    net: &'a Network,
+    cards: Vec<usize>,
+    /// The CPT of each variable as selected so far; uniform where none is.
+    tables: Vec<Vec<f64>>,
+    margin: f64,
+}
+
+impl Literal {
+    pub fn new(net: &Network, evidence: &Evidence) -> Self {
+        let cards = net.cards();
+        let uniform = |v: VarId| {
+            let cpt = &net.cpts()[v.index()];
+            match cpt.body() {
+                Body::Tested(_) => vec![1.0 / cards[v.index()] as f64; cpt.size(&cards)],
+                _ => cpt.table(&cards),
+            }
+        };
+        let tables = net.ids().map(uniform).collect();
+        let mut selecting = Selecting { net, cards: cards.clone(), tables, margin: f64::INFINITY };
+        let mut is_possible = true;
+        for v in net.ids() {
+            if let Body::Tested(tested) = net.cpts()[v.index()].body() {
+                is_possible &= selecting.select(v, tested, evidence);
+            }
+        }
+        let (mut joints, mut total, mut best) = (cards.iter().map(|&c| vec![0.0; c]).collect::<Vec<_>>(), 0.0, 0.0f64);
+        if is_possible {
+            selecting.each(evidence, |states, p| {
+                total += p;
+                best = best.max(p);
+                states.iter().zip(&mut joints).for_each(|(&state, joint)| joint[state] += p);
+            });
+        }
+        let margin = selecting.margin;
+        Literal { joints, evidence: total, best, is_close: margin < 1e-7, margin }
+    }
+}
+
+impl Selecting<'_> {
+    /// Selects the CPT of a variable; says whether the evidence that is seen is possible.
+    fn select(&mut self, x: VarId, tested: &Tested, evidence: &Evidence) -> bool {
+        let seen = seen(self.net, x);
+        let part = evidence.iter().map(|(v, _)| v).filter(|v| !seen.contains(v));
+        let part = part.fold(evidence.clone(), |part, v| part.without(v));
+        let parents = self.net.parents(x).to_vec();
+        let rows: usize = parents.iter().map(|p| self.cards[p.index()]).product();
+        let mut posterior = vec![0.0; rows];
+        let cards = self.cards.clone();
+        self.each(&part, |states, p| {
+            posterior[parents.iter().fold(0, |at, v| at * cards[v.index()] + states[v.index()])] += p;
+        });
+        let total: f64 = posterior.iter().sum();
+        if total == 0.0 && !matches!(tested.test.selection, Selection::Softmax { .. }) {
+            return false;
+        }
+        posterior.iter_mut().for_each(|p| *p /= total);
+        let (size, card) = (rows * self.cards[x.index()], self.cards[x.index()]);
+        let mut table = vec![0.0; size];
+        for (u, p) in posterior.iter().enumerate() {
+            let weights = self.weights(&tested.test, u, *p, evidence);
+            for k in 0..card {
+                table[u * card + k] =
+                    weights.iter().enumerate().map(|(c, w)| w * tested.table[c * size + u * card + k]).sum();
+            }
+        }
+        self.tables[x.index()] = table;
+        true
+    }
+
+    fn weights(&mut self, test: &Test, u: usize, p: f64, evidence: &Evidence) -> Vec<f64> {
+        let k = test.copies;
+        let thresholds = test.thresholds.get(u * (k - 1)..(u + 1) * (k - 1)).unwrap_or_default();
+        let sigmoid = |slope: f64, x: f64| 1.0 / (1.0 + (-slope * x).exp());
+        match &test.selection {
+            Selection::Linear => vec![1.0 - p, p],
+            Selection::Step(comparison) => {
+                let mut copy = 0;
+                for t in thresholds {
+                    self.margin = self.margin.min((p - t).abs());
+                    copy += usize::from(match comparison {
+                        Comparison::AtLeast => p >= *t,
+                        Comparison::Above => p > *t,
+                        Comparison::AtMost => p <= *t,
+                        Comparison::Below => p < *t,
+                    });
+                }
+                (0..k).map(|c| f64::from(u8::from(c == copy))).collect()
+            }
+            Selection::Sigmoid { slope, .. } => {
+                let s = |j: usize| match j {
+                    0 => 1.0,
+                    j if j == k => 0.0,
+                    j => sigmoid(*slope, p - thresholds[j - 1]),
+                };
+                (0..k).map(|c| s(c) - s(c + 1)).collect()
+            }
+            Selection::Softmax { of, weights, biases } => {
+                let e: Vec<f64> = of.iter().flat_map(|v| indicators(self.cards[v.index()], evidence.get(*v))).collect();
+                let logit = |c: usize| biases[c] + (0..e.len()).map(|i| weights[c * e.len() + i] * e[i]).sum::<f64>();
+                let total: f64 = (0..k).map(|c| logit(c).exp()).sum();
+                (0..k).map(|c| logit(c).exp() / total).collect()
+            }
+        }
+    }
+
+    /// Every joint state with its product of CPTs and likelihoods.
+    fn each(&self, evidence: &Evidence, mut visit: impl FnMut(&[usize], f64)) {
+        let mut states = vec![0; self.cards.len()];
+        for _ in 0..self.cards.iter().product() {
+            let mut p = 1.0;
+            for v in self.net.ids() {
+                let scope = self.net.cpts()[v.index()].scope();
+                p *= self.tables[v.index()]
+                    [scope.iter().fold(0, |at, v| at * self.cards[v.index()] + states[v.index()])];
+                p *= match evidence.get(v) {
+                    None => 1.0,
+                    Some(Finding::Hard(value)) => f64::from(u8::from(states[v.index()] == *value)),
+                    Some(Finding::Soft(likelihood)) => likelihood[states[v.index()]],
+                };
+            }
+            visit(&states, p);
+            for (state, card) in states.iter_mut().zip(&self.cards) {
+                *state += 1;
+                if *state < *card {
+                    break;
+                }
+                *state = 0;
+            }
+        }
+    }
+}
+
+fn indicators(card: usize, finding: Option<&Finding>) -> Vec<f64> {
+    match finding {
+        None => vec![1.0 / card as f64; card],
+        Some(Finding::Hard(value)) => (0..card).map(|v| f64::from(u8::from(v == *value))).collect(),
+        Some(Finding::Soft(l)) => l.iter().map(|x| x / l.iter().sum::<f64>()).collect(),
+    }
+}
+
+fn below(net: &Network, x: VarId) -> BTreeSet<VarId> {
+    let mut found = BTreeSet::from([x]);
+    loop {
+        let more: Vec<VarId> =
+            net.ids().filter(|v| !found.contains(v) && net.parents(*v).iter().any(|p| found.contains(p))).collect();
+        if more.is_empty() {
+            return found;
+        }
+        found.extend(more);
+    }
+}
+
+/// The variables whose evidence the test of `x` sees.
+fn seen(net: &Network, x: VarId) -> BTreeSet<VarId> {
+    let is_tested = |v: &VarId| matches!(net.cpts()[v.index()].body(), Body::Tested(_));
+    let is_ancestor = |v: VarId| v != x && below(net, v).contains(&x);
+    let hidden = |is_selected: &dyn Fn(VarId) -> bool| -> BTreeSet<VarId> {
+        net.ids().filter(|v| is_tested(v) && !is_selected(*v)).flat_map(|v| below(net, v)).collect()
+    };
+    match net.sight() {
+        Sight::Ancestral => net.ids().filter(|v| is_ancestor(*v)).collect(),
+        Sight::Generalised => &net.ids().collect::<BTreeSet<_>>() - &hidden(&|v| is_ancestor(v)),
+        Sight::Predecessor => &net.ids().collect::<BTreeSet<_>>() - &hidden(&|v| v < x),
+    }
+}
+
+fn row(rng: &mut ChaCha8Rng, card: usize) -> Vec<f64> {
+    let mut row: Vec<f64> = (0..card).map(|_| 0.05 + rng.random::<f64>()).collect();
+    match rng.random_range(0..6) {
+        0 => {
+            row.fill(0.0);
+            row[rng.random_range(0..card)] = 1.0;
+        }
+        1 => row[rng.random_range(0..card)] = 0.0,
+        _ => {}
+    }
+    let total: f64 = row.iter().sum();
+    if total == 0.0 { vec![1.0 / card as f64; card] } else { row.into_iter().map(|x| x / total).collect() }
+}
+
+/// A network of three to eight variables, with one to four tests.
+pub fn random(rng: &mut ChaCha8Rng, kind: Kind, sight: Sight) -> Network {
+    loop {
+        let mut b = Network::builder("random");
+        b.sight(sight);
+        let n = rng.random_range(3..=8);
+        let cards: Vec<usize> = (0..n).map(|_| rng.random_range(2..=3)).collect();
+        let nodes: Vec<Node> =
+            (0..n).map(|i| b.variable(format!("x{i}"), (0..cards[i]).map(|v| format!("s{v}")))).collect();
+        let mut tests = 0;
+        for i in 0..n {
+            let mut earlier: Vec<usize> = (0..i).collect();
+            earlier.shuffle(rng);
+            earlier.truncate(rng.random_range(0..=i.min(2)));
+            let rows: usize = earlier.iter().map(|&p| cards[p]).product();
+            let table = |rng: &mut ChaCha8Rng| (0..rows).flat_map(|_| row(rng, cards[i])).collect::<Vec<f64>>();
+            let parents: Vec<Node> = earlier.iter().map(|&p| nodes[p]).collect();
+            if earlier.is_empty() || tests == 4 || rng.random_bool(0.4) {
+                let table = table(rng);
+                b.table(nodes[i], parents, table);
+                continue;
+            }
+            tests += 1;
+            let test = test(rng, kind, rows, &cards, earlier[0]);
+            let copies: Vec<Vec<f64>> = (0..test.copies).map(|_| table(rng)).collect();
+            b.tested(nodes[i], parents, copies, test);
+        }
+        if tests > 0
+            && let Ok(net) = b.build()
+        {
+            return net;
+        }
+    }
+}
+
+fn test(rng: &mut ChaCha8Rng, kind: Kind, rows: usize, cards: &[usize], parent: usize) -> Test {
+    let copies = if matches!(kind, Kind::Interval | Kind::SoftInterval | Kind::Softmax) { 3 } else { 2 };
+    let slope = 2.0 + 20.0 * rng.random::<f64>();
+    let selection = match kind {
+        Kind::Step | Kind::Interval => Selection::Step(Comparison::ALL[rng.random_range(0..4)]),
+        Kind::Sigmoid | Kind::SoftInterval => Selection::Sigmoid { slope, is_learned: rng.random_bool(0.5) },
+        Kind::Linear => Selection::Linear,
+        Kind::Softmax => {
+            // An ancestor is always seen.
+            let mut number = || 4.0 * rng.random::<f64>() - 2.0;
+            let weights = (0..copies * cards[parent]).map(|_| number()).collect();
+            let biases = (0..copies).map(|_| number()).collect();
+            Selection::Softmax { of: vec![VarId::new(parent)], weights, biases }
+        }
+    };
+    let mut thresholds = vec![];
+    for _ in (0..rows).filter(|_| selection.has_thresholds()) {
+        let mut row: Vec<f64> = (1..copies).map(|_| rng.random()).collect();
+        row.sort_by(f64::total_cmp);
+        thresholds.extend(row);
+    }
+    Test { copies, thresholds, selection }
+}
+
+/// The same network, its variables declared in another order.
+pub fn reordered(net: &Network, rng: &mut ChaCha8Rng) -> Network {
+    let mut order: Vec<VarId> = net.ids().collect();
+    order.shuffle(rng);
+    let mut b = Network::builder("reordered");
+    b.sight(net.sight());
+    let mut of = vec![None; order.len()];
+    for v in &order {
+        let variable = net.variable(*v);
+        of[v.index()] = Some(b.variable(variable.name.clone(), variable.values.clone()));
+    }
+    for v in &order {
+        let cpt = &net.cpts()[v.index()];
+        let parents: Vec<Node> = cpt.parents().iter().map(|p| of[p.index()].unwrap()).collect();
+        let node = of[v.index()].unwrap();
+        match cpt.body() {
+            Body::Tested(tested) => {
+                let size = tested.table.len() / tested.roles.len();
+                let copies: Vec<Vec<f64>> = tested.table.chunks_exact(size).map(<[f64]>::to_vec).collect();
+                b.tested(node, parents, copies, tested.test.clone());
+            }
+            _ => {
+                b.table(node, parents, cpt.table(&net.cards()));
+            }
+        }
+    }
+    b.build().unwrap()
+}
+
+/// Whether hard evidence separates two variables in the graph of a network.
+pub fn is_d_separated(net: &Network, x: VarId, y: VarId, given: &Evidence) -> bool {
+    let z: BTreeSet<VarId> = given.iter().map(|(v, _)| v).collect();
+    let mut kept: BTreeSet<VarId> = z.iter().copied().chain([x, y]).collect();
+    let mut waiting: Vec<VarId> = kept.iter().copied().collect();
+    while let Some(v) = waiting.pop() {
+        waiting.extend(net.parents(v).iter().filter(|p| kept.insert(**p)));
+    }
+    let linked = |a: VarId, b: VarId| {
+        let is_parent = |child: VarId, parent: VarId| net.parents(child).contains(&parent);
+        let marry = kept.iter().any(|c| is_parent(*c, a) && is_parent(*c, b));
+        is_parent(a, b) || is_parent(b, a) || marry
+    };
+    let (mut reached, mut waiting) = (BTreeSet::from([x]), vec![x]);
+    while let Some(v) = waiting.pop() {
+        for &u in kept.iter().filter(|u| !z.contains(u) && linked(v, **u)) {
+            if reached.insert(u) {
+                waiting.push(u);
+            }
+        }
+    }
+    !reached.contains(&y)
+}
