@@ -15,8 +15,9 @@ use rayon::prelude::*;
 use super::Circuit;
 use super::batch::Batch;
 use super::evaluate::{Engines, Precision, Room, Running, check_hard, load, loaded, sums, weigh_closed};
-use super::testing::{TestDerivatives, Tuning};
+use super::testing::{TestDerivatives, TunedStage, Tuning};
 use crate::error::Result;
+use crate::learn::Params;
 use crate::tensor::engine::{Number, Worker};
 use crate::tensor::schedule::{Schedule, Want};
 use crate::tensor::{Graph, TableId};
@@ -158,16 +159,22 @@ impl<'c> Differentiator<'c> {
         self.graph.table_mut(table).copy_from_slice(values);
     }
 
+    /// Changes the numbers of all tables that can be trained, and of tests, as [`Differentiator::set_table`] does.
+    pub(super) fn set_params(&mut self, params: &Params) {
+        let origins: Vec<(TableId, Vec<f64>)> =
+            self.graph.origins().iter().map(|(table, origin)| (*table, params.numbers_of(origin))).collect();
+        origins.iter().for_each(|(table, numbers)| self.set_table(*table, numbers));
+        for TunedStage { stage, test, circuit } in &mut self.tests.stages {
+            params.tune(test, stage.selector, stage.input);
+            circuit.iter_mut().for_each(|circuit| circuit.set_params(params));
+        }
+    }
+
     /// Computes again what does not depend on evidence, from the numbers of the tables.
     pub fn refresh(&mut self) {
         self.short.update(&self.graph);
         self.long.update(&self.graph);
         self.tests.stages.iter_mut().filter_map(|stage| stage.circuit.as_mut()).for_each(Differentiator::refresh);
-    }
-
-    /// The tests, whose numbers can be changed; they are in use at once, tables after [`Differentiator::refresh`].
-    pub(super) fn tests(&mut self) -> &mut Tuning<'c> {
-        &mut self.tests
     }
 
     /// The graph with the numbers that its tables have now.

@@ -8,13 +8,11 @@ mod examples;
 mod learned;
 mod trainer;
 
-use super::compiled::nothing_possible;
-use super::{Circuit, Options, Precision, Running};
-use crate::compile::{self, Question, Search};
+use super::{Circuit, Options, Precision, Running, testing};
+use crate::compile::{Question, Search};
 use crate::error::{Error, ErrorKind, Result};
 use crate::learn::{Decay, Loss, Params, Rule, Start};
-use crate::model::{Cpt, Network, Role};
-use crate::tensor::TableId;
+use crate::model::{Cpt, Expanded, Network, Role, Testing};
 use crate::vars::{VarId, VarSet};
 
 use serde::{Deserialize, Serialize};
@@ -80,6 +78,10 @@ pub struct Learning {
     /// Rows of CPTs that are declared functional become nearly one-hot: the temperature of the first epoch, and of the
     /// last.
     pub temperature: Option<(f64, f64)>,
+    /// Sigmoids of tests become nearly steps: the slope of the first epoch, and of the last. Slopes that are learned are not
+    /// concerned.
+    #[serde(default)]
+    pub slope: Option<(f64, f64)>,
     /// Seeds the choice of the examples that are watched, and their order.
     pub seed: u64,
 }
@@ -106,6 +108,7 @@ impl Learning {
             watch: Watch::Accuracy,
             prior: 0.0,
             temperature: None,
+            slope: None,
             seed: 0,
         }
     }
@@ -126,6 +129,7 @@ impl Learning {
             watch: Watch::Loss,
             prior: 0.0,
             temperature: None,
+            slope: None,
             seed: 0,
         }
     }
@@ -167,8 +171,12 @@ impl Learning {
         if matches!(learning.method, Method::Gradient { batch: 0, .. }) {
             return wrong("a step needs at least one example", "32 is a good number");
         }
-        if matches!(learning.temperature, Some((from, to)) if !(from > 0.0 && to > 0.0 && from.is_finite() && to.is_finite()))
-        {
+        let is_off =
+            |range| matches!(range, Some((from, to)) if !(from > 0.0 && to > 0.0 && f64::max(from, to).is_finite()));
+        if is_off(learning.slope) {
+            return wrong("slopes are positive", "8 is gentle, 64 nearly a step");
+        }
+        if is_off(learning.temperature) {
             return wrong("temperatures are positive", "1 is what weights mean, 0.1 nearly a function");
         }
         Ok(())
@@ -224,6 +232,8 @@ pub struct Subject {
 #[derive(Debug)]
 pub struct Course {
     net: Network,
+    /// The same with explicit selectors, if it is a testing network, and its tests.
+    expanded: Option<Expanded>,
     heads: Vec<Head>,
     params: Params,
     learning: Learning,
@@ -235,7 +245,6 @@ pub struct Course {
 struct Head {
     circuit: Circuit,
     target: Option<VarId>,
-    tables: Vec<TableId>,
 }
 
 impl Network {
@@ -259,31 +268,42 @@ impl Network {
             .into_iter()
             .map(|target| Head::new(self, subject, target, &trainable, options))
             .collect::<Result<_>>()?;
-        let params = self.params(&heads, &trainable, subject.strict_ties)?;
+        let expanded = self.expanded();
+        let params = self.params(expanded.as_ref(), &heads, &trainable, subject.strict_ties)?;
         refuse_promises(&learning, &params)?;
+        refuse_tests(&learning, self)?;
         let precision = if learning.method == Method::Em { Precision::F64 } else { running.precision };
-        Ok(Course { net: self.clone(), heads, params, learning, running: Running { precision, ..*running } })
+        let running = Running { precision, ..*running };
+        Ok(Course { net: self.clone(), expanded, heads, params, learning, running })
     }
 
     /// The parameters that the circuits depend on.
-    fn params(&self, heads: &[Head], trainable: &VarSet, strict: bool) -> Result<Params> {
-        let children = heads.iter().flat_map(|head| head.circuit.graph.origins().values().map(|origin| origin.child));
-        let children: VarSet = children.collect();
-        if children.is_empty() {
+    fn params(&self, expanded: Option<&Expanded>, heads: &[Head], trainable: &VarSet, strict: bool) -> Result<Params> {
+        let circuits: Vec<&Circuit> = heads.iter().flat_map(|head| head.circuit.with_tests()).collect();
+        let children: VarSet = circuits.iter().flat_map(|circuit| circuit.children()).collect();
+        let net = expanded.map_or(self, |expanded| &expanded.net);
+        let is_run = |test: &&Testing| heads.iter().any(|head| head.circuit.tested().any(|v| v == test.tested));
+        let is_open = |test: &&Testing| !test.is_fixed && trainable.contains(test.tested);
+        let tests: Vec<&Testing> =
+            expanded.iter().flat_map(|expanded| &expanded.tests).filter(is_run).filter(is_open).collect();
+        if children.is_empty() && tests.is_empty() {
             let error = Error::new(ErrorKind::Model, "there is nothing to learn: no CPT that is not fixed matters");
             return Err(error.hint("name CPTs to be trained, or inputs that depend on them"));
         }
         let mut domains = heads[0].circuit.domains.clone();
         for child in children.iter() {
-            let of = |head: &&Head| head.circuit.graph.origins().values().any(|origin| origin.child == child);
-            if let Some(head) = heads.iter().find(of) {
-                for v in self.cpts()[child.index()].scope() {
-                    domains[v.index()].clone_from(&head.circuit.domains[v.index()]);
+            if let Some(circuit) = circuits.iter().find(|circuit| circuit.children().any(|v| v == child)) {
+                for v in net.cpts()[child.index()].scope() {
+                    domains[v.index()].clone_from(&circuit.domains[v.index()]);
                 }
             }
         }
         let others: Vec<VarId> = (trainable - &children).iter().collect();
-        Params::new(self, &children.iter().collect::<Vec<_>>(), &others, &domains, strict)
+        let mut params = Params::new(net, &children.iter().collect::<Vec<_>>(), &others, &domains, strict)?;
+        if !tests.is_empty() {
+            params.add_tests(net, tests);
+        }
+        Ok(params)
     }
 }
 
@@ -300,10 +320,7 @@ impl Head {
         let inputs = if target.is_some() { &subject.given - &labels } else { &subject.given | &labels };
         let question = Question { targets, inputs, trainable: trainable.clone(), ..Question::default() };
         let search = Search { thorough: true, ..options.search() };
-        let compiled = compile::compile(net, &question, &search).ok_or_else(|| nothing_possible(net))?;
-        let circuit = Circuit::new(net, question, compiled);
-        let tables = circuit.graph.origins().keys().copied().collect();
-        Ok(Head { circuit, target, tables })
+        Ok(Head { circuit: testing::compile(net, question, &search)?, target })
     }
 }
 
@@ -336,7 +353,33 @@ fn refuse_promises(learning: &Learning, params: &Params) -> Result<()> {
     Ok(())
 }
 
+/// What is selected depends on the parameters, so no expectation is maximised by counting.
+fn refuse_tests(learning: &Learning, net: &Network) -> Result<()> {
+    if matches!(learning.method, Method::Em) && net.is_testing() {
+        let error = Error::new(ErrorKind::Model, "the CPTs of testing networks cannot be learned by counting");
+        return Err(error.hint("learn them by gradients"));
+    }
+    Ok(())
+}
+
+impl Circuit {
+    /// The circuit, and those of its tests.
+    fn with_tests(&self) -> impl Iterator<Item = &Circuit> {
+        [self].into_iter().chain(self.tests.iter().filter_map(|stage| stage.circuit()))
+    }
+
+    /// The variables whose CPTs can be trained.
+    fn children(&self) -> impl Iterator<Item = VarId> + '_ {
+        self.graph.origins().values().map(|origin| origin.child)
+    }
+}
+
 impl Course {
+    /// The network that parameters belong to.
+    fn parametrised(&self) -> &Network {
+        self.expanded.as_ref().map_or(&self.net, |expanded| &expanded.net)
+    }
+
     /// The parameters, as they are at the start.
     pub fn params(&self) -> &Params {
         &self.params

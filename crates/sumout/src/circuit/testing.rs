@@ -22,7 +22,7 @@ use crate::tensor::Graph;
 use crate::vars::{VarId, VarSet};
 
 pub use derive::TestDerivatives;
-pub(super) use derive::Tuning;
+pub(super) use derive::{TunedStage, Tuning};
 pub(super) use select::Selecting;
 
 /// A test of a circuit.

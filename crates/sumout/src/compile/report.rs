@@ -6,7 +6,7 @@
 
 mod count;
 mod near;
-mod tests_cost;
+mod testing;
 mod text;
 
 use std::time::Duration;
@@ -22,7 +22,7 @@ use crate::vars::{VarId, VarSet};
 
 pub use count::Count;
 pub use near::Near;
-pub use tests_cost::Tests;
+pub use testing::Tests;
 
 /// What a plan costs. As text it is a table, as JSON one object.
 #[derive(Clone, Debug, PartialEq, Serialize)]

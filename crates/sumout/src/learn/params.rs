@@ -3,7 +3,10 @@
 //! A CPT has rows for the states of its parents that can occur, with numbers for the values that the child can have.
 //! Zeros that are kept have no weight at all, and a row with one number left is a one. CPTs with the same tie share
 //! their weights, if they have the same shape, and keep the same zeros, once impossible values are gone: otherwise the
-//! tie is split.
+//! tie is split. The copies of a tested CPT are like CPTs of their own. So are the thresholds of a test, as the gaps between
+//! them, which are positive and sum to one; a slope, or the weights of a softmax, may be any numbers (`testing`).
+
+mod testing;
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -13,7 +16,7 @@ use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::model::{Cpt, Network};
+use crate::model::{Cpt, Network, Role};
 use crate::tensor::Origin;
 use crate::vars::VarId;
 
@@ -54,6 +57,10 @@ pub struct Params {
     numbers: Vec<f64>,
     /// Weights of rows that were declared functional are divided by this.
     temperature: f64,
+    /// Numbers that are their own weights.
+    free: Vec<testing::Free>,
+    /// The slope of tests whose slope is not learned, if it is another than theirs.
+    slope: Option<f64>,
 }
 
 /// A CPT: its numbers, and where those with weights have them.
@@ -104,19 +111,22 @@ impl Params {
             weights: vec![],
             numbers: vec![],
             temperature: 1.0,
+            free: vec![],
+            slope: None,
         };
         let mut known: BTreeMap<Form, usize> = BTreeMap::new();
         for &var in children {
-            let cpt = &net.cpts()[var.index()];
-            let (form, places) = form(net, cpt, domains);
-            let group = known.get(&form).copied().unwrap_or_else(|| params.add_group(&form, cpt));
-            params.add_member(net, group, var, &places, &form.free);
-            known.insert(form, group);
+            for (form, places) in forms(net, &net.cpts()[var.index()], domains) {
+                let group = known.get(&form).copied().unwrap_or_else(|| params.add_group(&form));
+                params.add_member(net, group, var, &places, &form.free);
+                known.insert(form, group);
+            }
         }
         for &var in others {
-            let (form, places) = form(net, &net.cpts()[var.index()], domains);
-            if let Some(&group) = known.get(&form).filter(|_| form.is_tied) {
-                params.add_member(net, group, var, &places, &form.free);
+            for (form, places) in forms(net, &net.cpts()[var.index()], domains) {
+                if let Some(&group) = known.get(&form).filter(|_| form.is_tied) {
+                    params.add_member(net, group, var, &places, &form.free);
+                }
             }
         }
         if strict {
@@ -126,7 +136,7 @@ impl Params {
         Ok(params)
     }
 
-    fn add_group(&mut self, form: &Form, cpt: &Cpt) -> usize {
+    fn add_group(&mut self, form: &Form) -> usize {
         let first = self.weights.len();
         let card = form.shape.last().copied().unwrap_or(1);
         for row in form.free.chunks_exact(card) {
@@ -134,7 +144,7 @@ impl Params {
             if free > 1 {
                 let start = self.weights.len();
                 self.weights.resize(start + free, 0.0);
-                self.rows.push((start..start + free, cpt.role().functional));
+                self.rows.push((start..start + free, form.is_promised));
             }
         }
         self.numbers.resize(self.weights.len(), 0.0);
@@ -144,8 +154,10 @@ impl Params {
     }
 
     fn add_member(&mut self, net: &Network, group: usize, var: VarId, places: &[usize], free: &[bool]) {
-        let mut table = net.cpts()[var.index()].table(&net.cards());
-        let mut at = vec![NONE; table.len()];
+        let Child { table, at } = self.children.entry(var).or_insert_with(|| {
+            let table = net.cpts()[var.index()].table(&net.cards());
+            Child { at: vec![NONE; table.len()], table }
+        });
         let mut next = self.groups[group].weights.start as u32;
         let card = self.groups[group].shape.last().copied().unwrap_or(1);
         for (row, free) in places.chunks_exact(card).zip(free.chunks_exact(card)) {
@@ -160,7 +172,6 @@ impl Params {
             }
         }
         self.groups[group].members.push(var);
-        self.children.insert(var, Child { table, at });
     }
 
     /// The CPTs that share weights.
@@ -214,6 +225,7 @@ impl Params {
                 }
             }
         }
+        self.start_free(start);
         self.renew();
     }
 
@@ -238,6 +250,7 @@ impl Params {
             let temperature = if *is_promised { self.temperature } else { 1.0 };
             softmax(&self.weights[row.clone()], temperature, &mut self.numbers[row.clone()]);
         }
+        self.renew_free();
         for child in self.children.values_mut() {
             let numbers = child.table.iter_mut().zip(&child.at).filter(|(_, at)| **at != NONE);
             numbers.for_each(|(p, at)| *p = self.numbers[*at as usize]);
@@ -297,7 +310,8 @@ impl Params {
 
     /// -Σ ln p over all numbers with weights.
     pub fn prior(&self) -> f64 {
-        -self.numbers.iter().map(|p| p.max(f64::MIN_POSITIVE).ln()).sum::<f64>()
+        let numbers = self.rows.iter().flat_map(|(row, _)| &self.numbers[row.clone()]);
+        -numbers.map(|p| p.max(f64::MIN_POSITIVE).ln()).sum::<f64>()
     }
 
     /// How often each number was used, by derivatives of ln P with respect to it.
@@ -348,21 +362,37 @@ fn refuse_split<'f>(forms: impl Iterator<Item = &'f Form>) -> Result<()> {
     Err(error.hint("tie only CPTs that are alike, or allow ties to be split"))
 }
 
-/// What a CPT looks like when impossible values are gone, and the places of what is left in its table.
-fn form(net: &Network, cpt: &Cpt, domains: &[Vec<usize>]) -> (Form, Vec<usize>) {
+/// What a CPT, or each of its parts that is not fixed, looks like when impossible values are gone, and the places of what
+/// is left in its table.
+fn forms(net: &Network, cpt: &Cpt, domains: &[Vec<usize>]) -> Vec<(Form, Vec<usize>)> {
+    if cpt.parts().is_empty() {
+        return vec![form(net, cpt, cpt.role(), None, domains)];
+    }
+    let selector = cpt.scope()[0];
+    let of_part = |(k, role): (usize, &Role)| {
+        let is_left = !role.fixed && domains[selector.index()].contains(&k);
+        is_left.then(|| form(net, cpt, role, Some(k), domains))
+    };
+    cpt.parts().iter().enumerate().filter_map(of_part).collect()
+}
+
+/// The same for a part: the one that belongs to a value of the first parent.
+fn form(net: &Network, cpt: &Cpt, role: &Role, part: Option<usize>, domains: &[Vec<usize>]) -> (Form, Vec<usize>) {
     let (cards, scope) = (net.cards(), cpt.scope());
     let table = cpt.table(&cards);
+    let only: Option<Vec<usize>> = part.map(|k| vec![k]);
+    let domain = |v: &VarId| only.as_ref().filter(|_| *v == scope[0]).unwrap_or(&domains[v.index()]);
     let mut places = vec![0];
     for v in scope {
-        let (card, domain) = (cards[v.index()], &domains[v.index()]);
+        let (card, domain) = (cards[v.index()], domain(v));
         places = places.iter().flat_map(|at| domain.iter().map(move |value| at * card + value)).collect();
     }
-    let left = |v: &VarId| domains[v.index()].len();
+    let left = |v: &VarId| domain(v).len();
     let (child, parents) = scope.split_last().expect("a CPT has a child");
     let shape = parents.iter().map(left).filter(|&n| n > 1).chain([left(child)]).collect();
-    let role = cpt.role();
     let free = places.iter().map(|&place| !role.keep_zeros || table[place] != 0.0).collect();
-    let name = role.tie.clone().unwrap_or_else(|| net.variable(*child).name.clone());
+    let copy = part.map_or_else(String::new, |k| format!(", copy {}", k + 1));
+    let name = role.tie.clone().unwrap_or_else(|| format!("{}{copy}", net.variable(*child).name));
     (Form { is_tied: role.tie.is_some(), name, is_promised: role.functional, shape, free }, places)
 }
 

@@ -1,11 +1,13 @@
 //! The semantics of testing networks, slowly and literally; and random testing networks.
 
+#![allow(dead_code)] // each test file uses some of it
+
 use std::collections::BTreeSet;
 
 use rand::RngExt;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
-use sumout::model::{Body, Comparison, Node, Selection, Sight, Test, Tested};
+use sumout::model::{Body, Comparison, Node, Role, Selection, Sight, Test, Tested};
 use sumout::{Evidence, Finding, Network, VarId};
 
 /// How the tests of a random network select.
@@ -240,7 +242,8 @@ pub fn random(rng: &mut ChaCha8Rng, kind: Kind, sight: Sight) -> Network {
             tests += 1;
             let test = test(rng, kind, rows, &cards, earlier[0]);
             let copies: Vec<Vec<f64>> = (0..test.copies).map(|_| table(rng)).collect();
-            b.tested(nodes[i], parents, copies, test);
+            let roles: Vec<Role> = copies.iter().map(|_| role(rng)).collect();
+            b.tested(nodes[i], parents, copies, test).copies(roles);
         }
         if tests > 0
             && let Ok(net) = b.build()
@@ -248,6 +251,12 @@ pub fn random(rng: &mut ChaCha8Rng, kind: Kind, sight: Sight) -> Network {
             return net;
         }
     }
+}
+
+fn role(rng: &mut ChaCha8Rng) -> Role {
+    let kind = rng.random_range(0..8);
+    let tie = (kind == 0).then(|| "tied".to_owned());
+    Role { keep_zeros: kind == 1, fixed: kind == 2, tie, ..Role::default() }
 }
 
 fn test(rng: &mut ChaCha8Rng, kind: Kind, rows: usize, cards: &[usize], parent: usize) -> Test {
@@ -293,7 +302,7 @@ pub fn reordered(net: &Network, rng: &mut ChaCha8Rng) -> Network {
             Body::Tested(tested) => {
                 let size = tested.table.len() / tested.roles.len();
                 let copies: Vec<Vec<f64>> = tested.table.chunks_exact(size).map(<[f64]>::to_vec).collect();
-                b.tested(node, parents, copies, tested.test.clone());
+                b.tested(node, parents, copies, tested.test.clone()).copies(tested.roles.clone());
             }
             _ => {
                 b.table(node, parents, cpt.table(&net.cards()));

@@ -7,18 +7,28 @@
 use super::{Course, Examples, Head, Subject};
 use crate::circuit::batch::{Answers, Column};
 use crate::circuit::compiled::nothing_possible;
-use crate::circuit::{Circuit, Options, Precision, Running};
+use crate::circuit::{Circuit, Options, Precision, Running, testing};
 use crate::compile::{self, Level, Question, Search, prune};
 use crate::error::{Error, ErrorKind, Result};
 use crate::learn::Params;
-use crate::model::Network;
+use crate::model::{Network, Test};
 use crate::tensor::TableId;
 use crate::vars::{VarId, VarSet};
 
 impl Course {
     /// The network with these parameters.
     pub fn network(&self, params: &Params) -> Network {
-        self.net.with_tables(params.tables())
+        let is_own = |(var, _): &(VarId, &[f64])| var.index() < self.net.variables().len();
+        let net = self.net.with_tables(params.tables().filter(is_own));
+        let tests = self.expanded.iter().flat_map(|expanded| &expanded.tests);
+        let tuned: Vec<(VarId, Test)> = tests
+            .map(|testing| {
+                let mut test = testing.test.clone();
+                params.tune(&mut test, testing.selector, testing.input);
+                (testing.tested, test)
+            })
+            .collect();
+        net.with_tests(tuned.iter().map(|(tested, test)| (*tested, test)))
     }
 
     /// The circuits with these parameters, each with its target.
@@ -87,12 +97,19 @@ struct Exact {
 /// No check takes more products than this, which is some seconds.
 const MOST: f64 = 1e10;
 
+/// So many examples of a testing network are checked.
+const TESTED: usize = 1000;
+
 impl Exact {
     fn new(net: &Network, trained: &Circuit, options: &Options) -> Result<Self> {
         let targets: VarSet = trained.target.into_iter().collect();
         let question = Question { targets, inputs: trained.inputs.clone(), ..Question::default() };
         for level in [Level::Classical, Level::Auto] {
             let search = Search { level, thorough: true, ..options.search() };
+            if net.is_testing() {
+                let circuit = testing::compile(net, question, &search)?;
+                return Ok(Exact { circuit, most: TESTED, unthinned: level == Level::Classical });
+            }
             let planned = compile::plan(net, &question, &search).ok_or_else(|| nothing_possible(net))?;
             let cost = planned.cost();
             let most = ((MOST - cost.constant_multiply_adds) / cost.multiply_adds.max(1.0)) as usize;
@@ -109,12 +126,24 @@ impl Head {
     /// The circuit with other parameters.
     fn with(&self, params: &Params) -> Circuit {
         let mut circuit = self.circuit.clone();
-        let origins: Vec<TableId> = self.tables.clone();
-        for table in origins {
-            let numbers = params.numbers_of(&self.circuit.graph.origins()[&table]);
-            circuit.graph.table_mut(table).copy_from_slice(&numbers);
+        circuit.set(params);
+        for stage in &mut circuit.tests {
+            let (selector, input) = (stage.selector, stage.input);
+            params.tune(&mut stage.test, selector, input);
+            stage.circuit_mut().into_iter().for_each(|circuit| circuit.set(params));
         }
         circuit
+    }
+}
+
+impl Circuit {
+    /// Takes over the numbers of parameters.
+    fn set(&mut self, params: &Params) {
+        let origins: Vec<TableId> = self.graph.origins().keys().copied().collect();
+        for table in origins {
+            let numbers = params.numbers_of(&self.graph.origins()[&table]);
+            self.graph.table_mut(table).copy_from_slice(&numbers);
+        }
     }
 }
 
@@ -124,7 +153,7 @@ impl Network {
     pub fn count(&self, subject: &Subject, examples: &Examples, prior: f64) -> Result<Option<Params>> {
         let children: Vec<VarId> = subject.trainable(self).iter().collect();
         let is_promised = |v: &VarId| self.cpts()[v.index()].role().functional;
-        if children.is_empty() || children.iter().any(is_promised) {
+        if children.is_empty() || children.iter().any(is_promised) || self.is_testing() {
             return Ok(None);
         }
         let is_asked = |v: VarId| subject.given.contains(v) || subject.targets.contains(&v);

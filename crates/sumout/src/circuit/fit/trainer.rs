@@ -58,6 +58,8 @@ pub struct State {
     best: Option<f64>,
     saved: Vec<f64>,
     saved_temperature: f64,
+    #[serde(default)]
+    saved_slope: Option<f64>,
     saved_epoch: Option<usize>,
     waited: usize,
     is_done: bool,
@@ -144,6 +146,7 @@ impl State {
             best: None,
             saved: vec![],
             saved_temperature: 1.0,
+            saved_slope: None,
             saved_epoch: None,
             waited: 0,
             is_done: false,
@@ -184,7 +187,7 @@ impl<'c> Trainer<'c> {
 
     /// Begins a start, or lets the best of them go on.
     fn begin(&mut self) {
-        let Course { learning, net, .. } = self.course;
+        let (learning, net) = (&self.course.learning, self.course.parametrised());
         self.state.epoch = 0;
         self.state.memory = Memory::default();
         let starts = &learning.starts;
@@ -226,6 +229,7 @@ impl<'c> Trainer<'c> {
     fn load(&mut self) {
         self.params.set_weights(&self.state.weights);
         self.params.set_temperature(self.temperature());
+        self.params.set_slope(self.annealed(self.course.learning.slope));
         self.spread();
     }
 
@@ -234,11 +238,16 @@ impl<'c> Trainer<'c> {
     }
 
     fn temperature(&self) -> f64 {
+        self.annealed(self.course.learning.temperature).unwrap_or(1.0)
+    }
+
+    /// What goes from one number to another as epochs go by.
+    fn annealed(&self, range: Option<(f64, f64)>) -> Option<f64> {
         let learning = &self.course.learning;
-        let Some((from, to)) = learning.temperature else { return 1.0 };
+        let (from, to) = range?;
         let is_chosen = self.state.start >= learning.starts.len();
         let gone = if is_chosen { self.state.epoch as f64 / learning.epochs.max(1) as f64 } else { 0.0 };
-        from * (to / from).powf(gone.min(1.0))
+        Some(from * (to / from).powf(gone.min(1.0)))
     }
 
     /// Goes through all examples once. What it came to is the last of the state's history.
@@ -263,7 +272,7 @@ impl<'c> Trainer<'c> {
             Method::Em => (0.0, self.expect_and_maximise()?),
         };
         self.state.epoch += 1;
-        if learning.temperature.is_some() {
+        if learning.temperature.is_some() || learning.slope.is_some() {
             self.load();
         }
         self.refuse_nothing(&sums)?;
@@ -333,12 +342,13 @@ impl<'c> Trainer<'c> {
         let learning = &self.course.learning;
         self.state.waited += 1;
         // Scores at different temperatures are not of the same function: the last counts.
-        let is_cooling = learning.temperature.is_some() && self.params.has_promised();
+        let is_cooling = (learning.temperature.is_some() && self.params.has_promised()) || learning.slope.is_some();
         let is_there = is_there && !is_cooling;
         if is_there || is_cooling || self.state.best.is_none_or(|best| score - learning.least >= best) {
             self.state.best = Some(score);
             self.state.saved.clone_from(&self.state.weights);
             self.state.saved_temperature = self.temperature();
+            self.state.saved_slope = self.annealed(learning.slope);
             self.state.saved_epoch = Some(self.state.history.len() - 1);
             self.state.waited = 0;
         }
@@ -425,6 +435,7 @@ impl<'c> Trainer<'c> {
         let mut params = self.params.clone();
         params.set_weights(&self.state.saved);
         params.set_temperature(self.state.saved_temperature);
+        params.set_slope(self.state.saved_slope);
         params
     }
 }

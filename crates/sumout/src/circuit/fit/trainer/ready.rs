@@ -35,14 +35,12 @@ pub(super) struct Sums {
 
 impl<'c> Ready<'c> {
     pub(super) fn new(course: &'c Course, head: &'c Head, examples: &Examples, is_first: bool) -> Result<Self> {
-        let circuit = head.circuit.differentiator(&head.tables, &[], &course.running)?;
+        let circuit = head.circuit.learner(&course.running)?;
         Ok(Ready { head, circuit, batch: examples.batch_for(&head.circuit)?, labels: examples.labels(head), is_first })
     }
 
     pub(super) fn set(&mut self, params: &Params) {
-        for (table, origin) in self.head.circuit.graph.origins() {
-            self.circuit.set_table(*table, &params.numbers_of(origin));
-        }
+        self.circuit.set_params(params);
         self.circuit.refresh();
     }
 
@@ -67,6 +65,12 @@ impl<'c> Ready<'c> {
         let found = self.circuit.run(&self.batch.select(circuit, rows), &derive)?;
         for (origin, derivatives) in circuit.graph.origins().values().zip(&found.tables) {
             trainer.params.collect(origin, derivatives, to);
+        }
+        for (stage, found) in circuit.tests.iter().zip(&found.tests) {
+            trainer.params.collect_test(stage.selector, &found.gaps, to);
+            trainer.params.collect_test(stage.input, &found.free, to);
+            let origins = stage.circuit().into_iter().flat_map(|circuit| circuit.graph.origins().values());
+            origins.zip(&found.tables).for_each(|(origin, d)| trainer.params.collect(origin, d, to));
         }
         Ok(self.sum(trainer, rows, &found))
     }

@@ -1,0 +1,122 @@
+//! The parameters of tests: thresholds as the gaps between them, slopes and weights as they are.
+
+use std::ops::Range;
+
+use super::{Child, Group, Params, Start, draw};
+use crate::model::{Network, Selection, Test, Testing};
+use crate::vars::VarId;
+
+/// Numbers that are their own weights.
+#[derive(Clone, Debug)]
+pub(super) struct Free {
+    range: Range<usize>,
+    /// Where they start, unless they start at random.
+    first: Vec<f64>,
+    is_random: bool,
+}
+
+/// Random weights of a softmax are this much smaller than others: their sum should not decide at once.
+const SMALL: f64 = 0.3;
+
+impl Params {
+    /// Adds the parameters of tests that are not fixed: thresholds of sigmoids, slopes and weights that are learned.
+    pub(crate) fn add_tests<'t>(&mut self, net: &Network, tests: impl IntoIterator<Item = &'t Testing>) {
+        let mut tied: Vec<(&str, usize, usize)> = vec![];
+        for testing in tests {
+            let size = net.card(testing.input);
+            if matches!(testing.test.selection, Selection::Sigmoid { .. }) {
+                let alike = |(name, entries, _): &&(&str, usize, usize)| {
+                    Some(*name) == testing.tie.as_deref() && *entries == size
+                };
+                let known = tied.iter().find(alike).map(|(.., group)| *group);
+                let group = known.unwrap_or_else(|| self.add_thresholds(net, testing, size));
+                tied.extend(testing.tie.as_deref().map(|tie| (tie, size, group)));
+                self.share(group, testing, net);
+            }
+            self.add_free(net, testing);
+        }
+        self.start(net, Start::Network);
+    }
+
+    fn add_thresholds(&mut self, net: &Network, testing: &Testing, size: usize) -> usize {
+        let copies = testing.test.copies;
+        let first = self.weights.len();
+        self.rows.extend((0..size / copies).map(|row| (first + row * copies..first + (row + 1) * copies, false)));
+        let own = || format!("{}, thresholds", net.variable(testing.tested).name);
+        let name = testing.tie.clone().unwrap_or_else(own);
+        self.add_weights(name, vec![size / copies, copies], size)
+    }
+
+    fn add_weights(&mut self, name: String, shape: Vec<usize>, size: usize) -> usize {
+        let first = self.weights.len();
+        self.weights.resize(first + size, 0.0);
+        self.numbers.resize(first + size, 0.0);
+        self.groups.push(Group { name, members: vec![], shape, weights: first..first + size });
+        self.groups.len() - 1
+    }
+
+    fn share(&mut self, group: usize, testing: &Testing, net: &Network) {
+        let Range { start, end } = self.groups[group].weights;
+        let table = net.cpts()[testing.selector.index()].table(&net.cards());
+        self.groups[group].members.push(testing.tested);
+        self.children.insert(testing.selector, Child { table, at: (start as u32..end as u32).collect() });
+    }
+
+    fn add_free(&mut self, net: &Network, testing: &Testing) {
+        let first = testing.test.free();
+        if first.is_empty() {
+            return;
+        }
+        let is_random = matches!(testing.test.selection, Selection::Softmax { .. });
+        let what = if is_random { "weights" } else { "slope" };
+        let name = format!("{}, {what}", net.variable(testing.tested).name);
+        let group = self.add_weights(name, vec![first.len()], first.len());
+        let range = self.groups[group].weights.clone();
+        self.groups[group].members.push(testing.tested);
+        let at = (range.start as u32..range.end as u32).collect();
+        self.children.insert(testing.input, Child { table: first.clone(), at });
+        self.free.push(Free { range, first, is_random });
+    }
+
+    pub(super) fn start_free(&mut self, start: Start) {
+        for Free { range, first, is_random } in &self.free {
+            let weights = &mut self.weights[range.clone()];
+            weights.copy_from_slice(first);
+            if let (true, Start::Random(seed) | Start::Alike(seed)) = (is_random, start) {
+                draw(weights, [seed, range.start as u64, 0, range.len() as u64]);
+                weights.iter_mut().for_each(|w| *w *= SMALL);
+            }
+        }
+    }
+
+    pub(super) fn renew_free(&mut self) {
+        for Free { range, .. } in &self.free {
+            self.numbers[range.clone()].copy_from_slice(&self.weights[range.clone()]);
+        }
+    }
+
+    /// Sets the slope of all tests whose slope is not learned.
+    pub fn set_slope(&mut self, slope: Option<f64>) {
+        self.slope = slope;
+    }
+
+    /// Adds derivatives with respect to the numbers of a test, if they are parameters.
+    pub(crate) fn collect_test(&self, var: VarId, derivatives: &[f64], to: &mut [f64]) {
+        if self.children.contains_key(&var) {
+            self.collect_table(var, derivatives, to);
+        }
+    }
+
+    /// Gives a test these parameters.
+    pub(crate) fn tune(&self, test: &mut Test, selector: VarId, input: VarId) {
+        if let Some(gaps) = self.table(selector) {
+            test.set_gaps(gaps);
+        }
+        if let Some(free) = self.table(input) {
+            test.set_free(free);
+        }
+        if let (Selection::Sigmoid { slope, is_learned: false }, Some(given)) = (&mut test.selection, self.slope) {
+            *slope = given;
+        }
+    }
+}
