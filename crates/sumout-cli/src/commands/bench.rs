@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use serde_json::json;
 use sumout::tensor::TableId;
-use sumout::{Batch, Circuit, Column, Evaluator, Machine, Network, Query, Running};
+use sumout::{Batch, Circuit, Column, Evaluator, Evidence, Machine, Network, Query, Running};
 
 use crate::args::{Asking, Computing, Reading, Using};
 use crate::output::{Outcome, Result};
@@ -77,7 +77,10 @@ pub fn run(args: &Args, json: bool, out: &mut dyn Write) -> Result<Outcome> {
 /// Evidence that the network itself generates, on all inputs.
 fn sampled(net: &Network, circuit: &Circuit, query: &Query, args: &Args) -> Result<Batch> {
     let rows = args.batch as usize;
-    let data = net.sample(rows, args.computing.options().seed)?;
+    let options = args.computing.options();
+    // A testing network generates nothing; what it is without evidence does.
+    let ordinary = net.selected(&Evidence::new(), &options)?;
+    let data = ordinary.as_ref().unwrap_or(net).sample(rows, options.seed)?;
     let mut batch = Batch::new(rows);
     for input in query.inputs(net)? {
         let column = data.columns().iter().position(|&v| v == input).unwrap_or_default();

@@ -177,6 +177,10 @@ struct LearningArgs {
     /// Temperatures of CPTs that are declared functional, of the first epoch and of the last, such as `1,0.1`.
     #[arg(long, value_name = "FROM,TO", value_parser = temperatures)]
     temperature: Option<(f64, f64)>,
+
+    /// Slopes of the sigmoids of tests, of the first epoch and of the last, such as `8,64`.
+    #[arg(long, value_name = "FROM,TO", value_parser = temperatures)]
+    slope: Option<(f64, f64)>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -287,7 +291,7 @@ impl LearningArgs {
         learning.validation = self.validation.unwrap_or(learning.validation);
         learning.prior = self.prior.unwrap_or(learning.prior);
         let cooled = snap.then_some(COOLING);
-        Learning { temperature: self.temperature.or(cooled), seed, ..learning }
+        Learning { temperature: self.temperature.or(cooled), slope: self.slope, seed, ..learning }
     }
 
     fn decay(&self, preset: Decay) -> Decay {

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 use sumout::compile::{self, Width};
+use sumout::model::Test;
 use sumout::{Cpt, Network, VarId};
 
 use crate::args::Reading;
@@ -122,6 +123,14 @@ impl Summary {
             let all = grouped(net.cpts().len());
             lines.push(["functional CPTs".into(), format!("{known} of {all} known, {declared} only declared")]);
         }
+        let tested = net.cpts().iter().filter(|cpt| cpt.tested().is_some()).count();
+        if tested > 0 {
+            let (tested, all) = (grouped(tested), grouped(net.cpts().len()));
+            lines.push([
+                "tested CPTs".into(),
+                format!("{tested} of {all}; tests see evidence by the {} rule", net.sight()),
+            ]);
+        }
         if let Some((index, size)) = self.largest {
             let scope = abridged_names(net, net.cpts()[index].scope(), 2 * NAMES);
             lines.push([format!("largest {factors}"), format!("{} over {scope}", counted(size, "number"))]);
@@ -195,7 +204,7 @@ fn list_bayesian(net: &Network, count: usize, out: &mut dyn Write) -> std::io::R
         let cpt = &net.cpts()[var.index()];
         let parents = abridged_names(net, cpt.parents(), NAMES);
         let (entries, zeros) = (grouped(cpt.size(&cards)), grouped(cpt.zeros(&cards)));
-        [net.variable(var).name.clone(), abridged_values(net, var), parents, kind(cpt).into(), entries, zeros]
+        [net.variable(var).name.clone(), abridged_values(net, var), parents, kind(cpt), entries, zeros]
     }));
     use Align::{Left, Right};
     table(out, [Left, Left, Left, Left, Right, Right], &rows)
@@ -213,12 +222,16 @@ fn list_markov(net: &Network, count: usize, out: &mut dyn Write) -> std::io::Res
     table(out, [Align::Left, Align::Left, Align::Right], &rows)
 }
 
-fn kind(cpt: &Cpt) -> &'static str {
-    match cpt.is_functional() {
+fn kind(cpt: &Cpt) -> String {
+    if let Some(tested) = cpt.tested() {
+        return format!("{}, {} copies", tested.test.selection.name(), tested.test.copies);
+    }
+    let kind = match cpt.is_functional() {
         true => "function",
         false if cpt.role().functional => "table (declared a function)",
         false => "table",
-    }
+    };
+    kind.to_owned()
 }
 
 fn to_json(net: &Network, summary: &Summary) -> Value {
@@ -255,11 +268,16 @@ fn variable_json(net: &Network, var: VarId) -> Value {
     json!({"name": variable.name, "values": variable.values, "parents": names(net, net.parents(var))})
 }
 
+fn test_json(test: &Test) -> Value {
+    json!({"select": test.selection.name(), "copies": test.copies, "thresholds": test.thresholds})
+}
+
 fn factor_json(net: &Network, cards: &[usize], cpt: &Cpt) -> Value {
     json!({
         "child": cpt.child().map(|var| &net.variable(var).name),
         "scope": names(net, cpt.scope()),
-        "kind": if cpt.is_functional() { "function" } else { "table" },
+        "kind": if cpt.tested().is_some() { "tested" } else if cpt.is_functional() { "function" } else { "table" },
+        "test": cpt.tested().map(|tested| test_json(&tested.test)),
         "declared_functional": cpt.role().functional,
         "entries": cpt.size(cards),
         "zeros": cpt.zeros(cards),

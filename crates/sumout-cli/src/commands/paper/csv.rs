@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use serde_json::Value;
 
-use super::grid::Table;
+use super::grid::{Table, label};
 
 /// Writes the table, the row, the name of a number, ours, and the paper's.
 pub fn write(tables: &[Table], out: &mut (impl Write + ?Sized)) -> io::Result<()> {
@@ -17,7 +17,7 @@ pub fn write(tables: &[Table], out: &mut (impl Write + ?Sized)) -> io::Result<()
                 None => text(&row["row"]),
             };
             for (quantity, ours, paper) in numbers(row) {
-                writer.write_record([&table.number.to_string(), &name, &quantity, &ours, &paper])?;
+                writer.write_record([&label(table.number), &name, &quantity, &ours, &paper])?;
             }
         }
     }

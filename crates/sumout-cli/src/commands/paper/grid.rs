@@ -4,7 +4,13 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
+use super::tac::TAC;
 use crate::text::{Align, table};
+
+/// The number of a table, or a word for one that the paper does not have.
+pub fn label(number: u32) -> String {
+    if number == TAC { "tac".to_owned() } else { number.to_string() }
+}
 
 /// A table as it came out.
 #[derive(Debug)]
@@ -96,7 +102,7 @@ impl Grid {
 impl Table {
     pub fn to_json(&self) -> Value {
         json!({
-            "table": self.number,
+            "table": if self.number == TAC { json!(label(TAC)) } else { json!(self.number) },
             "title": self.title,
             "rows": self.rows,
             "differences": self.differences,
@@ -104,8 +110,13 @@ impl Table {
         })
     }
 
+    /// What it is called.
+    pub fn name(&self) -> String {
+        if self.number == TAC { "Testing circuits".to_owned() } else { format!("Table {}", self.number) }
+    }
+
     pub fn text(&self) -> String {
-        let mut text = format!("Table {}: {}\n", self.number, self.title);
+        let mut text = format!("{}: {}\n", self.name(), self.title);
         for grid in &self.grids {
             text += "\n";
             text += &grid.text();

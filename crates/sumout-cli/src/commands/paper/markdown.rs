@@ -9,7 +9,7 @@ use super::grid::{Column, Grid, Table, Whose};
 pub fn document(args: &Args, tables: &[Table]) -> String {
     let mut text = format!("# The paper's tables, computed again\n\n{}\n", head(args, tables));
     for table in tables {
-        text += &format!("\n## Table {}: {}\n", table.number, table.title);
+        text += &format!("\n## {}: {}\n", table.name(), table.title);
         for grid in &table.grids {
             text += &format!("\n{}", self::grid(grid));
         }

@@ -15,6 +15,7 @@ mod page;
 mod random;
 mod scalars;
 mod store;
+mod tac;
 
 use std::collections::BTreeSet;
 use std::io::Write;
@@ -42,6 +43,7 @@ Examples:
   sumout paper --store results --html page.html    and shown in a browser
   sumout paper 2 4 --trainable --store results     also what takes many hours
   sumout paper 5 --objective largest-cluster       random networks, for small clusters
+  sumout paper tac                                 testing circuits, beside what the literature says of them
   sumout paper --json > tables.json";
 
 /// Compute the paper's tables again, and show its numbers beside ours.
@@ -49,8 +51,8 @@ Examples:
 #[command(after_help = EXAMPLES)]
 pub struct Args {
     /// The tables: 1 sizes and 2 accuracies for rectangles, 3 and 4 the same for digits, 5 random networks, 6 tensors
-    /// against single numbers; all of them if none is named.
-    #[arg(value_name = "TABLE")]
+    /// against single numbers; all of these if none is named. And `tac`: testing circuits.
+    #[arg(value_name = "TABLE", value_parser = table_number)]
     tables: Vec<u32>,
 
     /// Only rows whose names begin so: `rect:20`, `rect:10/paper`, `75/4/25`, `5-10M`.
@@ -129,7 +131,7 @@ impl Args {
 
     /// The tables that are asked for, each once.
     fn tables(&self) -> sumout::Result<Vec<(u32, Compute)>> {
-        let mut chosen: Vec<(u32, Compute)> = if self.tables.is_empty() { TABLES.to_vec() } else { vec![] };
+        let mut chosen: Vec<(u32, Compute)> = if self.tables.is_empty() { TABLES[..6].to_vec() } else { vec![] };
         for &number in &self.tables {
             if !chosen.iter().any(|(n, _)| *n == number) {
                 chosen.push(find(number)?);
@@ -180,21 +182,32 @@ impl Work<'_> {
 /// Computes a table, and moves a progress bar.
 type Compute = fn(&Work<'_>) -> sumout::Result<Table>;
 
-const TABLES: [(u32, Compute); 6] = [
+const TABLES: [(u32, Compute); 7] = [
     (1, images::rectangles),
     (2, learning::rectangles),
     (3, images::digits),
     (4, learning::digits),
     (5, random::networks),
     (6, scalars::networks),
+    (tac::TAC, tac::circuits),
 ];
 
 fn find(number: u32) -> sumout::Result<(u32, Compute)> {
     TABLES.into_iter().find(|(n, _)| *n == number).ok_or_else(|| {
-        let numbers = TABLES.map(|(n, _)| n.to_string()).join(", ");
+        let numbers = TABLES.map(|(n, _)| grid::label(n)).join(", ");
         let error = Error::new(ErrorKind::Name, format!("the paper has no table {number}"));
         error.hint(format!("its tables are {numbers}"))
     })
+}
+
+/// The number of a table; testing circuits are called `tac`.
+fn table_number(text: &str) -> std::result::Result<u32, String> {
+    match text {
+        "tac" => Ok(tac::TAC),
+        _ => text.parse().map_err(|_| {
+            format!("tables are {} and tac", (1..tac::TAC).map(|n| n.to_string()).collect::<Vec<_>>().join(", "))
+        }),
+    }
 }
 
 fn objective_parser() -> impl TypedValueParser<Value = Objective> {
@@ -275,5 +288,7 @@ fn write_files(args: &Args, tables: &[Table]) -> Result<()> {
 /// Shows on a terminal how much of a table is done.
 fn progress_bar(table: u32) -> ProgressBar {
     let style = ProgressStyle::with_template("{prefix} {bar:30} {pos}/{len}, {elapsed}, about {eta} to go");
-    ProgressBar::new(0).with_prefix(format!("table {table}")).with_style(style.expect("the template is well formed"))
+    ProgressBar::new(0)
+        .with_prefix(format!("table {}", grid::label(table)))
+        .with_style(style.expect("the template is well formed"))
 }

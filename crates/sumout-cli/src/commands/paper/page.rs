@@ -10,7 +10,7 @@ mod samples;
 use std::collections::BTreeSet;
 
 use super::Args;
-use super::grid::{Column, Grid, Table, Whose};
+use super::grid::{Column, Grid, Table, Whose, label};
 
 const STYLE: &str = include_str!("page/style.css");
 
@@ -29,8 +29,10 @@ pub fn page(args: &Args, tables: &[Table]) -> sumout::Result<String> {
 }
 
 fn header(args: &Args, tables: &[Table]) -> String {
-    let links: String =
-        tables.iter().map(|table| format!("<a href=\"#table-{0}\">Table {0}</a>\n", table.number)).collect();
+    let links: String = tables
+        .iter()
+        .map(|table| format!("<a href=\"#table-{}\">{}</a>\n", label(table.number), table.name()))
+        .collect();
     let facts: String = facts(args, tables)
         .into_iter()
         .map(|(name, value)| format!("<div><dt>{name}</dt><dd>{}</dd></div>\n", escaped(&value)))
@@ -65,11 +67,17 @@ fn section(table: &Table) -> String {
     let notes: String = table.notes.iter().map(|note| format!("<p>{}</p>\n", marked(note))).collect();
     let differences: String =
         table.differences.iter().map(|difference| format!("<li>{}</li>\n", marked(difference))).collect();
+    let differences = match differences.is_empty() {
+        true => String::new(),
+        false => format!(
+            "<details open>\n<summary>Where the paper's text and its author's program differ</summary>\n\
+             <ul>\n{differences}</ul>\n</details>\n"
+        ),
+    };
     format!(
-        "<section id=\"table-{0}\">\n<h2>Table {0}: {1}</h2>\n{grids}<div class=\"notes\">\n{notes}</div>\n\
-         <details open>\n<summary>Where the paper's text and its author's program differ</summary>\n\
-         <ul>\n{differences}</ul>\n</details>\n</section>\n",
-        table.number,
+        "<section id=\"table-{}\">\n<h2>{}: {}</h2>\n{grids}<div class=\"notes\">\n{notes}</div>\n{differences}</section>\n",
+        label(table.number),
+        table.name(),
         escaped(&table.title)
     )
 }

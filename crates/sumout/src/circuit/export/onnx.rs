@@ -51,6 +51,7 @@ impl Circuit {
     /// The circuit as an ONNX model.
     pub fn export_onnx(&self, options: &Onnx) -> Result<Export> {
         self.check_posteriors()?;
+        self.check_untested()?;
         if let Some(hard) = self.hard.iter().next().filter(|_| options.likelihoods) {
             let message = format!("`{}` needs values and takes no likelihoods", self.variable(hard).name);
             return Err(Error::new(ErrorKind::Evidence, message).hint("compile with `--given` instead of `--hard`"));

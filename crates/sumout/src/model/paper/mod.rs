@@ -19,6 +19,7 @@
 mod digits;
 mod rect;
 pub mod scenes;
+pub mod testing;
 
 use std::fmt::Display;
 use std::str::FromStr;

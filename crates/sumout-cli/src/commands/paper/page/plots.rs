@@ -1,9 +1,12 @@
-//! The three plots: reductions of ranks, accuracies, and times.
+//! The plots: reductions of ranks, accuracies, times, and functions that tests approximate.
+
+mod testing;
 
 use serde_json::Value;
 
 use super::plot::{Axis, Line, Look, Mark, Panel, Spread, figure};
 use crate::commands::paper::grid::Table;
+use crate::commands::paper::tac::TAC;
 use crate::text::duration;
 
 const PRINTED: Look = Look { colour: "grey", dashes: "5 4", mark: Mark::Circle };
@@ -14,7 +17,7 @@ const BEST: Look = Look { colour: "green", dashes: "", mark: Mark::Diamond };
 /// The plots that the tables have numbers for.
 pub fn figures(tables: &[Table]) -> String {
     let of = |number: u32| tables.iter().find(|table| table.number == number).map_or(&[][..], |table| &table.rows);
-    let plots = [ranks(of(5)), accuracies(of(2), of(4)), times(of(1), of(3))];
+    let plots = [ranks(of(5)), accuracies(of(2), of(4)), times(of(1), of(3)), testing::functions(of(TAC))];
     if plots.iter().all(Option::is_none) {
         return String::new();
     }
