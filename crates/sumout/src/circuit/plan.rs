@@ -11,7 +11,7 @@ use crate::compile::start::{SavedPlan, Start};
 use crate::compile::{self, Planned, Query, Question, Report, Search};
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{Evidence, Expanded, Finding, Network};
-use crate::vars::VarId;
+use crate::vars::{VarId, VarSet};
 
 /// A query with a plan for it: what it costs, and how it looks.
 #[derive(Clone, Debug)]
@@ -66,12 +66,15 @@ impl Network {
         let time = begun.elapsed();
         let near = (question.near > 0.0).then(|| near::report(self, &question, &planned, options));
         let visible = self.variables().len();
-        let report = Report {
+        let hidden = VarSet::from_iter(planned.pruned.factors.iter().flat_map(|f| f.axes.iter().copied()));
+        let hidden = hidden.iter().filter(|v| v.index() >= visible).count();
+        let mut report = Report {
             near,
             tests: stages.as_ref().map(|(_, tests)| *tests),
             network_nodes: visible,
             ..Report::new(&net, &question, &planned, &search, time)
         };
+        report.steps.nodes_left -= hidden.min(report.steps.nodes_left);
         let tests = stages.map(|(stages, _)| stages).unwrap_or_default();
         Ok(Compilation { net, question, planned, report, options: options.clone(), tests, visible })
     }

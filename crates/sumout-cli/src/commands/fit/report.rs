@@ -88,10 +88,11 @@ impl Report<'_> {
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
         let groups = self.params.groups();
         writeln!(out, "parameters   {} in {}", grouped(self.params.len()), counted(groups.len(), "group"))?;
+        let width = groups.iter().take(LISTED).map(|group| group.name.chars().count()).fold(10, usize::max);
         for group in groups.iter().take(LISTED) {
             let (tables, parameters) =
                 (counted(group.members.len(), "table"), counted(group.weights.len(), "parameter"));
-            writeln!(out, "  {:<10} {tables} of shape {:?}, {parameters}", group.name, group.shape)?;
+            writeln!(out, "  {:<width$} {tables} of shape {:?}, {parameters}", group.name, group.shape)?;
         }
         if groups.len() > LISTED {
             writeln!(out, "  … and {} more; `--json` lists all", groups.len() - LISTED)?;

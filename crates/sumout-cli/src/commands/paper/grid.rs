@@ -12,6 +12,11 @@ pub fn label(number: u32) -> String {
     if number == TAC { "tac".to_owned() } else { number.to_string() }
 }
 
+/// The same for JSON.
+pub fn number(number: u32) -> Value {
+    if number == TAC { json!(label(TAC)) } else { json!(number) }
+}
+
 /// A table as it came out.
 #[derive(Debug)]
 pub struct Table {
@@ -102,7 +107,7 @@ impl Grid {
 impl Table {
     pub fn to_json(&self) -> Value {
         json!({
-            "table": if self.number == TAC { json!(label(TAC)) } else { json!(self.number) },
+            "table": number(self.number),
             "title": self.title,
             "rows": self.rows,
             "differences": self.differences,

@@ -66,7 +66,9 @@ impl Store {
 
 /// The table, and a number that tells this cell from others.
 fn file_name(key: &Value) -> String {
-    format!("table-{}-{}.json", key["of"]["table"], Fingerprint::of(key.to_string().as_bytes()))
+    let table = &key["of"]["table"];
+    let table = table.as_str().map_or_else(|| table.to_string(), str::to_owned);
+    format!("table-{table}-{}.json", Fingerprint::of(key.to_string().as_bytes()))
 }
 
 fn load<T: DeserializeOwned>(path: &Path, key: &Value) -> Option<Cell<T>> {

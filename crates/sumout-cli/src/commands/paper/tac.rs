@@ -15,8 +15,8 @@ use sumout::{Batch, Column, Examples, Learning, Method, Network, Options, Precis
 use super::Work;
 use super::grid::{Grid, Table, key, ours, paper};
 
-/// The number that stands for this table.
-pub const TAC: u32 = 7;
+/// The number that stands for this table, which no table of the paper has.
+pub const TAC: u32 = u32::MAX;
 
 /// A monotone function, and its inverse.
 type Monotone = (&'static str, fn(f64) -> f64, fn(f64) -> f64);

@@ -106,8 +106,8 @@ impl Builder {
 
 /// Refuses tests of evidence that they cannot see.
 pub(super) fn check_sight(net: &Network, draft_of: impl Fn(usize) -> usize) -> Result<(), Mistake> {
-    for v in net.ids() {
-        let selection = net.cpts()[v.index()].tested().map(|tested| &tested.test.selection);
+    for (cpt, v) in net.cpts().iter().filter_map(|cpt| Some((cpt, cpt.child()?))) {
+        let selection = cpt.tested().map(|tested| &tested.test.selection);
         let Some(Selection::Softmax { of, .. }) = selection else { continue };
         let seen = net.seen_by(v);
         if let Some(hidden) = of.iter().find(|u| !seen.contains(**u)) {
