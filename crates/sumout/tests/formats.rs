@@ -124,6 +124,7 @@ fn with_roles(net: &Network, seed: usize) -> Result<Network> {
         let draft = match cpt.body() {
             Body::Table(table) => b.table(nodes[i], parents, table.clone()),
             Body::Function(values) => b.mapping(nodes[i], parents, values.clone()),
+            Body::Tested(_) => unreachable!("nothing is tested here"),
         };
         let bit = |k: usize| (seed + i) >> k & 1 == 1;
         let tie = bit(2).then(|| format!("tie {i}"));

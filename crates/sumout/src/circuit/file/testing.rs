@@ -62,7 +62,7 @@ pub(super) fn numbers(stages: &[Stage]) -> Vec<Numbers> {
 impl Reader<'_> {
     /// A test, whose parts must fit together.
     pub(super) fn stage(&self, index: usize, testing: &Testing) -> Result<Stage> {
-        let var = |v: usize| (v < self.header.variables.len()).then(|| VarId::new(v)).ok_or_else(|| misfit());
+        let var = |v: usize| (v < self.header.variables.len()).then(|| VarId::new(v)).ok_or_else(misfit);
         let selection = self.selection(&testing.selection)?;
         let by = match &selection {
             Selection::Softmax { of, .. } => {

@@ -20,7 +20,7 @@ pub(in crate::circuit) struct Selecting<'c> {
 /// What a test is computed from.
 #[derive(Debug)]
 enum Source<'c> {
-    Posterior(Evaluator<'c>),
+    Posterior(Box<Evaluator<'c>>),
     Evidence(&'c [(VarId, usize)]),
 }
 
@@ -37,7 +37,7 @@ impl<'c> Selecting<'c> {
         let options = Running { of_inputs: false, ..*options };
         let ready = |stage: &'c Stage| {
             let source = match &stage.by {
-                By::Posterior(circuit) => Source::Posterior(circuit.evaluator(&options)?),
+                By::Posterior(circuit) => Source::Posterior(Box::new(circuit.evaluator(&options)?)),
                 By::Evidence(of) => Source::Evidence(of),
             };
             Ok((stage, source))
