@@ -289,7 +289,7 @@ fn what_is_documented_with_curl_works() {
     let page = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/explorer.md")).unwrap();
     let model = fs::read(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/good-models/sprinkler.bif")).unwrap();
     let lines: Vec<&str> = page.lines().filter_map(|line| line.strip_prefix("curl ")).collect();
-    for line in &lines {
+    for &line in &lines {
         let (url, rest) = line.split_once(' ').unwrap_or((line, ""));
         let path = url.trim_matches('"').strip_prefix("$API").unwrap();
         let (status, answer) = match rest.split_once(' ') {
