@@ -4,14 +4,18 @@
 a request wanted to leave the machine. `sumout` is the command. `screenshot` keeps a picture in target/browser.
 """
 
+import json
 import os
 import pathlib
 import re
 import shutil
+import subprocess
 import urllib.parse
 
 import pytest
 from playwright.sync_api import sync_playwright
+
+from explorer import Explorer
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PICTURES = ROOT / "target" / "browser"
@@ -102,3 +106,39 @@ def screenshot():
         page.screenshot(path=str(PICTURES / f"{name}.png"), **options)
 
     return keep
+
+
+@pytest.fixture(scope="session")
+def explore(sumout):
+    """Starts explorers: `explore("asia")` is an address. They run until all tests are done, as pages may still ask."""
+    running = {}
+
+    def start(*arguments):
+        if arguments not in running:
+            running[arguments] = Explorer(sumout, *arguments)
+        return running[arguments].url
+
+    yield start
+    for explorer in running.values():
+        explorer.close()
+
+
+@pytest.fixture
+def cli(sumout):
+    """What the command line answers, as JSON."""
+
+    def run(*arguments):
+        done = subprocess.run([sumout, *arguments, "--json"], capture_output=True, text=True)
+        assert done.returncode in (0, 1), done.stderr
+        return json.loads(done.stdout)
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def python():
+    """A Python that has the package, as `crates/sumout-py/test` makes it."""
+    found = os.environ.get("SUMOUT_PYTHON", str(ROOT / "target" / "bench-venv" / "bin" / "python"))
+    if not shutil.which(found) or subprocess.run([found, "-c", "import sumout"], stderr=subprocess.DEVNULL).returncode:
+        pytest.skip("no Python with the package: run crates/sumout-py/test first")
+    return found

@@ -1,86 +1,10 @@
-"""`sumout explore` as people use it: every number on the page is compared with what the command line says."""
+"""Evidence in `sumout explore`: every number on the page is compared with what the command line says."""
 
-import json
 import re
-import subprocess
 
-import pytest
+from explorer import load, row, same, settled, shown
 
 ASIA = ["asia", "tub", "smoke", "lung", "bronc", "either", "xray", "dysp"]
-
-
-class Explorer:
-    """A running explorer."""
-
-    def __init__(self, sumout, model, *options):
-        command = [sumout, "explore", model, "--port", "0", *options]
-        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-        self.url = self.process.stdout.readline().strip()
-
-    def close(self):
-        self.process.kill()
-        self.process.wait()
-
-
-@pytest.fixture(scope="module")
-def explore(sumout):
-    """Starts explorers: `explore("asia")` is an address. They run until all tests are done, as pages may still ask."""
-    running = {}
-
-    def start(*arguments):
-        if arguments not in running:
-            running[arguments] = Explorer(sumout, *arguments)
-        return running[arguments].url
-
-    yield start
-    for explorer in running.values():
-        explorer.close()
-
-
-@pytest.fixture
-def cli(sumout):
-    """What the command line answers, as JSON."""
-
-    def run(*arguments):
-        done = subprocess.run([sumout, *arguments, "--json"], capture_output=True, text=True)
-        assert done.returncode in (0, 1), done.stderr
-        return json.loads(done.stdout)
-
-    return run
-
-
-def load(page, url):
-    page.goto(url)
-    page.wait_for_selector("#list .row[data-p]", state="attached")
-
-
-def shown(page):
-    """All posteriors that the list shows, as they came from the server."""
-    rows = page.eval_on_selector_all(
-        "#list .row[data-p]", "rows => rows.map(r => [r.dataset.variable, r.dataset.value, Number(r.dataset.p)])"
-    )
-    posteriors = {}
-    for variable, value, p in rows:
-        posteriors.setdefault(variable, {})[value] = p
-    return posteriors
-
-
-def same(ours, theirs):
-    assert ours.keys() == theirs.keys()
-    for variable, values in theirs.items():
-        assert ours[variable] == pytest.approx(values, abs=1e-12), variable
-
-
-def row(page, variable, value):
-    return page.locator(f"#list [data-variable='{variable}'][data-value='{value}']")
-
-
-def settled(page, variable, value, text):
-    page.wait_for_function(
-        "([name, value, text]) => [...document.querySelectorAll('#list .row')].some(r => r.dataset.variable === name"
-        " && r.dataset.value === value && r.querySelector('.number').textContent === text)",
-        arg=[variable, value, text],
-    )
 
 
 def test_evidence_on_asia_gives_the_posteriors_of_the_command_line(browser_page, explore, cli, screenshot):
@@ -157,6 +81,19 @@ def test_all_of_it_can_be_done_with_keys(browser_page, explore, cli):
     assert page.get_by_role("dialog", name="How to use this page").is_visible()
 
 
+def test_to_skip_to_the_variables_keeps_the_evidence(browser_page, explore):
+    page = browser_page
+    load(page, explore("asia"))
+    row(page, "xray", "yes").click()
+    settled(page, "lung", "yes", "48.9 %")
+    page.keyboard.press("3")
+    page.locator(".skip").focus()
+    page.keyboard.press("Enter")
+    assert page.evaluate("document.activeElement.id") == "list" and page.locator("#list").is_visible()
+    page.wait_for_timeout(300)
+    assert page.inner_text("#chips") == "xray = yes ×" and "g.xray=yes" in page.url
+
+
 def test_the_most_probable_explanation_is_that_of_the_command_line(browser_page, explore, cli):
     page = browser_page
     load(page, explore("asia"))
@@ -179,276 +116,89 @@ def test_impossible_evidence_is_said_to_be(browser_page, explore):
     assert shown(page) == {}
 
 
-def digit(sumout, wanted):
-    """The pixels of a clean image of a digit."""
-    text = subprocess.run([sumout, "data", "digits:10", "--clean"], capture_output=True, text=True, check=True).stdout
-    names, *rows = [line.split(",") for line in text.splitlines()]
-    image = next(row for row in rows if row[-1] == f"v{wanted}")
-    return {name for name, value in zip(names, image) if name.startswith("p_") and value == "t"}
-
-
-@pytest.mark.parametrize("wanted", [2, 7])
-def test_a_painted_digit_wins(browser_page, explore, cli, sumout, screenshot, wanted):
+def test_a_press_that_ends_elsewhere_drags_nothing(browser_page, explore):
     page = browser_page
-    load(page, explore("digits:10"))
-    page.get_by_role("tab", name="Paint").click()
-    box = page.locator("#pad").bounding_box()
-    side = box["width"] / 10
-    on = digit(sumout, wanted)
-    for name in sorted(on):
-        i, j = map(int, name.split("_")[1:])
-        page.mouse.click(box["x"] + (j + 0.5) * side, box["y"] + (i + 0.5) * side)
-    page.get_by_role("button", name="Rest is off").click()
-    winner = page.locator("#pad-target .row.winner .value")
-    winner.wait_for()
-    page.wait_for_function("() => document.querySelectorAll('#chips .chip').length === 1")
-    assert winner.inner_text() == f"v{wanted}"
-    screenshot(page, f"digit-{wanted}")
-    given = [f"{name}={'t' if name in on else 'f'}" for name in (f"p_{i}_{j}" for i in range(10) for j in range(10))]
-    expected = cli("query", "digits:10", "d", "--given", *given)["posteriors"]["d"]
-    page.wait_for_function(f"() => Math.abs(document.querySelector('#list [data-variable=d][data-value=v{wanted}]').dataset.p - {expected[f'v{wanted}']}) < 1e-9")
-    assert shown(page)["d"] == pytest.approx(expected, abs=1e-9)
-
-
-def test_a_stroke_leaves_no_gaps_and_a_pad_has_keys(browser_page, explore):
-    page = browser_page
-    load(page, explore("rect:8"))
-    page.keyboard.press("4")
-    box = page.locator("#pad").bounding_box()
-    side = box["width"] / 8
-    at = lambda i, j: (box["x"] + (j + 0.5) * side, box["y"] + (i + 0.5) * side)
-    page.mouse.move(*at(2, 1))
+    load(page, explore("asia"))
+    box = row(page, "tub", "yes").locator(".track").bounding_box()
+    page.mouse.move(box["x"] + 40, box["y"] + 5)
     page.mouse.down()
-    page.mouse.move(*at(2, 6))
+    page.mouse.move(box["x"] + 40, 30)
     page.mouse.up()
-    page.wait_for_function("() => document.querySelectorAll('#pad .ink.known').length === 6")
-    page.keyboard.press("ArrowDown")
-    page.keyboard.press("0")
-    page.wait_for_function("() => document.querySelectorAll('#pad .ink.known').length === 7")
-    page.wait_for_function("() => location.hash.includes('g.pixel_3_6=f')")
+    page.mouse.move(box["x"] + 80, box["y"] + 5, steps=4)
+    page.wait_for_timeout(100)
+    assert page.locator("#chips .chip").count() == 0
 
 
-def drop(page, name, content):
-    """Drops a file on the page, as a hand does."""
-    transfer = page.evaluate_handle(
-        "([name, content]) => { const t = new DataTransfer(); t.items.add(new File([content], name)); return t; }", [name, content]
-    )
-    for event in ("dragenter", "dragover", "drop"):
-        page.dispatch_event("body", event, {"dataTransfer": transfer})
-
-
-def test_a_broken_file_shows_what_the_command_line_says(browser_page, watched, explore, sumout, screenshot, tmp_path):
-    page = browser_page
-    watched.allow(r"422 \(Unprocessable")
-    load(page, explore("asia"))
-    broken = "network x { }\nvariable a { type discrete [ 2 ] { t, f }; }\nprobability ( a ) { table 0.5, 0.6; }\n"
-    (tmp_path / "broken.bif").write_text(broken)
-    said = subprocess.run([sumout, "show", "broken.bif"], cwd=tmp_path, capture_output=True, text=True).stderr.strip()
-    drop(page, "broken.bif", broken)
-    page.wait_for_selector("#diagnostic:not([hidden])")
-    assert "broken.bif:3" in said and page.locator("#diagnostic").text_content().strip() == said
-    screenshot(page, "broken")
-    page.keyboard.press("Escape")
-    assert page.inner_text("#model-name") == "asia" and shown(page)
-
-
-def test_a_file_that_is_dropped_is_opened(browser_page, explore, cli, tmp_path):
+def test_what_is_nearly_certain_is_not_shown_as_certain(browser_page, explore):
     page = browser_page
     load(page, explore("asia"))
-    text = "network rain { }\nvariable r { type discrete [ 2 ] { t, f }; }\nvariable w { type discrete [ 2 ] { t, f }; }\n"
-    text += "probability ( r ) { table 0.2, 0.8; }\nprobability ( w | r ) { (t) 0.9, 0.1; (f) 0.3, 0.7; }\n"
-    (tmp_path / "rain.bif").write_text(text)
-    drop(page, "rain.bif", text)
-    page.wait_for_selector("[data-variable=r][data-p]")
-    row(page, "w", "t").click()
-    settled(page, "r", "t", "42.9 %")
-    same(shown(page), cli("query", str(tmp_path / "rain.bif"), "--given", "w=t")["posteriors"])
-    page.reload()
-    settled(page, "r", "t", "42.9 %")
+    shown = "async p => { const { percent } = await import(location.pathname + 'dom.js'); return p.map(percent); }"
+    numbers = [0, 1e-9, 0.0123, 0.9991, 0.99999, 1 - 1e-15, 1]
+    assert page.evaluate(shown, numbers) == ["0 %", "1.0e−9", "1.2 %", "99.9 %", "> 99.9 %", "100 %", "100 %"]
 
 
-def test_a_reload_and_a_link_restore_the_state(browser_page, watched, explore, screenshot):
+def test_who_waits_is_told_and_can_cancel_and_try_again(browser_page, explore, screenshot):
     page = browser_page
     load(page, explore("asia"))
+    held = []
+    page.route("**/query", lambda route: held.append(route))
+    row(page, "xray", "yes").click()
+    page.wait_for_function("() => /computing … \\d+ s/.test(document.querySelector('#status-text').textContent)")
+    screenshot(page, "slow")
+    assert "P(e)" not in page.inner_text("#probability"), "nothing is said of evidence that has no answer yet"
+    page.get_by_role("button", name="Cancel").click()
+    page.wait_for_function("() => document.querySelector('#status-text').textContent.startsWith('cancelled')")
+    assert "P(e)" not in page.inner_text("#probability") and page.locator("body.outdated").count() == 1
+    assert row(page, "lung", "yes").locator(".number").inner_text() == "5.5 %"
+    page.unroute("**/query")
+    page.get_by_role("button", name="Try again").click()
+    settled(page, "lung", "yes", "48.9 %")
+    assert held and page.locator("#status").is_hidden() and page.locator("body.outdated").count() == 0
+    assert "P(e) = 0.1103" in page.inner_text("#probability")
+
+
+def test_an_explanation_is_cancelled_and_never_one_of_other_evidence(browser_page, explore):
+    page = browser_page
+    load(page, explore("asia"))
+    held = []
+    page.route("**/mpe", lambda route: held.append(route))
+    explain = page.locator("#explain")
+    explain.click()
+    page.wait_for_function("() => /Explaining … \\d+ s \\(cancel\\)/.test(document.querySelector('#explain').textContent)")
+    explain.click()
+    page.wait_for_function("() => document.querySelector('#explain').textContent === 'Most probable explanation'")
+    explain.click()
     row(page, "xray", "yes").click()
     settled(page, "lung", "yes", "48.9 %")
-    row(page, "smoke", "no").focus()
-    page.keyboard.press("ArrowRight")
-    page.wait_for_selector("#chips .soft")
-    page.wait_for_timeout(200)
-    before, chips = shown(page), page.inner_text("#chips")
-    page.reload()
-    page.wait_for_selector("#list .row[data-p]")
-    same(shown(page), before)
-    assert page.inner_text("#chips") == chips
-    other = watched.page()
-    load(other, page.url)
-    same(shown(other), before)
-    page.goto(page.url.split("#")[0] + "#model=asia&g.xray=yes&g.nobody=yes&g.dysp=maybe&s.smoke=1&at=lung")
-    settled(page, "lung", "yes", "48.9 %")
-    assert "3 findings of the link" in page.inner_text("#toast")
+    page.wait_for_function("() => document.querySelector('#explain').textContent === 'Most probable explanation'")
+    assert len(held) == 2 and page.locator("#mpe").is_hidden()
 
 
-def test_what_is_shared_gives_the_same_answer(browser_page, explore, cli, sumout):
-    page = browser_page
-    load(page, explore("rect:8"))
-    page.keyboard.press("4")
-    page.get_by_role("button", name="Rest is off").click()
-    page.wait_for_function("() => document.querySelectorAll('#pad .ink.known').length === 64")
-    row(page, "label", "wide").focus()
-    page.keyboard.press("ArrowRight")
-    page.wait_for_selector("#chips .soft")
-    page.wait_for_timeout(300)
-    page.get_by_role("button", name="Share").click()
-    line = page.inner_text("#share-command")
-    assert line.startswith("sumout query rect:8 --given 'pixel_*=f' --soft label=")
-    done = subprocess.run(line.replace("sumout", sumout, 1) + " --json", shell=True, capture_output=True, text=True, check=True)
-    theirs = json.loads(done.stdout)["posteriors"]
-    ours = shown(page)
-    same(ours, {name: theirs[name] for name in ours})
-    with page.expect_download() as download:
-        page.get_by_role("button", name="Posteriors as CSV").click()
-    rows = [line.split(",") for line in open(download.value.path()).read().splitlines()]
-    assert rows[0] == ["variable", "value", "probability", "evidence"] and len(rows) == 1 + sum(map(len, theirs.values()))
-    assert all(float(p) == pytest.approx(theirs[name][value], abs=1e-12) for name, value, p, _ in rows[1:])
-    with page.expect_download() as download:
-        page.get_by_role("button", name="Network as SVG").click()
-    svg = open(download.value.path()).read()
-    assert svg.startswith("<svg") and "pixel_*" in svg and "class" in svg
-    picture = page.context.new_page()
-    picture.goto(f"file://{download.value.path()}")
-
-
-def test_why_it_is_small_has_the_numbers_of_compile(browser_page, explore, cli, screenshot):
-    page = browser_page
-    load(page, explore("digits:7", "--effort", "0.1"))
-    page.get_by_role("tab", name="Why it is small").click()
-    page.wait_for_function("() => ![...document.querySelectorAll('#ladder .figure')].some(cell => cell.textContent === '…')", timeout=120000)
-    for level in ("functional", "support"):
-        report = cli("compile", "digits:7", "d", "--given", "p_*", "--level", level, "--effort", "0.1")["report"]
-        cells = page.locator(f"#ladder tr.{level} td.figure").all_inner_texts()
-        assert cells[0] == f"{report['entries']:,}" and cells[2] == f"2^{report['max_cluster_binary_rank']:.1f}"
-    assert "times smaller than classical elimination" in page.inner_text("#saved")
-    assert page.locator("#tree-chosen .dropped").count() > 0 and page.locator("#tree-classical .dropped").count() == 0
-    assert page.locator("#tree-chosen .dropped").first.evaluate("e => getComputedStyle(e).fill") == "rgb(193, 18, 31)"
-    assert page.locator("#profile path.line").count() == 2
-    screenshot(page, "why", full_page=True)
-    page.evaluate("document.querySelector('#view-why').scrollTo(0, 1e6)")
-    screenshot(page, "why-trees")
-    closed = page.locator("#tree-chosen .clique", has_text="below").first
-    before = page.locator("#tree-chosen .clique").count()
-    closed.focus()
-    page.keyboard.press("Enter")
-    assert page.locator("#tree-chosen .clique").count() > before
-
-
-def test_a_wrong_question_to_the_planner_gets_advice(browser_page, watched, explore):
-    page = browser_page
-    watched.allow(r"422 \(Unprocessable")
-    load(page, explore("asia"))
-    page.keyboard.press("3")
-    page.fill("#plan-target", "lnug")
-    page.get_by_role("button", name="Plan").click()
-    page.wait_for_selector("#plan-problem:not([hidden])")
-    assert "did you mean `lung`?" in page.inner_text("#plan-problem")
-
-
-def network(nodes):
-    """A sparse network in BIF."""
-    lines = ["network large { }"]
-    lines += [f"variable v{i} {{ type discrete [ 2 ] {{ yes, no }}; }}" for i in range(nodes)]
-    for i in range(nodes):
-        parents = sorted({p for p in ((i - 1) // 2, i - 3 if i % 5 == 0 else -1) if p >= 0})
-        if parents:
-            states = [""]
-            for _ in parents:
-                states = [f"{state}, {value}" if state else value for state in states for value in ("yes", "no")]
-            table = " ".join(f"({state}) 0.{k + 2}, 0.{8 - k};" for k, state in enumerate(states))
-            lines.append(f"probability ( v{i} | {', '.join(f'v{p}' for p in parents)} ) {{ {table} }}")
-        else:
-            lines.append(f"probability ( v{i} ) {{ table 0.3, 0.7; }}")
-    return "\n".join(lines)
-
-
-# Zooms in and out, a step in every frame; the times between frames, in milliseconds.
-FRAMES = """async (move) => {
+# Gives one value after the other; how long the server took for each, and how long it was until the page had the answer.
+CLICKS = """async names => {
+  const { on, setMany, state } = await import(location.pathname + 'state.js');
+  let arrived;
+  on('answer', () => arrived?.());
   const times = [];
-  for (let i = 0; i < 40; i += 1) {
-    if (move) {
-      const g = document.querySelector('#graph'), box = g.getBoundingClientRect();
-      g.dispatchEvent(new WheelEvent('wheel', { deltaY: i % 2 ? 40 : -40, clientX: box.left + 300, clientY: box.top + 200, cancelable: true }));
-    }
-    times.push(await new Promise(done => requestAnimationFrame(done)));
+  for (const name of names) {
+    const begun = performance.now();
+    const answer = new Promise(done => { arrived = done; });
+    setMany([[name, state.index.get(name).values[0]]]);
+    await answer;
+    times.push({ server: 1000 * state.answer.seconds, page: performance.now() - begun });
+    setMany([[name, null]]);
+    await new Promise(done => { arrived = done; });
   }
-  const gaps = times.slice(1).map((t, i) => t - times[i]).sort((a, b) => a - b);
-  return { median: gaps[Math.floor(gaps.length / 2)], worst: gaps[gaps.length - 1] };
+  const median = key => times.map(t => t[key]).sort((a, b) => a - b)[Math.floor(times.length / 2)];
+  return { server: median('server'), page: median('page') };
 }"""
 
 
-def test_a_thousand_nodes_stay_interactive(browser_page, explore, tmp_path, screenshot, capsys):
+def test_posteriors_of_alarm_are_there_at_once(browser_page, explore, capsys):
     page = browser_page
-    (tmp_path / "large.bif").write_text(network(1000))
-    load(page, explore(str(tmp_path / "large.bif"), "--effort", "0.1"))
-    assert page.locator(".node").count() == 1000
-    assert page.evaluate("document.querySelectorAll('#graph path').length") <= 4, "edges are few elements"
-    assert page.evaluate("document.querySelectorAll('*').length") < 12000
-    screenshot(page, "thousand")
-    far = frame_cost(page)
-    page.fill("#search", "v500")
-    page.press("#search", "Enter")
-    page.fill("#search", "")
-    near = frame_cost(page)
-    screenshot(page, "thousand-near")
+    load(page, explore("models/alarm.bif.gz", "--effort", "0.1"))
+    names = page.eval_on_selector_all("#list .card", "cards => cards.map(card => card.dataset.name)")
+    took = page.evaluate(CLICKS, names[:20])
     with capsys.disabled():
-        print(f"\nzooming 1,000 nodes, in ms: all in view {far}, near {near}")
-    # Processor time, which does not depend on what else the machine does; measured are 8 and 23 ms.
-    assert far["processor"] < 50 and near["processor"] < 100
-
-
-def frame_cost(page):
-    """What a frame takes while zooming: processor time of the page's thread, and the time between frames."""
-    session = page.context.new_cdp_session(page)
-    session.send("Performance.enable", {"timeDomain": "threadTicks"})
-    spent = lambda: next(m["value"] for m in session.send("Performance.getMetrics")["metrics"] if m["name"] == "TaskDuration")
-    before = spent()
-    times = page.evaluate(FRAMES, True)
-    return {"processor": round(1000 * (spent() - before) / 40, 1), **times}
-
-
-@pytest.mark.parametrize("model", ["alarm", "hailfinder", "win95pts"])
-def test_real_networks_are_legible(browser_page, explore, screenshot, model):
-    page = browser_page
-    load(page, explore(f"models/{model}.bif.gz", "--effort", "0.1"))
-    overlaps = page.evaluate("""() => {
-      const boxes = [...document.querySelectorAll('.node .box:not(.shadow)')].map(b => b.getBoundingClientRect());
-      return boxes.filter((a, i) => boxes.some((b, k) => k > i && a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom)).length;
-    }""")
-    assert overlaps == 0
-    screenshot(page, model)
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [390, 1440])
-def test_all_views_in_light_and_dark_wide_and_narrow(watched, explore, screenshot, scheme, width):
-    page = watched.page(color_scheme=scheme, viewport={"width": width, "height": 820})
-    load(page, explore("rect:8", "--effort", "0.1"))
-    for view in ("network", "beliefs", "why", "pad"):
-        tab = page.locator(f"#tab-{view}")
-        if not tab.is_visible():
-            continue
-        tab.click()
-        page.wait_for_timeout(400)
-        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), f"{view} is wider than the window"
-        screenshot(page, f"rect-{view}-{scheme}-{width}")
-
-
-def test_everything_has_a_name(browser_page, explore):
-    page = browser_page
-    load(page, explore("rect:8", "--effort", "0.1"))
-    for view in ("network", "why", "pad"):
-        page.locator(f"#tab-{view}").click()
-        nameless = page.evaluate("""() => [...document.querySelectorAll('button, input, select, [role=button], [role=tab], svg[tabindex]')]
-          .filter(e => e.offsetParent !== null || e.closest('svg'))
-          .filter(e => !(e.getAttribute('aria-label') || e.textContent.trim() || e.labels?.length))
-          .map(e => e.outerHTML.slice(0, 120))""")
-        assert nameless == []
+        print(f"\nalarm, from a click to all posteriors, in ms: {took}")
+    assert took["server"] < 50 and took["page"] < 2000  # the page shares its machine with others; alone, it takes 35 ms

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand};
+use serde_json::json;
 use sumout::model::format::{self, ReadOptions};
 use sumout::{Error, ErrorKind, Format, Level, Network, Options, Precision, Query, Running};
 
@@ -63,7 +64,7 @@ pub enum Command {
 }
 
 /// How to read a network.
-#[derive(Args, Debug)]
+#[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Reading the model")]
 pub struct Reading {
     /// The format of the model's file, if its name and content do not tell.
@@ -86,7 +87,19 @@ impl Reading {
     pub fn typed(&self, model: &Path) -> String {
         let from = self.from.map_or_else(String::new, |format| format!(" --from {}", format.extensions()[0]));
         let normalize = if self.normalize { " --normalize" } else { "" };
-        format!("{}{from}{normalize}", quoted(&model.display().to_string()))
+        let name = model.display().to_string();
+        let is_option = name.len() > 1 && name.starts_with('-');
+        format!("{}{}{from}{normalize}", if is_option { "./" } else { "" }, quoted(&name))
+    }
+
+    /// The same in Python, where strings are written as in JSON.
+    pub fn in_python(&self, model: &Path) -> String {
+        let from = self.from.map_or_else(String::new, |format| format!(", format={:?}", format.extensions()[0]));
+        let normalize = if self.normalize { ", normalize=True" } else { "" };
+        match model.display().to_string().as_str() {
+            "-" => format!("sumout.reads(open(0, \"rb\").read(){from}{normalize})"),
+            name => format!("sumout.read({}{from}{normalize})", json!(name)),
+        }
     }
 }
 

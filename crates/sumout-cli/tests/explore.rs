@@ -67,10 +67,10 @@ impl Server {
         status == 200 && (answer["posteriors"]["lung"]["yes"].as_f64().unwrap() - 0.4887).abs() < 1e-4
     }
 
-    /// Resident memory in MiB, where the system tells.
+    /// The most memory that it ever had, in MiB, where the system tells.
     fn memory(&self) -> Option<usize> {
         let status = fs::read_to_string(format!("/proc/{}/status", self.child.id())).ok()?;
-        let line = status.lines().find(|line| line.starts_with("VmRSS"))?;
+        let line = status.lines().find(|line| line.starts_with("VmHWM"))?;
         Some(line.split_whitespace().nth(1)?.parse::<usize>().ok()? >> 10)
     }
 }
@@ -278,6 +278,82 @@ fn questions_that_nobody_waits_for_are_dropped() {
     while server.get("api/models/digits:9/progress").2["waiting"] != 0 {
         assert!(Instant::now() < deadline, "the queue does not empty");
         std::thread::sleep(Duration::from_millis(50));
+    }
+    assert!(server.works());
+}
+
+/// Every line with `curl` in the documentation is sent as it stands.
+#[test]
+fn what_is_documented_with_curl_works() {
+    let server = Server::start("asia");
+    let page = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/explorer.md")).unwrap();
+    let model = fs::read(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/good-models/sprinkler.bif")).unwrap();
+    let lines: Vec<&str> = page.lines().filter_map(|line| line.strip_prefix("curl ")).collect();
+    for &line in &lines {
+        let (url, rest) = line.split_once(' ').unwrap_or((line, ""));
+        let path = url.trim_matches('"').strip_prefix("$API").unwrap();
+        let (status, answer) = match rest.split_once(' ') {
+            None => {
+                let (status, _, answer) = server.get(&format!("api{path}"));
+                (status, answer)
+            }
+            Some(("--data-binary", "@model.bif")) => server.post(&format!("api{path}"), &model),
+            Some((_, body)) => server.post(&format!("api{path}"), body.trim_matches('\'')),
+        };
+        assert!(status == 200 && answer.is_object(), "{line}: {status} {answer}");
+    }
+    assert!(lines.len() >= 8, "each address has an example");
+}
+
+/// The line that the page shows must name the model as a shell and as Python take it.
+#[test]
+fn models_say_how_others_read_them() {
+    let server = Server::start("asia");
+    let said = |name: &str, body: &[u8]| {
+        let (_, model) = server.post(&format!("api/models?name={name}"), body);
+        [&model["command"], &model["python"]].map(|text| text.as_str().unwrap_or_default().to_owned())
+    };
+    let bif = fs::read(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/good-models/sprinkler.bif")).unwrap();
+    assert_eq!(said("rect:8", b""), ["rect:8", r#"sumout.read("rect:8")"#]);
+    assert_eq!(said("it%27s%20mine.bif", &bif), [r"'it'\''s mine.bif'", r#"sumout.read("it's mine.bif")"#]);
+    assert_eq!(said("-x.bif", &bif), ["./-x.bif", r#"sumout.read("-x.bif")"#]);
+}
+
+/// What is sent is not in memory before it is its turn.
+#[test]
+fn few_files_are_received_at_a_time() {
+    let server = Server::start("asia");
+    let begin = || {
+        let mut stream = server.connect();
+        let head = format!("POST {}api/models?name=x.bif HTTP/1.1\r\nhost: {}", server.root, server.host);
+        stream.write_all(format!("{head}\r\ncontent-length: 9\r\n\r\n1234").as_bytes()).unwrap();
+        stream
+    };
+    let slow = [begin(), begin()];
+    std::thread::sleep(Duration::from_millis(300));
+    let mut third = begin();
+    third.write_all(b"56789").unwrap();
+    third.set_read_timeout(Some(Duration::from_millis(500))).unwrap();
+    assert!(third.read(&mut [0; 64]).is_err(), "the third waits for the others");
+    assert!(server.works(), "questions do not");
+    drop(slow);
+    third.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+    let mut text = [0; 64];
+    let length = third.read(&mut text).unwrap();
+    assert!(text[..length].starts_with(b"HTTP/1.1 422"));
+}
+
+/// Idle connections are not kept: a thousand of them would keep others out.
+#[test]
+fn who_says_nothing_is_not_waited_for() {
+    let server = Server::start("asia");
+    let mut silent = server.connect();
+    let mut halting = server.connect();
+    halting.write_all(b"GET / HTTP/1.1\r\nhost: ").unwrap();
+    for stream in [&mut silent, &mut halting] {
+        let mut text = vec![];
+        assert!(stream.read_to_end(&mut text).is_ok(), "still open");
+        assert!(text.is_empty() || text.starts_with(b"HTTP/1.1 408"), "{}", String::from_utf8_lossy(&text));
     }
     assert!(server.works());
 }

@@ -69,7 +69,7 @@ pub fn run(args: &Args, json: bool, out: &mut dyn Write) -> Result<Outcome> {
         open(&url);
     }
     let name = args.model.display().to_string();
-    let start = Start { command: args.reading.typed(&args.model), name, net };
+    let start = Start { name, reading: args.reading.clone(), net };
     explorer.serve(start, &args.computing.options()).map_err(|e| cannot_listen(args, &e))?;
     Ok(Outcome::Done)
 }

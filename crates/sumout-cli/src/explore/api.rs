@@ -13,7 +13,6 @@ use axum::routing::{get, post};
 use axum::{Router, response::Response};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
-use tokio::task::spawn_blocking;
 
 use super::guard::{self, Guard};
 use super::models::{self, Models, Planning};
@@ -72,10 +71,7 @@ async fn open(State(models): Open, opening: Result<Query<Opening>, QueryRejectio
     let Ok(Query(Opening { name })) = opening else {
         return Err(Refusal::new(StatusCode::BAD_REQUEST, "malformed", "say with `?name=…` what is to be opened"));
     };
-    let bytes = wire::bytes(body, models::MOST_BYTES).await?;
-    let opened = spawn_blocking(move || models.open(&name, &bytes));
-    let failed = |_| Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, "failed", "the file could not be read");
-    Ok(Json(wire::network(&*opened.await.map_err(failed)??)))
+    Ok(Json(wire::network(&*models.open(name, body).await?)))
 }
 
 async fn network(State(models): Open, Path(id): Path<String>) -> Answered {

@@ -19,9 +19,15 @@ mod worker;
 use std::io;
 use std::net::{IpAddr, SocketAddr, TcpListener};
 use std::sync::Arc;
+use std::time::Duration;
 
+use axum::Router;
+use hyper::server::conn::http1;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::service::TowerToHyperService;
 use sumout::{Network, Options};
 
+use crate::args::Reading;
 use guard::Guard;
 use models::{Models, Named};
 
@@ -29,8 +35,8 @@ use models::{Models, Named};
 pub struct Start {
     /// What it is called, as the user typed it.
     pub name: String,
-    /// How the command line reads it: its name and the options for reading.
-    pub command: String,
+    /// How it was read.
+    pub reading: Reading,
     pub net: Network,
 }
 
@@ -61,10 +67,29 @@ impl Explorer {
         runtime.block_on(async {
             let listener = tokio::net::TcpListener::from_std(self.listener)?;
             let models = Models::new(options.clone());
-            models.pin(Named { id: models::id(&start.name), name: start.name, command: start.command }, start.net);
+            models.pin(Named::new(models::id(&start.name), &start.name, &start.reading), start.net);
             let guard = Guard::new(&self.token, self.address.ip());
-            axum::serve(listener, api::router(&self.token, Arc::new(models), Arc::new(guard))).await
+            accept(&listener, api::router(&self.token, Arc::new(models), Arc::new(guard))).await
         })
+    }
+}
+
+/// A connection that says nothing for so long is closed: idle ones would use up what the system allows.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Serves each connection in a task of its own, for ever.
+async fn accept(listener: &tokio::net::TcpListener, router: Router) -> ! {
+    loop {
+        let Ok((stream, _)) = listener.accept().await else {
+            tokio::time::sleep(Duration::from_millis(100)).await; // too many are open: one will close
+            continue;
+        };
+        let _ = stream.set_nodelay(true); // only slower without
+        let service = TowerToHyperService::new(router.clone());
+        let mut http = http1::Builder::new();
+        let serving =
+            http.timer(TokioTimer::new()).header_read_timeout(PATIENCE).serve_connection(TokioIo::new(stream), service);
+        tokio::spawn(serving); // a client that breaks off concerns nobody else
     }
 }
 

@@ -1,8 +1,10 @@
 //! The models that are open: a few, each with a circuit that is kept warm.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::path::Path;
 use std::sync::{Arc, Mutex};
 
+use axum::body::Body;
 use axum::http::StatusCode;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -11,8 +13,9 @@ use sumout::{Error, ErrorKind, Evidence, Explanation, Level, Network, Options, Q
 use tokio::sync::Semaphore;
 use tokio::task::spawn_blocking;
 
-use super::wire::Refusal;
+use super::wire::{self, Refusal};
 use super::worker::Worker;
+use crate::args::Reading;
 
 /// So many models are kept, besides the one that the explorer was started with; the one used longest ago goes first.
 const MOST_MODELS: usize = 8;
@@ -30,6 +33,9 @@ const MOST_PLANS: usize = 32;
 /// So many computations run at a time, besides evaluations of circuits.
 const PERMITS: usize = 2;
 
+/// So many files are received and read at a time.
+const MOST_OPENING: usize = 2;
+
 /// What a model is called.
 #[derive(Clone, Debug)]
 pub struct Named {
@@ -39,6 +45,15 @@ pub struct Named {
     pub name: String,
     /// On the command line.
     pub command: String,
+    /// In Python.
+    pub python: String,
+}
+
+impl Named {
+    pub fn new(id: String, name: &str, reading: &Reading) -> Self {
+        let (command, python) = (reading.typed(Path::new(name)), reading.in_python(Path::new(name)));
+        Named { id, name: name.to_owned(), command, python }
+    }
 }
 
 /// A model that is open.
@@ -69,13 +84,14 @@ pub struct Planning {
 pub struct Models {
     pinned: Mutex<Option<Arc<Model>>>,
     kept: Mutex<Vec<Arc<Model>>>,
+    opening: Semaphore,
     shared: Arc<Shared>,
 }
 
 impl Models {
     pub fn new(options: Options) -> Self {
         let shared = Arc::new(Shared { options, permits: Arc::new(Semaphore::new(PERMITS)) });
-        Models { pinned: Mutex::default(), kept: Mutex::default(), shared }
+        Models { pinned: Mutex::default(), kept: Mutex::default(), opening: Semaphore::new(MOST_OPENING), shared }
     }
 
     /// Keeps a model for good: the one to begin with.
@@ -102,8 +118,17 @@ impl Models {
         Ok(kept[kept.len() - 1].clone())
     }
 
-    /// Opens a file that was sent; if nothing was, the network that is built in by that name.
-    pub fn open(&self, name: &str, bytes: &[u8]) -> Result<Arc<Model>, Refusal> {
+    /// Opens a file that is being sent; if nothing is, the network that is built in by that name. A few at a time: what
+    /// waits is not yet in memory.
+    pub async fn open(self: Arc<Self>, name: String, body: Body) -> Result<Arc<Model>, Refusal> {
+        let failed = || Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, "failed", "the file could not be read");
+        let _turn = self.opening.acquire().await.map_err(|_| failed())?;
+        let bytes = wire::bytes(body, MOST_BYTES).await?;
+        let models = self.clone();
+        spawn_blocking(move || models.read(&name, &bytes)).await.map_err(|_| failed())?
+    }
+
+    fn read(&self, name: &str, bytes: &[u8]) -> Result<Arc<Model>, Refusal> {
         match bytes.is_empty() && is_built_in(name) {
             true => self.open_named(name),
             false => self.open_file(name, bytes),
@@ -114,20 +139,19 @@ impl Models {
         if let Ok(model) = self.get(name) {
             return Ok(model);
         }
-        let named = Named { id: id(name), name: name.to_owned(), command: name.to_owned() };
-        self.keep(named, Network::read(name)?)
+        self.keep(Named::new(id(name), name, &Reading::default()), Network::read(name)?)
     }
 
     fn open_file(&self, name: &str, bytes: &[u8]) -> Result<Arc<Model>, Refusal> {
         let name = name.rsplit(['/', '\\']).next().unwrap_or(name);
         let mut hasher = DefaultHasher::new();
         bytes.hash(&mut hasher);
-        let id = format!("{}-{:08x}", id(name), hasher.finish() as u32);
+        let id = format!("{}-{:016x}", id(name), hasher.finish());
         if let Ok(model) = self.get(&id) {
             return Ok(model);
         }
         let net = parse_at_most(name, bytes, &ReadOptions::default(), MOST_TEXT)?;
-        self.keep(Named { id, name: name.to_owned(), command: name.to_owned() }, net)
+        self.keep(Named::new(id, name, &Reading::default()), net)
     }
 
     fn keep(&self, named: Named, net: Network) -> Result<Arc<Model>, Refusal> {

@@ -131,6 +131,6 @@ pub fn network(model: &Model) -> Value {
     let factors: Vec<Vec<usize>> = if net.is_markov() { net.cpts().iter().map(scopes).collect() } else { vec![] };
     json!({
         "id": model.named.id, "name": model.named.name, "title": net.name(), "command": model.named.command,
-        "markov": net.is_markov(), "variables": net.ids().map(variable).collect::<Vec<_>>(), "factors": factors,
+        "python": model.named.python, "markov": net.is_markov(), "variables": net.ids().map(variable).collect::<Vec<_>>(), "factors": factors,
     })
 }

@@ -19,6 +19,7 @@ export function takeEvidence(root) {
     drag = { bar, track, variable, value, x: event.clientX, begun: false, before: odds(variable, value) };
   });
   root.addEventListener("pointermove", (event) => {
+    if (event.buttons === 0) drag = null; // let go outside of the list
     if (!drag || !drag.track) return;
     if (!drag.begun && Math.abs(event.clientX - drag.x) < 5) return;
     if (!drag.begun) root.setPointerCapture?.(event.pointerId);
@@ -88,8 +89,8 @@ function believe(variable, value, wanted, { p, likelihood }) {
   setSoft(variable, numbers.map((l) => Number((l / most).toPrecision(4))));
 }
 
-/** What a bar is called by those who read it out. */
-export function barName(variable, value, p) {
+/** What a bar is called by those who read it out: first the words that are seen on it, so that they can also be spoken. */
+export function barName(variable, value, p, seen = p === undefined ? "–" : percent(p)) {
   const how = state.given.get(variable) === value ? ", given" : state.soft.has(variable) ? ", soft evidence" : "";
-  return `${variable} = ${value}, ${p === undefined ? "unknown" : percent(p)}${how}`;
+  return `${value} ${seen} of ${variable}${how}`;
 }

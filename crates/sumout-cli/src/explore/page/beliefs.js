@@ -9,7 +9,7 @@ import { clear, clearAll, emit, on, question, select, setMany, state } from "./s
 /** No more variables than this are listed at once; a search finds the others. */
 const MOST = 100;
 
-const list = { groups: [], opened: new Set(), more: new Set(), rows: [] };
+const list = { groups: [], opened: new Set(), more: new Set(), rows: [], explaining: null };
 
 export function initBeliefs() {
   takeEvidence($("#list"));
@@ -26,8 +26,9 @@ export function initBeliefs() {
     if (event.key === "Escape") { event.target.value = ""; filter(""); }
   });
   on("model", () => { Object.assign(list, { groups: groupsOf(state.model), opened: new Set(), more: new Set() }); $("#search").value = ""; state.filter = ""; draw(); });
+  on("model evidence", () => list.explaining?.abort());
   on("evidence", () => { summary(); marks(); });
-  on("answer stale", () => { summary(); update(); });
+  on("answer stale", () => { summary(); probability(); update(); });
   on("selected", reveal);
 }
 
@@ -55,6 +56,7 @@ function draw() {
   $("#list").replaceChildren(...items);
   update();
   summary();
+  probability();
 }
 
 function cards(key, names) {
@@ -86,7 +88,7 @@ function card(name) {
   for (const value of variable.values) {
     const [fill, number] = [h("span", { class: "bar" }), h("span", { class: "number" })];
     const row = h("button", { type: "button", class: "row", "data-variable": name, "data-value": value },
-      h("span", { class: "value", title: value }, value), h("span", { class: "track" }, fill), number);
+      h("span", { class: "value", title: value }, value), " ", h("span", { class: "track" }, fill), number);
     box.append(row);
     list.rows.push({ name, value, row, fill, number, box });
   }
@@ -128,7 +130,7 @@ function reveal() {
   list.rows.find((row) => row.name === name)?.box.scrollIntoView({ block: "nearest" });
 }
 
-/** Evidence as chips, its probability, and the explanation. */
+/** Evidence as chips, and the explanation. */
 function summary() {
   const alone = new Map(state.given);
   const many = list.groups.map((group) => [group, namesOf(group).filter((name) => alone.has(name))]).filter(([, names]) => names.length > 6);
@@ -141,7 +143,6 @@ function summary() {
   const none = h("span", { class: "quiet" }, "none yet: click a value, or drag its bar");
   $("#chips").replaceChildren(...(chips.length ? [...chips.slice(0, most), ...rest] : [none]));
   $("#clear-all").hidden = chips.length === 0;
-  probability(chips.length);
   explanation();
 }
 
@@ -151,7 +152,9 @@ const chip = (names, text, isSoft = false) => h("button", {
   type: "button", class: isSoft ? "chip soft" : "chip given", "aria-label": `Take back ${text}`, onclick: () => setMany(names.map((name) => [name, null])),
 }, text, h("span", { "aria-hidden": "true" }, " ×"));
 
-function probability(findings) {
+/** The probability of the evidence that the last answer is about. */
+function probability() {
+  const findings = state.given.size + state.soft.size;
   const box = $("#probability");
   box.classList.toggle("impossible", Boolean(state.impossible));
   if (state.impossible) {
@@ -167,20 +170,30 @@ function probability(findings) {
     ...(shown ? [h("span", {}, `${name} = `, h("strong", {}, shown))] : []), h("span", { class: "quiet" }, `ln ${name} = ${digits(log, 7)}`));
 }
 
+/** Finds the explanation; while it does, the button cancels. Other evidence needs another explanation. */
 async function explain() {
-  const { model } = state;
-  $("#explain").disabled = true;
+  if (list.explaining) return list.explaining.abort();
+  const abort = new AbortController();
+  list.explaining = abort;
+  const [button, begun] = [$("#explain"), performance.now()];
+  const words = button.textContent;
+  const tick = setInterval(() => { button.textContent = `Explaining … ${((performance.now() - begun) / 1000).toFixed(0)} s (cancel)`; }, 250);
   try {
-    const mpe = await api.mpe(model.id, question());
-    if (state.model !== model) return;
-    state.mpe = mpe.impossible ? null : mpe;
-    if (mpe.impossible) toast("The evidence is impossible: nothing explains it.");
-    emit("answer");
+    explained(await api.mpe(state.model.id, question(), abort.signal));
   } catch (problem) {
-    toast(problem.message);
+    if (problem.name !== "AbortError") toast(problem.message);
   } finally {
-    $("#explain").disabled = false;
+    clearInterval(tick);
+    button.textContent = words;
+    list.explaining = null;
   }
+  return undefined;
+}
+
+function explained(mpe) {
+  state.mpe = mpe.impossible ? null : mpe;
+  if (mpe.impossible) toast("The evidence is impossible: nothing explains it.");
+  emit("answer");
 }
 
 function explanation() {

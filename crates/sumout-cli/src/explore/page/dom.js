@@ -25,9 +25,13 @@ function fill(element, attributes, children) {
 
 export const $ = (selector, root = document) => root.querySelector(selector);
 
-/** A probability as people read it: 12.3 %, and small ones with an exponent. */
+/** What differs from 1 by rounding only is certain. */
+const CERTAIN = 1 - 1e-12;
+
+/** A probability as people read it: 12.3 %, and small ones with an exponent. What is not certain is not shown as 100 %. */
 export function percent(p) {
   if (p === 0) return "0 %";
+  if (p >= 0.9995) return p < CERTAIN ? "> 99.9 %" : "100 %";
   if (p < 0.0005) return p.toExponential(1).replace("e-", "e−");
   return `${(100 * p).toFixed(1)} %`;
 }
@@ -35,7 +39,7 @@ export function percent(p) {
 /** The same where there is no room. */
 export function short(p) {
   if (p > 0 && p < 0.005) return "<1";
-  if (p < 1 && p > 0.995) return ">99";
+  if (p < CERTAIN && p > 0.995) return ">99";
   return (100 * p).toFixed(0);
 }
 
@@ -67,11 +71,17 @@ export function eachFrame(action) {
   };
 }
 
-/** Says something to people, and to those who listen instead of looking. */
-export function toast(text) {
+/** Says what someone waits for, and for how long. The seconds are seen only: to hear every one of them would be too much. */
+export function waitFor(box, text, seconds) {
+  if (box.firstChild?.textContent !== text || box.childNodes.length !== 2) box.replaceChildren(text, h("span", { "aria-hidden": true }));
+  box.lastChild.textContent = ` … ${seconds.toFixed(0)} s`;
+}
+
+/** Says something to people, and to those who listen instead of looking; until something else is said, if it lasts. */
+export function toast(text, { lasts = false } = {}) {
   const box = $("#toast");
   box.textContent = text;
   box.hidden = false;
   clearTimeout(toast.timer);
-  toast.timer = setTimeout(() => { box.hidden = true; }, 3500);
+  if (!lasts) toast.timer = setTimeout(() => { box.hidden = true; }, 3500);
 }

@@ -25,11 +25,20 @@ export function initFiles() {
   });
 }
 
-const openFile = (file) => opened(file.name, () => api.open(file.name, file));
+const openFile = (file) => opened(file.name, async () => api.open(file.name, await contentOf(file)));
 const openNamed = (name) => opened(name, () => api.open(name));
+
+/** The bytes of a file, if the server takes so many: while it is being sent, a refusal would not be heard. */
+async function contentOf(file) {
+  const { most_bytes: most } = await api.about();
+  const mib = (bytes) => `${(bytes / 2 ** 20).toFixed(0)} MiB`;
+  if (file.size > most) throw new Error(`error: ${file.name} has ${mib(file.size)}; at most ${mib(most)} can be opened here\nhint: start with \`sumout explore ${file.name}\``);
+  return file.arrayBuffer().catch(() => { throw new Error(`error: cannot read ${file.name}: is it a folder?`); });
+}
 
 async function opened(name, read) {
   complain(null);
+  toast(`Opening ${name} …`, { lasts: true });
   document.body.classList.add("busy");
   try {
     const model = await read();
@@ -38,6 +47,7 @@ async function opened(name, read) {
     toast(`${name}: ${plural(model.variables.length, "variable")}`);
   } catch (problem) {
     complain(problem);
+    $("#toast").hidden = true;
     if (!$("#open").open) $("#open").showModal();
   } finally {
     document.body.classList.remove("busy");

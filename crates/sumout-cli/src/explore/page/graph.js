@@ -11,6 +11,7 @@ const WIDTH = 158;
 const TITLE = 24;
 const ROW = 17;
 const MOST_ROWS = 6;
+const MOST_CHIPS = 24;
 const MOST_CARDS = 40; // with more nodes, each is a name and a strip
 const BAR = { x: 70, width: 52 };
 
@@ -35,7 +36,7 @@ export function initGraph() {
   on("evidence", marks);
   on("selected", () => { marks(); edgesNearSelected(); reveal(); });
   on("filter", marks);
-  new ResizeObserver(() => { if (view.frame.clientWidth !== view.width) fitted(); }).observe(view.frame);
+  new ResizeObserver(() => { if (view.frame.clientWidth !== view.width || view.port.isFitted) fitted(); }).observe(view.frame);
 }
 
 function fitted() {
@@ -56,12 +57,16 @@ function groupButtons() {
     type: "button", class: "chip", "aria-pressed": view.folded.has(pattern), title: "Fold or unfold these variables",
     onclick: () => toggle(pattern),
   }, `${pattern} `, h("small", {}, String(members.length)));
-  $("#groups").replaceChildren(...view.groups.slice(0, 24).map(button));
+  const isAll = view.folded.size === view.groups.length;
+  const all = h("button", { type: "button", class: "quiet", onclick: () => foldThese(isAll ? [] : view.groups.map((g) => g.pattern)) }, isAll ? "none" : "all");
+  $("#groups").replaceChildren(...view.groups.slice(0, MOST_CHIPS).map(button), all);
   $("#groups-box").hidden = view.groups.length === 0;
 }
 
-function toggle(pattern) {
-  if (!view.folded.delete(pattern)) view.folded.add(pattern);
+const toggle = (pattern) => foldThese(view.folded.has(pattern) ? [...view.folded].filter((other) => other !== pattern) : [...view.folded, pattern]);
+
+function foldThese(patterns) {
+  view.folded = new Set(patterns);
   groupButtons();
   draw();
 }
@@ -164,7 +169,7 @@ function drawRows(drawn) {
     const number = s("text", { class: "number", x: WIDTH - 8, y: top + 12 });
     row.append(
       s("rect", { class: "hit", x: 4, y: top, width: WIDTH - 8, height: ROW, rx: 4 }),
-      s("text", { class: "value", x: 9, y: top + 12 }, clip(value, 8.5)),
+      s("text", { class: "value", x: 9, y: top + 12 }, clip(value, 8.5)), " ",
       s("rect", { class: "track", x: BAR.x, y: top + 3, width: BAR.width, height: 10, rx: 2 }), bar, number);
     drawn.element.append(row);
     drawn.rows.push({ value, row, bar, number });
@@ -222,6 +227,13 @@ function cull({ x, y, k, frame }) {
   joined(seen, view.paths);
 }
 
+/** Draws also the edges outside of the window, until the next frame: for a picture of everything. */
+export function drawAllEdges() {
+  view.seen = view.routes;
+  joined(view.routes, view.paths);
+  view.port.draw();
+}
+
 /** Shows the last answer. */
 function update() {
   if (!state.model) return;
@@ -232,7 +244,7 @@ function update() {
       const p = known?.[value];
       bar.setAttribute("width", (BAR.width * (p ?? 0)).toFixed(1));
       number.textContent = p === undefined ? "" : short(p);
-      row.setAttribute("aria-label", barName(drawn.node.variable.name, value, p));
+      row.setAttribute("aria-label", barName(drawn.node.variable.name, value, p, number.textContent));
     }
     if (drawn.strip) updateStrip(drawn, known);
     for (const [i, cell] of drawn.cells ?? []) {

@@ -1,7 +1,10 @@
-// Variables by name: `pixel_0_0`, `pixel_0_1`, … are the group `pixel_*`.
+// Variables by name: `pixel_0_0`, `pixel_0_1`, … are the group `pixel_*`, and in large networks `R_MED_AMP`, `R_MED_LAT`, … are `R_MED_*`.
 
 /** Fewer variables than this are no group. */
 const LEAST = 6;
+
+/** So many names without numbers are grouped by their first words. */
+const MANY = 100;
 
 /** The groups of a model: {pattern, members: indices, grid: rows and columns of a picture, if they are one}. */
 export function groupsOf(model) {
@@ -18,7 +21,23 @@ export function groupsOf(model) {
     const pattern = stem.replace(/#([^#]*#)*/, (run) => (/^#([_.,]#)*$/.test(run) ? "*" : run.replaceAll("#", "*")));
     groups.push({ pattern, members, grid: gridOf(model, members) });
   }
+  const grouped = new Set(groups.flatMap((group) => group.members));
+  const rest = [...model.variables.keys()].filter((i) => !grouped.has(i));
+  if (rest.length >= MANY) groups.push(...byWords(model, rest, 1, Math.max(LEAST, rest.length / 8)));
   return groups.sort((a, b) => b.members.length - a.members.length);
+}
+
+/** Variables whose names begin with the same words, as in `R_MED_*`; what is larger than `most` is split by one word more. */
+function byWords(model, members, words, most) {
+  const byStart = new Map();
+  for (const i of members) {
+    const start = new RegExp(`^([^_.]+[_.]){${words}}`).exec(model.variables[i].name)?.[0];
+    if (!start) continue;
+    if (!byStart.has(start)) byStart.set(start, []);
+    byStart.get(start).push(i);
+  }
+  const large = [...byStart].filter(([, all]) => all.length >= LEAST);
+  return large.flatMap(([start, all]) => (all.length > most ? byWords(model, all, words + 1, most) : [{ pattern: `${start}*`, members: all, grid: null }]));
 }
 
 /** A picture: names end in all pairs of a row and a column, all have the same two values, and none is a function. */

@@ -5,10 +5,27 @@
 
 const GAP = { x: 26, y: 46, bend: 12 };
 
+/** A picture that is wider than this, for its height, is folded into more layers. */
+const WIDEST = 1.8;
+
 /** `sizes` are [width, height]. Returns {x, y} of middles, and for each edge the points that it passes. */
 export function layered(sizes, edges) {
   const graph = directed(sizes.length, edges);
-  const layer = layers(graph, sizes);
+  const area = sizes.reduce((sum, [w, h]) => sum + (w + GAP.x) * (h + GAP.y), 0);
+  let most = Math.max(1.2 * Math.sqrt(area), 5 * (sizes[0]?.[0] ?? 0));
+  let drawn = arranged(graph, sizes, edges, most);
+  for (let tries = 0; tries < 2 && wideness(drawn) > WIDEST; tries += 1) {
+    most /= 1.6; // bends and alignment make layers wider than their nodes
+    const next = arranged(graph, sizes, edges, most);
+    if (wideness(next) < wideness(drawn)) drawn = next;
+  }
+  return drawn;
+}
+
+const wideness = ({ box }) => (box.right - box.left) / Math.max(box.bottom, 1);
+
+function arranged(graph, sizes, edges, most) {
+  const layer = layers(graph, sizes, most);
   const net = bent(graph, layer, sizes);
   const rows = ordered(net);
   const x = spread(net, rows);
@@ -45,24 +62,22 @@ function directed(n, edges) {
   return { n, arcs };
 }
 
-/** A layer for each node, no layer wider than makes the picture about as high as wide. */
-function layers({ n, arcs }, sizes) {
+/** A layer for each node; the nodes of a layer are not wider than `most`. */
+function layers({ n, arcs }, sizes, most) {
   const [up, down] = [Array.from({ length: n }, () => []), Array.from({ length: n }, () => [])];
   arcs.forEach(({ u, v }) => { up[v].push(u); down[u].push(v); });
   const order = topological(n, up, down);
   const depth = new Array(n).fill(0); // the longest way to a leaf
   [...order].reverse().forEach((v) => down[v].forEach((w) => { depth[v] = Math.max(depth[v], depth[w] + 1); }));
-  const area = sizes.reduce((sum, [w, h]) => sum + (w + GAP.x) * (h + GAP.y), 0);
-  const most = Math.max(1.2 * Math.sqrt(area), 5 * (sizes[0]?.[0] ?? 0));
   const layer = new Array(n).fill(0);
   const used = [];
   const room = (l, v) => (used[l] ?? 0) === 0 || used[l] + sizes[v][0] + GAP.x <= most;
   const take = (l, v, sign = 1) => { used[l] = (used[l] ?? 0) + sign * (sizes[v][0] + GAP.x); };
   const first = new Array(n).fill(0);
   const waiting = up.map((parents) => parents.length);
-  const ready = [...waiting.keys()].filter((v) => waiting[v] === 0);
+  const later = (a, b) => first[b] - first[a] || depth[a] - depth[b] || b - a;
+  const ready = [...waiting.keys()].filter((v) => waiting[v] === 0).sort(later);
   while (ready.length > 0) {
-    ready.sort((a, b) => first[b] - first[a] || depth[a] - depth[b] || b - a);
     const v = ready.pop();
     let l = first[v];
     while (!room(l, v)) l += 1;
@@ -70,7 +85,7 @@ function layers({ n, arcs }, sizes) {
     take(l, v);
     for (const w of down[v]) {
       first[w] = Math.max(first[w], l + 1);
-      if (--waiting[w] === 0) ready.push(w);
+      if (--waiting[w] === 0) insert(ready, w, later);
     }
   }
   for (const v of [...order].reverse()) pull(v);
@@ -89,6 +104,17 @@ function layers({ n, arcs }, sizes) {
   }
 }
 
+/** Keeps a list sorted. */
+function insert(list, item, order) {
+  let [low, high] = [0, list.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (order(list[middle], item) < 0) low = middle + 1;
+    else high = middle;
+  }
+  list.splice(low, 0, item);
+}
+
 function topological(n, up, down) {
   const waiting = up.map((parents) => parents.length);
   const order = [...waiting.keys()].filter((v) => waiting[v] === 0);
@@ -103,7 +129,7 @@ function bent({ n, arcs }, layer, sizes) {
   const nodes = layer.map((l, v) => ({ layer: l, width: sizes[v][0], height: sizes[v][1], up: [], down: [] }));
   const spans = arcs.map(({ u, v }) => layer[v] - layer[u] - 1);
   const most = Math.max(300, 2 * n); // more bends than nodes would make all layers wide: the longest edges go straight
-  let limit = Math.max(0, ...spans);
+  let limit = spans.reduce((a, b) => Math.max(a, b), 0);
   while (spans.reduce((sum, span) => sum + (span <= limit ? span : 0), 0) > most) limit -= 1;
   const chains = arcs.map(({ u, v }, k) => {
     const chain = [u];

@@ -1,7 +1,7 @@
 // Keeps the answer up to date: one question at a time, the newest wins, and who waits is told.
 
 import * as api from "./api.js";
-import { $ } from "./dom.js";
+import { $, waitFor } from "./dom.js";
 import { emit, on, question, state } from "./state.js";
 
 /** A question that takes longer than this is given up when there is a newer one. */
@@ -48,6 +48,7 @@ function arrived(answer) {
   state.answer = answer.impossible ? null : answer;
   state.impossible = answer.impossible;
   status("");
+  outdated(false);
   emit("answer");
   if (again) run();
 }
@@ -57,6 +58,7 @@ function failed(problem) {
   if (live.isStale) return run();
   const isCancelled = problem.name === "AbortError";
   status(isCancelled ? "cancelled: the numbers are those of earlier evidence" : problem.message, { failed: true, hint: problem.hint });
+  outdated(Boolean(state.answer));
   return emit("stale");
 }
 
@@ -71,19 +73,25 @@ async function tell(running) {
   const words = {
     waiting: "waiting for other computations", compiling: "compiling the circuit, once", ready: "computing", computing: "computing",
   };
+  outdated(Boolean(state.answer));
   while (live.running === running) {
     const { phase, seconds } = await api.progress(running.model.id).catch(() => ({ phase: "computing", seconds: 0 }));
     if (live.running !== running) return;
-    const waited = Math.max(seconds, (performance.now() - running.begun) / 1000);
-    status(`${words[phase] ?? phase} … ${waited.toFixed(0)} s`, { busy: true });
+    const own = (performance.now() - running.begun) / 1000;
+    const waited = phase === "compiling" ? Math.max(seconds, own) : own;
+    status(words[phase] ?? phase, { busy: true });
+    waitFor($("#status-text"), words[phase] ?? phase, waited);
     await new Promise((done) => { setTimeout(done, 400); });
   }
 }
 
+/** Shows that the numbers are those of earlier evidence. */
+const outdated = (isSo) => document.body.classList.toggle("outdated", isSo);
+
 function status(text, { busy = false, failed: hasFailed = false, hint = null } = {}) {
   $("#status").hidden = text === "";
   $("#status").classList.toggle("failed", hasFailed);
-  $("#status-text").textContent = hint ? `${text}. ${hint}` : text;
+  if (!busy) $("#status-text").textContent = hint ? `${text}. ${hint}` : text;
   $("#cancel").hidden = !busy;
   $("#retry").hidden = !hasFailed;
   document.body.classList.toggle("busy", busy);

@@ -65,15 +65,25 @@ function initKeys() {
     event.preventDefault();
   });
   $("#help-button").addEventListener("click", () => $("#help").showModal());
+  $(".skip").addEventListener("click", skip);
+}
+
+/** Goes to the variables; the address stays, as it has the evidence. */
+function skip(event) {
+  event.preventDefault();
+  if (!$("#list").offsetParent) show("beliefs");
+  $("#list").focus();
 }
 
 function header() {
   const { model } = state;
   const functions = model.variables.filter((v) => v.functional).length;
   const kind = model.markov ? "Markov network" : "Bayesian network";
-  $("#model-name").textContent = model.name;
+  const name = model.name.split(/[\\/]/).at(-1);
+  $("#model-name").textContent = name;
+  $("#model-name").title = model.name;
   $("#model-note").textContent = `${kind}, ${plural(model.variables.length, "variable")}${functions ? `, ${plural(functions, "function")}` : ""}`;
-  document.title = `${model.name} · sumout`;
+  document.title = `${name} · sumout`;
 }
 
 /** Opens what an address tells, or else the model that the explorer was started with. */

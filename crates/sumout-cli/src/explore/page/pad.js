@@ -2,7 +2,7 @@
 
 import * as api from "./api.js";
 import { $, h, percent, s, toast } from "./dom.js";
-import { takeEvidence } from "./bars.js";
+import { barName, takeEvidence } from "./bars.js";
 import { groupsOf } from "./groups.js";
 import { on, setMany, state } from "./state.js";
 
@@ -14,7 +14,7 @@ export function initPad() {
   const svg = $("#pad");
   svg.addEventListener("pointerdown", press);
   svg.addEventListener("pointermove", move);
-  for (const end of ["pointerup", "pointercancel"]) svg.addEventListener(end, () => { pad.stroke = null; });
+  for (const end of ["pointerup", "pointercancel"]) svg.addEventListener(end, () => { pad.isPainting = false; });
   svg.addEventListener("contextmenu", (event) => event.preventDefault());
   svg.addEventListener("keydown", keys);
   for (const input of document.querySelectorAll("[name=brush]")) input.addEventListener("change", () => { pad.brush = input.value; });
@@ -60,10 +60,10 @@ function drawTarget() {
   pad.bars = values.map((value) => {
     const [fill, number] = [h("span", { class: "bar" }), h("span", { class: "number" })];
     const row = h("button", { type: "button", class: "row", "data-variable": pad.target, "data-value": value },
-      h("span", { class: "value" }, value), h("span", { class: "track" }, fill), number);
+      h("span", { class: "value" }, value), " ", h("span", { class: "track" }, fill), number);
     return { value, row, fill, number };
   });
-  $("#pad-target").replaceChildren(h("h3", {}, pad.target), ...pad.bars.map((bar) => bar.row));
+  $("#pad-target").replaceChildren(h("h2", {}, pad.target), ...pad.bars.map((bar) => bar.row));
 }
 
 /** Painted pixels are full squares, imagined ones smaller, as dark as they are probable. */
@@ -85,14 +85,14 @@ function update() {
     number.textContent = p === undefined ? "–" : percent(p);
     row.classList.toggle("winner", p !== undefined && p === best && best > 0.5);
     row.setAttribute("aria-pressed", state.given.get(pad.target) === value);
-    row.setAttribute("aria-label", `${pad.target} = ${value}, ${p === undefined ? "unknown" : percent(p)}`);
+    row.setAttribute("aria-label", barName(pad.target, value, p));
   }
 }
 
+/** The cell under a pointer. In a low window the picture is smaller than its element. */
 function cellAt(event) {
-  const box = $("#pad").getBoundingClientRect();
-  const column = Math.floor(((event.clientX - box.left) / box.width) * pad.grid.columns);
-  const row = Math.floor(((event.clientY - box.top) / box.height) * pad.grid.rows);
+  const { x, y } = new DOMPoint(event.clientX, event.clientY).matrixTransform($("#pad").getScreenCTM().inverse());
+  const [column, row] = [Math.floor(x / SIDE), Math.floor(y / SIDE)];
   const isInside = row >= 0 && column >= 0 && row < pad.grid.rows && column < pad.grid.columns;
   return isInside ? row * pad.grid.columns + column : -1;
 }
@@ -109,7 +109,6 @@ function press(event) {
   pad.stroke = state.given.get(pad.cells[k].name) === wanted ? null : wanted;
   pad.isPainting = true;
   pad.last = k;
-  $("#pad").addEventListener("pointerup", () => { pad.isPainting = false; }, { once: true });
   moveTo(k);
   paint([k]);
 }

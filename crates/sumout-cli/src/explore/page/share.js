@@ -1,6 +1,7 @@
 // Takes the state elsewhere: a link, a command line, Python, CSV, SVG.
 
 import { $, h, s, toast } from "./dom.js";
+import { drawAllEdges } from "./graph.js";
 import { groupsOf } from "./groups.js";
 import { state, toFragment } from "./state.js";
 
@@ -11,7 +12,7 @@ export function initShare() {
     button.addEventListener("click", () => copy($(button.dataset.copy).textContent));
   }
   $("#save-csv").addEventListener("click", () => save(`${state.model.title}.csv`, "text/csv", csv()));
-  $("#save-network").addEventListener("click", () => save(`${state.model.title}.svg`, "image/svg+xml", svgText($("#graph"))));
+  $("#save-network").addEventListener("click", () => { drawAllEdges(); save(`${state.model.title}.svg`, "image/svg+xml", svgText($("#graph"))); });
   for (const side of ["classical", "chosen"]) {
     $(`#save-${side}`).addEventListener("click", () => save(`jointree-${side}.svg`, "image/svg+xml", svgText($(`#tree-${side}`))));
   }
@@ -33,6 +34,7 @@ async function copy(text) {
   }
 }
 
+/** A word as a shell takes it. */
 const quoted = (word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`);
 
 /** Evidence by patterns where a pattern means the same. */
@@ -56,19 +58,23 @@ function isExact(pattern, names) {
 
 /** The command that gives the same posteriors. */
 export function commandLine() {
-  const given = findings().map(([name, value]) => quoted(`${name}=${value}`));
-  const soft = [...state.soft].map(([name, numbers]) => quoted(`${name}=${numbers.join(",")}`));
-  const parts = ["sumout query", state.model.command];
-  if (given.length) parts.push("--given", ...given);
-  if (soft.length) parts.push("--soft", ...soft);
-  return parts.join(" ");
+  const given = findings().map(([name, value]) => `${name}=${value}`);
+  const soft = [...state.soft].map(([name, numbers]) => `${name}=${numbers.join(",")}`);
+  return ["sumout query", state.model.command, ...option("--given", given), ...option("--soft", soft)].join(" ");
+}
+
+/** An option with its words; those that look like options themselves are joined to it. */
+function option(name, words) {
+  const dashed = words.filter((word) => word.startsWith("-")).map((word) => `${name}=${quoted(word)}`);
+  const others = words.filter((word) => !word.startsWith("-")).map(quoted);
+  return [...dashed, ...(others.length ? [name, ...others] : [])];
 }
 
 function python() {
   const json = (x) => JSON.stringify(x);
   const found = [...state.given, ...state.soft];
   const given = found.length ? `given={${found.map(([name, finding]) => `${json(name)}: ${json(finding)}`).join(", ")}}` : "";
-  return `import sumout\nprint(sumout.read(${json(state.model.name)}).query(${given}))`;
+  return `import sumout\nprint(${state.model.python}.query(${given}))`;
 }
 
 function csv() {

@@ -115,14 +115,16 @@ export function fromFragment(text) {
     if (key.startsWith("g.")) told.given.push([key.slice(2), value]);
     else if (key.startsWith("s.")) told.soft.push([key.slice(2), value.split(",").map(Number)]);
     else if (key === "plan") told.plan = parsed(value);
-    else if (key in told) told[key] = value;
+    else if (key === "model" || key === "view" || key === "at") told[key] = value;
   }
   return told;
 }
 
+/** What is planned, from an address that anyone may have written. */
 function parsed(text) {
   try {
-    return JSON.parse(text);
+    const { target, given, level } = JSON.parse(text);
+    return { target: String(target ?? ""), given: Array.isArray(given) ? given.map(String) : [], level: String(level ?? "auto") };
   } catch {
     return null;
   }

@@ -1,6 +1,6 @@
 // A jointree: the root on the left, messages flow to it. What functions allow to drop from a separator is red.
 //
-// Of a large tree the most expensive nodes are shown; one that is cut says how many are below it, and opens when clicked.
+// Of a large tree the most expensive nodes are shown, as many as can be read; one that is cut says how many are below it, and opens when clicked.
 
 import { count, plural, s } from "./dom.js";
 import { Viewport } from "./viewport.js";
@@ -10,7 +10,7 @@ const LETTER = 6.7;
 const LONGEST = 30;
 const MOST_LINES = 4;
 const GAP = { x: 46, y: 10 };
-const AT_FIRST = 41;
+const AT_FIRST = [41, 31, 23, 17, 13, 9, 7, 5];
 const READABLE = 0.72;
 
 export class TreeView {
@@ -19,13 +19,21 @@ export class TreeView {
     tools.append(this.port.buttons(what));
     frame.addEventListener("click", (event) => this.clicked(event));
     frame.addEventListener("keydown", (event) => { if (event.key === "Enter" || event.key === " ") this.clicked(event); });
-    new ResizeObserver(() => { if (frame.clientWidth !== this.width) { this.width = frame.clientWidth; if (this.tree) this.port.begin(READABLE); } }).observe(frame);
+    new ResizeObserver(() => { if (frame.clientWidth !== this.width) { this.width = frame.clientWidth; if (this.tree) this.begin(); } }).observe(frame);
   }
 
   show(tree) {
     this.tree = tree;
-    this.open = costliest(tree.nodes, AT_FIRST);
-    this.draw();
+    this.begin();
+  }
+
+  /** Opens as many nodes as can be read in the frame. */
+  begin() {
+    for (const most of AT_FIRST) {
+      this.open = costliest(this.tree.nodes, most);
+      this.draw();
+      if (this.port.fits(READABLE)) break;
+    }
     this.port.begin(READABLE);
   }
 
@@ -149,13 +157,13 @@ function drawCard(index, card, node, isRoot) {
     element.dataset.node = index;
     element.setAttribute("tabindex", "0");
     element.setAttribute("role", "button");
-    const dropped = node.dropped.length ? `, dropped: ${node.dropped.join(", ")}` : "";
-    element.setAttribute("aria-label", `${node.title ?? "separator"} ${node.kept.join(", ")}${dropped}; ${count(node.size)} entries`);
+    const dropped = node.dropped.length ? `; dropped: ${node.dropped.join(", ")}` : "";
+    element.setAttribute("aria-label", card.lines.flat().map((word) => word.text).join(" ") + dropped);
   }
   card.lines.forEach((line, k) => {
     let left = 9;
     for (const { text, style } of line) {
-      element.append(s("text", { class: style, x: left.toFixed(1), y: 17 + LINE * k }, text));
+      element.append(s("text", { class: style, x: left.toFixed(1), y: 17 + LINE * k }, text), " ");
       left += (text.length + 1) * LETTER;
     }
   });

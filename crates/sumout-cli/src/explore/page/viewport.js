@@ -6,6 +6,7 @@ import { eachFrame, h, s } from "./dom.js";
 
 const LEAST = 0.04;
 const MOST = 3;
+const MARGIN = 24;
 
 /** Puts a picture, `svg`, into a frame. `blocks` tells of a press whether it is meant for something else. */
 export class Viewport {
@@ -42,14 +43,26 @@ export class Viewport {
     this.draw();
   }
 
+  /** The scale at which the picture fills the frame. */
+  scale(margin) {
+    const { width, height } = this.frame.getBoundingClientRect();
+    const [w, h] = [this.box.right - this.box.left, this.box.bottom - this.box.top];
+    return Math.min((width - 2 * margin) / Math.max(w, 1), (height - 2 * margin) / Math.max(h, 1));
+  }
+
+  /** Whether all of the picture can be seen at a scale. */
+  fits(scale) {
+    return this.scale(MARGIN) >= scale;
+  }
+
   /** Shows the picture as a whole, but hardly enlarges it. */
-  fit(margin = 24) {
+  fit(margin = MARGIN) {
     const { box } = this;
     const { width, height } = this.frame.getBoundingClientRect();
     if (!box || width === 0) return;
-    const [w, h] = [box.right - box.left, box.bottom - box.top];
-    const scale = Math.min((width - 2 * margin) / Math.max(w, 1), (height - 2 * margin) / Math.max(h, 1), 1.15);
-    this.k = Math.min(MOST, Math.max(LEAST, scale));
+    const h = box.bottom - box.top;
+    this.isFitted = true;
+    this.k = Math.min(MOST, Math.max(LEAST, Math.min(this.scale(margin), 1.15)));
     this.x = (width - this.k * (box.left + box.right)) / 2;
     this.y = h * this.k < height - 2 * margin ? (height - this.k * (box.top + box.bottom)) / 2 : margin - this.k * box.top;
     this.draw();
@@ -59,6 +72,7 @@ export class Viewport {
   begin(least) {
     this.fit();
     if (this.k >= least) return;
+    this.isFitted = false;
     this.k = least;
     this.x = 16 - least * this.box.left;
     this.y = this.frame.clientHeight / 2;
@@ -68,6 +82,7 @@ export class Viewport {
   /** Brings a point to the middle, near enough to read. */
   centre(x, y) {
     const { width, height } = this.frame.getBoundingClientRect();
+    this.isFitted = false;
     this.k = Math.max(this.k, 0.8);
     this.x = width / 2 - this.k * x;
     this.y = height / 2 - this.k * y;
@@ -79,6 +94,7 @@ export class Viewport {
     const box = this.frame.getBoundingClientRect();
     const [px, py] = at ? [at[0] - box.left, at[1] - box.top] : [box.width / 2, box.height / 2];
     const k = Math.min(MOST, Math.max(LEAST, this.k * factor));
+    this.isFitted = false;
     this.x = px - (px - this.x) * (k / this.k);
     this.y = py - (py - this.y) * (k / this.k);
     this.k = k;
@@ -86,6 +102,7 @@ export class Viewport {
   }
 
   pan(dx, dy) {
+    this.isFitted = false;
     this.x += dx;
     this.y += dy;
     this.draw();

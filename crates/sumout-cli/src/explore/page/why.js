@@ -1,7 +1,7 @@
 // Why it is small: what a query costs on each level of knowledge, the trees of two of them, and the sizes of all clusters.
 
 import * as api from "./api.js";
-import { $, count, h, plural } from "./dom.js";
+import { $, count, h, plural, waitFor } from "./dom.js";
 import { groupsOf } from "./groups.js";
 import { drawProfile } from "./profile.js";
 import { emit, on, state } from "./state.js";
@@ -62,7 +62,7 @@ async function compute() {
   problem(null);
   for (const level of order()) {
     const begun = performance.now();
-    const tick = setInterval(() => busy(`planning: ${level} … ${((performance.now() - begun) / 1000).toFixed(0)} s`), 250);
+    const tick = setInterval(() => busy(`planning: ${level}`, (performance.now() - begun) / 1000), 250);
     try {
       const plan = await api.plan(model.id, { target: target || null, given, level }, abort.signal);
       view.plans.set(level, plan);
@@ -74,7 +74,7 @@ async function compute() {
       break;
     } finally {
       clearInterval(tick);
-      if (view.abort === abort) busy("");
+      if (view.abort === abort) busy();
     }
   }
 }
@@ -85,8 +85,9 @@ function order() {
   return all.filter((level, k) => all.indexOf(level) === k);
 }
 
-function busy(text) {
-  $("#plan-status").textContent = text;
+function busy(text = "", seconds = 0) {
+  if (text) waitFor($("#plan-status"), text, seconds);
+  else $("#plan-status").textContent = "";
   $("#plan-cancel").hidden = text === "";
 }
 
@@ -117,7 +118,7 @@ function profile() {
   const chosen = state.question.level;
   drawProfile($("#profile"), [
     { name: "best classical", kind: "classical", sizes: sizes("classical") },
-    ...(chosen === "classical" ? [] : [{ name: chosen, kind: "chosen", sizes: sizes(chosen) }]),
+    ...(chosen === "classical" ? [] : [{ name: chosen === "auto" ? "chosen" : chosen, kind: "chosen", sizes: sizes(chosen) }]),
   ]);
 }
 
