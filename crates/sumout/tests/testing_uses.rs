@@ -9,7 +9,8 @@ use sumout::{Batch, Column, Examples, Learning, Method, Network, Options, Precis
 /// ⌈1/ε⌉ tests come within ε of a monotone function.
 #[test]
 fn monotone_functions_are_approximated_by_as_many_tests_as_it_takes() {
-    let inverses: [(fn(f64) -> f64, fn(f64) -> f64); 3] =
+    type Function = fn(f64) -> f64;
+    let inverses: [(Function, Function); 3] =
         [(|x| x * x, f64::sqrt), (f64::sqrt, |y| y * y), (|x| x.powi(5), |y| y.powf(0.2))];
     for (f, inverse) in inverses {
         for eps in [0.2, 0.1, 0.04] {
