@@ -147,7 +147,7 @@ impl Circuit {
             let mut cell = cell.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
             let batch = given.batch(&ready.circuit)?;
             cell.with_dependent_mut(|circuit, d| {
-                differentiate::set_cpts(d, &cpts)?;
+                differentiate::set_cpts(circuit, d, &cpts)?;
                 Ok(differentiate::whole(circuit, &d.evaluate(&batch)?))
             })
         })?;
@@ -177,7 +177,7 @@ impl Circuit {
             let mut cell = cell.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
             let batch = given.batch(&ready.circuit)?;
             cell.with_dependent_mut(|circuit, d| {
-                differentiate::set_cpts(d, &cpts)?;
+                differentiate::set_cpts(circuit, d, &cpts)?;
                 let domain = circuit.targets().first().map_or(vec![], |&v| circuit.possible(v).to_vec());
                 let seed = |row: usize, p: &[f64], to: &mut [f64]| above.seed(&domain, row, p, to);
                 let found = d.run(&batch, &seed)?;
