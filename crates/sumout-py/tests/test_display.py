@@ -5,9 +5,10 @@ import json
 import sys
 import xml.etree.ElementTree as tree
 
+import numpy as np
 import pytest
 import sumout
-from sumout import _draw
+from sumout import _draw, _progress
 from sumout._progress import Bar
 
 
@@ -78,7 +79,7 @@ def test_the_bar_of_a_terminal(monkeypatch):
     epoch = json.dumps({"loss": 0.5, "accuracy": 0.75})
     for stream, shown in [(Terminal(), True), (io.StringIO(), False)]:
         monkeypatch.setattr(sys, "stderr", stream)
-        bar = Bar()
+        bar = Bar(None, _progress.epochs)
         bar._begun -= 1
         bar(3, 10, epoch)
         bar.close()
@@ -98,10 +99,23 @@ def test_the_bar_of_a_notebook(monkeypatch):
         return Handle()
 
     monkeypatch.setattr("sumout._progress._display", lambda: display)
-    bar = Bar()
+    bar = Bar(None, _progress.epochs)
     bar._begun -= 1
     for done in (1, 2):
         bar._last = 0
         bar(done, 10, json.dumps({"loss": 0.5}))
     bar.close()
     assert "value='1' max='10'" in shown[0] and "value='2'" in shown[1] and shown[2] == ""
+
+
+def test_the_bar_of_a_long_batch(asia, monkeypatch):
+    """Told before each part; the answers are those of the parts."""
+    circuit = asia.compile("lung", given=["xray", "dysp"])
+    cells = np.random.default_rng(0).integers(-1, 2, (200_000, 2))
+    told = []
+    monkeypatch.setattr(Bar, "__call__", lambda self, done, most, what: told.append(self._told(done, most, what)))
+    found = circuit.evaluate(cells)
+    assert told == ["0 of 200,000 examples", "65,536 of 200,000 examples", "131,072 of 200,000 examples"]
+    for rows in [slice(0, 1000), slice(65_000, 66_000), slice(199_000, None)]:
+        np.testing.assert_array_equal(found.posterior[rows], circuit.posterior(cells[rows]))
+        np.testing.assert_array_equal(found.log_evidence[rows], circuit.log_evidence(cells[rows]))
