@@ -208,7 +208,7 @@ class Circuit:
         names = np.array(self._variables.values[target])
         return float(np.mean((found == names[wanted])[wanted >= 0]))
 
-    def fit(self, evidence: Any, labels: Any, **options: Unpack[_fit.Options]) -> Learned:
+    def fit(self, evidence: Any, labels: Any, **options: Unpack[_fit.CircuitOptions]) -> Learned:
         """Learns the CPTs that are not fixed from examples, and takes them over; see :meth:`Network.fit` for the options.
 
         ``evidence`` is a batch for this circuit, and ``labels`` the target's values, by name or by position.

@@ -145,7 +145,7 @@ class Variables:
         except (TypeError, ValueError):
             likelihood = np.zeros((0, 0))
         if likelihood.shape == (len(self.values[variable]),):
-            return likelihood.tolist()
+            return [float(number) for number in likelihood]
         name, shown = self.names[variable], ", ".join(f"`{value}`" for value in self.values[variable][:12])
         hint = f"give a number for each of {shown}; for many examples, an array of names, integers, or likelihoods row by row"
         raise Error("evidence", f"`{name}` has {len(self.values[variable])} values, and {numbers!r} is no likelihood of them", hint=hint)

@@ -62,11 +62,9 @@ class Learned(NamedTuple):
         return f"<sumout.Learned {self.parameters} parameters by {how}>"
 
 
-class Options(TypedDict, total=False):
-    """The options of ``fit``; :meth:`Network.fit` says what they mean."""
+class CircuitOptions(TypedDict, total=False):
+    """The options of :meth:`Circuit.fit`; :meth:`Network.fit` says what they mean."""
 
-    target: str | list[str] | None
-    given: str | list[str] | None
     weights: ArrayLike | None
     train: str | list[str] | None
     freeze: str | list[str]
@@ -89,6 +87,13 @@ class Options(TypedDict, total=False):
     precision: Precision
     memory: int | str | None
     progress: bool | None
+
+
+class Options(CircuitOptions, total=False):
+    """The options of :meth:`Network.fit`."""
+
+    target: str | list[str] | None
+    given: str | list[str] | None
 
 
 def fit(
