@@ -1,9 +1,13 @@
 """What notebooks show: well-formed, complete, and safe whatever the names are."""
 
+import base64
 import io
+import itertools
 import json
+import re
 import sys
 import xml.etree.ElementTree as tree
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,8 +15,12 @@ import sumout
 from sumout import _draw, _progress
 from sumout._progress import Bar
 
+MODELS = Path(__file__).resolve().parents[3] / "models"
+
 
 def svgs(html):
+    """All pictures, be they part of the page or images in it."""
+    html += "".join(base64.b64decode(data).decode() for data in re.findall(r"image/svg\+xml;base64,([^']*)'", html))
     parts = html.split("<svg")[1:]
     return [tree.fromstring("<svg" + part[: part.index("</svg>") + 6]) for part in parts]
 
@@ -36,6 +44,27 @@ def test_networks_are_drawn(asia):
     assert svgs(sumout.read("rect:10")._repr_html_()) == [] and "125" in sumout.read("rect:10")._repr_html_()
 
 
+def test_no_edge_goes_through_a_variable():
+    """Long edges bend around what is in between."""
+    net = sumout.read(MODELS / "alarm.bif.gz")
+    (svg,) = svgs(net._repr_html_())
+    boxes = [tuple(float(rect.attrib[key]) for key in ("x", "y", "width", "height")) for rect in rects(svg)]
+    paths = [node.attrib["d"] for node in svg.iter() if node.tag.endswith("path") and "marker-end" in node.attrib]
+    assert len(boxes) == 37 and len(paths) == 46
+    for path in paths:
+        for x, y1, y2 in straight(path):
+            assert not [box for box in boxes if box[0] < x < box[0] + box[2] and y1 < box[1] + 13 < y2], path
+    for (x, y, wide, _), (other, at, _, _) in itertools.combinations(sorted(boxes), 2):
+        assert y != at or x + wide < other
+
+
+def straight(path):
+    """Where a path goes through layers, straight down; curves are between layers."""
+    ends = [tuple(map(float, end)) for end in re.findall(r" ([-\d.]+) ([-\d.]+)(?= L|$)", path)]
+    starts = [tuple(map(float, start)) for start in re.findall(r" L([-\d.]+) ([-\d.]+)", path)]
+    return [(x, y1, y2) for (x, y1), (_, y2) in zip(ends, starts[1:])]
+
+
 def test_posteriors_are_bars(asia):
     (svg,) = svgs(asia.query("lung", given={"xray": "yes"})._repr_html_())
     assert "0.4887" in texts(svg) and "lung" in texts(svg)
@@ -51,6 +80,7 @@ def test_posteriors_are_bars(asia):
 def test_jointrees_and_profiles():
     report = sumout.read("rect:4").compile("label", given="pixel_*", level="functional", effort=0.1).report()
     (jointree,) = svgs(report.jointree._repr_html_())
+    assert "<style" in report.jointree.svg and "<style" not in report.jointree._repr_html_()  # it would hold for the whole notebook
     assert any("label" in text for text in texts(jointree))
     (profile,) = svgs(report.profile._repr_html_())
     assert len(rects(profile)) == len(report.clusters)
