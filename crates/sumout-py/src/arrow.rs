@@ -12,6 +12,7 @@ use arrow_pyarrow::PyArrowType;
 use arrow_schema::DataType;
 use numpy::{IntoPyArray, PyArray1};
 use pyo3::prelude::*;
+use pyo3::types::PyString;
 use sumout::{Error, ErrorKind};
 
 use crate::error::Result;
@@ -25,9 +26,11 @@ enum Cells {
     Numbers(Vec<f64>),
     /// 1 for true, 0 for false, -1 where it is missing.
     Truths(Vec<i32>),
+    /// There is a text that names no value.
+    Unknown(String),
 }
 
-/// A column for Python: its name, what its cells are, and one of two arrays.
+/// A column for Python: its name, what its cells are, and an array of them; or the text that names no value.
 type Column<'py> = (String, &'static str, Bound<'py, PyAny>);
 
 /// The number of rows of a table, and the columns that variables with these names and values have.
@@ -45,7 +48,7 @@ pub fn arrow_columns<'py>(
         let wanted = variables.iter().filter_map(|variable| Some((variable, schema.index_of(&variable.0).ok()?)));
         let read = |((name, values), at): (&(String, Vec<String>), usize)| {
             let parts: Vec<ArrayRef> = batches.iter().map(|batch| batch.column(at).clone()).collect();
-            Ok((name.clone(), read(name, values, &parts, schema.field(at).data_type())?))
+            Ok((name.clone(), cells(name, values, &parts, schema.field(at).data_type())?))
         };
         wanted.map(read).collect::<sumout::Result<Vec<(String, Cells)>>>()
     })?;
@@ -59,24 +62,19 @@ fn column(py: Python<'_>, name: String, cells: Cells) -> Column<'_> {
         Cells::Positions(positions) => (name, "positions", integers(positions).into_any()),
         Cells::Truths(truths) => (name, "truths", integers(truths).into_any()),
         Cells::Numbers(numbers) => (name, "numbers", numbers.into_pyarray(py).into_any()),
+        Cells::Unknown(text) => (name, "unknown", PyString::new(py, &text).into_any()),
     }
 }
 
-fn read(name: &str, values: &[String], parts: &[ArrayRef], kind: &DataType) -> sumout::Result<Cells> {
-    let known = Known::new(name, values);
+fn cells(name: &str, values: &[String], parts: &[ArrayRef], kind: &DataType) -> sumout::Result<Cells> {
+    let known = Known::new(values);
     match kind {
         DataType::Boolean => {
             let truth = |part: &ArrayRef| part.as_boolean().iter().map(|x| x.map_or(-1, i32::from)).collect::<Vec<_>>();
             Ok(Cells::Truths(parts.iter().flat_map(truth).collect()))
         }
-        DataType::Dictionary(_, of) if is_text(of) => {
-            let found: sumout::Result<Vec<_>> = parts.iter().map(|part| known.dictionary(part)).collect();
-            Ok(Cells::Positions(found?.concat()))
-        }
-        _ if is_text(kind) => {
-            let found: sumout::Result<Vec<_>> = parts.iter().map(|part| known.texts(part)).collect();
-            Ok(Cells::Positions(found?.concat()))
-        }
+        DataType::Dictionary(_, of) if is_text(of) => Ok(positions(parts, |part| known.dictionary(part))),
+        _ if is_text(kind) => Ok(positions(parts, |part| known.texts(part))),
         _ => {
             let found: Option<Vec<Vec<f64>>> = parts.iter().map(numbers).collect();
             let wrong = || Error::new(ErrorKind::Evidence, format!("column `{name}` has cells of type {kind}"));
@@ -86,25 +84,29 @@ fn read(name: &str, values: &[String], parts: &[ArrayRef], kind: &DataType) -> s
     }
 }
 
+fn positions(parts: &[ArrayRef], read: impl Fn(&ArrayRef) -> Positions) -> Cells {
+    let found: std::result::Result<Vec<_>, _> = parts.iter().map(read).collect();
+    found.map_or_else(Cells::Unknown, |parts| Cells::Positions(parts.concat()))
+}
+
 fn is_text(kind: &DataType) -> bool {
     matches!(kind, DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View)
 }
 
+/// The positions of values, or the text that names none.
+type Positions = std::result::Result<Vec<i32>, String>;
+
 /// The values of a variable by name.
-struct Known<'v> {
-    variable: &'v str,
-    values: &'v [String],
-    positions: HashMap<&'v str, i32>,
-}
+struct Known<'v>(HashMap<&'v str, i32>);
 
 impl<'v> Known<'v> {
-    fn new(variable: &'v str, values: &'v [String]) -> Self {
+    fn new(values: &'v [String]) -> Self {
         let mut positions: HashMap<&str, i32> = HashMap::from([("", -1)]);
         positions.extend(values.iter().enumerate().map(|(k, value)| (value.as_str(), k as i32)));
-        Known { variable, values, positions }
+        Known(positions)
     }
 
-    fn texts(&self, part: &ArrayRef) -> sumout::Result<Vec<i32>> {
+    fn texts(&self, part: &ArrayRef) -> Positions {
         match part.data_type() {
             DataType::Utf8 => part.as_string::<i32>().iter().map(|cell| self.position(cell)).collect(),
             DataType::LargeUtf8 => part.as_string::<i64>().iter().map(|cell| self.position(cell)).collect(),
@@ -113,28 +115,20 @@ impl<'v> Known<'v> {
     }
 
     /// Each text of a dictionary is looked up once.
-    fn dictionary(&self, part: &ArrayRef) -> sumout::Result<Vec<i32>> {
+    fn dictionary(&self, part: &ArrayRef) -> Positions {
         let dictionary = part.as_any_dictionary();
         let (keys, mut used) = (dictionary.keys(), vec![false; dictionary.values().len()]);
         let at = dictionary.normalized_keys();
         (0..keys.len()).filter(|&row| keys.is_valid(row)).for_each(|row| used[at[row]] = true);
         let texts = texts(dictionary.values());
-        let positions: sumout::Result<Vec<i32>> = texts
-            .iter()
-            .zip(used)
-            .map(|(text, used)| if used { self.position(text.as_deref()) } else { Ok(-1) })
-            .collect();
-        let positions = positions?;
+        let find = |(text, used): (&Option<String>, bool)| if used { self.position(text.as_deref()) } else { Ok(-1) };
+        let positions = texts.iter().zip(used).map(find).collect::<std::result::Result<Vec<i32>, _>>()?;
         Ok((0..keys.len()).map(|row| if keys.is_valid(row) { positions[at[row]] } else { -1 }).collect())
     }
 
-    fn position(&self, cell: Option<&str>) -> sumout::Result<i32> {
+    fn position(&self, cell: Option<&str>) -> std::result::Result<i32, String> {
         let Some(text) = cell else { return Ok(-1) };
-        self.positions.get(text).copied().ok_or_else(|| {
-            let error = Error::new(ErrorKind::Name, format!("variable `{}` has no value `{text}`", self.variable));
-            let all: Vec<String> = self.values.iter().take(12).map(|value| format!("`{value}`")).collect();
-            error.hint(format!("its values are {}", all.join(", ")))
-        })
+        self.0.get(text).copied().ok_or_else(|| text.to_owned())
     }
 }
 

@@ -5,8 +5,8 @@ use pyo3::prelude::*;
 use sumout::{Column, VarId};
 
 /// Columns of evidence, by the positions of variables. They are checked when a circuit reads them.
-#[pyclass(skip_from_py_object, module = "sumout._sumout")]
-#[derive(Clone, Debug)]
+#[pyclass(module = "sumout._sumout")]
+#[derive(Debug)]
 pub struct Batch {
     pub rows: usize,
     pub columns: Vec<(usize, Column)>,
@@ -35,11 +35,16 @@ impl Batch {
 }
 
 impl Batch {
+    /// What is in it, which it no longer has: columns are long, and are not copied.
+    pub fn take(&mut self) -> Batch {
+        Batch { rows: self.rows, columns: std::mem::take(&mut self.columns) }
+    }
+
     /// The batch for a circuit.
-    pub fn of(&self, circuit: &sumout::Circuit) -> sumout::Result<sumout::Batch> {
+    pub fn of(self, circuit: &sumout::Circuit) -> sumout::Result<sumout::Batch> {
         let mut batch = sumout::Batch::new(self.rows);
-        for (variable, column) in &self.columns {
-            batch.insert(circuit, VarId::new(*variable), column.clone())?;
+        for (variable, column) in self.columns {
+            batch.insert(circuit, VarId::new(variable), column)?;
         }
         Ok(batch)
     }

@@ -9,14 +9,14 @@ use numpy::ndarray::Array2;
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use sumout::{Answers, Evaluator};
+use sumout::Answers;
 
 use crate::batch::Batch;
 use crate::differentiate::{self, Cpts, Likelihoods, Upstream};
 use crate::error::Result;
 use crate::options::Running;
 use crate::ready::Ready;
-use crate::work::{self, Watch};
+use crate::work::{self, Watch, interrupted};
 
 /// A compiled query.
 #[pyclass(frozen, module = "sumout._sumout")]
@@ -96,13 +96,21 @@ impl Circuit {
 
     /// The posteriors of each example, those of all targets side by side; and ln P(e).
     ///
-    /// Of the inputs instead, if that is asked.
-    fn evaluate<'py>(&self, py: Python<'py>, batch: &Batch, running: &Running, of_inputs: bool) -> Result<Found<'py>> {
-        let (ready, batch, running) = (self.0.clone(), batch.clone(), running.0);
+    /// Of the inputs instead, if that is asked. Of many examples, `progress` is told how many are done.
+    #[pyo3(signature = (batch, running, of_inputs, progress = None))]
+    fn evaluate<'py>(
+        &self,
+        py: Python<'py>,
+        batch: &mut Batch,
+        running: &Running,
+        of_inputs: bool,
+        progress: Option<Bound<'py, PyAny>>,
+    ) -> Result<Found<'py>> {
+        let (ready, batch, running) = (self.0.clone(), batch.take(), running.0);
         let running = sumout::Running { of_inputs, ..running };
         let answers = match batch.rows <= FEW {
-            true => work::short(py, || evaluate(&ready, &batch, &running, None))?,
-            false => work::long(py, None, move |watch| evaluate(&ready, &batch, &running, Some(watch)))?,
+            true => work::short(py, || ready.evaluator(&running)?.borrow_dependent().run(&batch.of(&ready.circuit)?))?,
+            false => work::long(py, progress.as_ref(), move |watch| evaluate(&ready, batch, &running, watch))?,
         };
         let (rows, width) = (answers.log_evidence.len(), answers.width());
         let posteriors = Array2::from_shape_vec((rows, width), answers.posteriors).expect("rows of this width");
@@ -110,17 +118,17 @@ impl Circuit {
     }
 
     /// For each example the positions of the most probable values of all targets; and ln P of them.
-    fn explain<'py>(&self, py: Python<'py>, batch: &Batch, running: &Running) -> Result<Explained<'py>> {
-        let (ready, batch, running) = (self.0.clone(), batch.clone(), running.0);
+    fn explain<'py>(&self, py: Python<'py>, batch: &mut Batch, running: &Running) -> Result<Explained<'py>> {
+        let (ready, batch, running) = (self.0.clone(), batch.take(), running.0);
         let width = ready.circuit.targets().len();
-        let (values, logs) = work::long(py, None, move |watch| explain(&ready, &batch, &running, watch))?;
+        let (values, logs) = work::long(py, None, move |watch| explain(&ready, batch, &running, watch))?;
         let values = Array2::from_shape_vec((logs.len(), width), values).expect("rows of this width");
         Ok((values.into_pyarray(py), logs.into_pyarray(py)))
     }
 
     /// For each family, the variable and side by side for all examples its marginal; and ln P(e).
-    fn families<'py>(&self, py: Python<'py>, batch: &Batch, running: &Running) -> Result<Families<'py>> {
-        let (ready, batch, running) = (self.0.clone(), batch.clone(), running.0);
+    fn families<'py>(&self, py: Python<'py>, batch: &mut Batch, running: &Running) -> Result<Families<'py>> {
+        let (ready, batch, running) = (self.0.clone(), batch.take(), running.0);
         let found = work::long(py, None, move |_| ready.circuit.families(&batch.of(&ready.circuit)?, &running))?;
         let families = found.marginals.into_iter().map(|(v, numbers)| (v.index(), numbers.into_pyarray(py)));
         Ok((families.collect(), found.log_evidence.into_pyarray(py)))
@@ -147,7 +155,7 @@ impl Circuit {
             let mut cell = cell.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
             let batch = given.batch(&ready.circuit)?;
             cell.with_dependent_mut(|circuit, d| {
-                differentiate::set_cpts(d, &cpts)?;
+                differentiate::set_cpts(circuit, d, &cpts)?;
                 Ok(differentiate::whole(circuit, &d.evaluate(&batch)?))
             })
         })?;
@@ -177,7 +185,7 @@ impl Circuit {
             let mut cell = cell.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
             let batch = given.batch(&ready.circuit)?;
             cell.with_dependent_mut(|circuit, d| {
-                differentiate::set_cpts(d, &cpts)?;
+                differentiate::set_cpts(circuit, d, &cpts)?;
                 let domain = circuit.targets().first().map_or(vec![], |&v| circuit.possible(v).to_vec());
                 let seed = |row: usize, p: &[f64], to: &mut [f64]| above.seed(&domain, row, p, to);
                 let found = d.run(&batch, &seed)?;
@@ -210,55 +218,55 @@ fn arrays(py: Python<'_>, cpts: Cpts) -> Arrays<'_> {
 /// So few examples are over before anybody could press a key.
 const FEW: usize = 64;
 
-/// Examples are evaluated in parts, each at least this many.
+/// Examples are explained in parts of about this many, and interrupted between them.
 const PART: usize = 4096;
 
-fn evaluate(ready: &Ready, batch: &Batch, running: &sumout::Running, watch: Option<&Watch>) -> sumout::Result<Answers> {
-    let cell = ready.evaluator(running)?;
-    let (evaluator, batch) = (cell.borrow_dependent(), batch.of(&ready.circuit)?);
-    match watch.filter(|_| batch.len() >= 2 * PART) {
-        None => evaluator.run(&batch),
-        Some(watch) => in_parts(&ready.circuit, evaluator, &batch, watch),
-    }
-}
+/// So many examples are evaluated at a time, before it is told how many are done.
+const TOLD: usize = 1 << 16;
 
-/// Asks between parts whether to go on. A row's answer does not depend on the others.
-fn in_parts(
-    circuit: &sumout::Circuit,
-    evaluator: &Evaluator<'_>,
-    batch: &sumout::Batch,
-    watch: &Watch,
-) -> sumout::Result<Answers> {
+fn evaluate(ready: &Ready, batch: Batch, running: &sumout::Running, watch: &Watch) -> sumout::Result<Answers> {
+    let (cell, batch) = (ready.evaluator(running)?, batch.of(&ready.circuit)?);
+    let run = |part: &sumout::Batch| {
+        let answers = cell.borrow_dependent().run_unless(part, watch.stop())?;
+        answers.ok_or_else(interrupted)
+    };
+    if batch.len() < 2 * TOLD {
+        return run(&batch);
+    }
     let mut all: Option<Answers> = None;
-    for rows in parts(batch.len()) {
-        watch.go_on()?;
-        let found = evaluator.run(&batch.select(circuit, &rows.collect::<Vec<_>>()))?;
-        match &mut all {
-            None => all = Some(found),
-            Some(all) => {
-                all.posteriors.extend(found.posteriors);
-                all.log_evidence.extend(found.log_evidence);
-            }
-        }
+    for rows in parts(batch.len(), TOLD) {
+        watch.tell(rows.start, batch.len(), String::new());
+        join(&mut all, run(&batch.select(&ready.circuit, &rows.collect::<Vec<_>>()))?);
     }
     Ok(all.expect("there is at least one part"))
 }
 
+/// A row's answer does not depend on the others.
+fn join(all: &mut Option<Answers>, next: Answers) {
+    match all {
+        None => *all = Some(next),
+        Some(all) => {
+            all.posteriors.extend(next.posteriors);
+            all.log_evidence.extend(next.log_evidence);
+        }
+    }
+}
+
 /// Ranges of rows, the last one longer than the others.
-fn parts(rows: usize) -> impl Iterator<Item = Range<usize>> {
-    let count = (rows / PART).max(1);
-    (0..count).map(move |part| part * PART..if part + 1 == count { rows } else { (part + 1) * PART })
+fn parts(rows: usize, size: usize) -> impl Iterator<Item = Range<usize>> {
+    let count = (rows / size).max(1);
+    (0..count).map(move |part| part * size..if part + 1 == count { rows } else { (part + 1) * size })
 }
 
 fn explain(
     ready: &Ready,
-    batch: &Batch,
+    batch: Batch,
     running: &sumout::Running,
     watch: &Watch,
 ) -> sumout::Result<(Vec<i32>, Vec<f64>)> {
     let (cell, batch) = (ready.explainer(running)?, batch.of(&ready.circuit)?);
     let (mut values, mut logs) = (vec![], vec![]);
-    for rows in parts(batch.len()) {
+    for rows in parts(batch.len(), PART) {
         watch.go_on()?;
         let part = batch.select(&ready.circuit, &rows.collect::<Vec<_>>());
         let found = cell.with_dependent(|_, explainer| explainer.run(&part))?;

@@ -9,10 +9,10 @@
 //!
 //! which is what a backward pass begins with.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use numpy::ndarray::{Array1, Array2, ArrayView1, ArrayView2};
-use sumout::tensor::Op;
+use sumout::tensor::{Op, Origin, TableId};
 use sumout::{Circuit, Column, Derivatives, Differentiator, Error, ErrorKind, Result, VarId};
 
 /// CPTs by variable, each as a dense table.
@@ -30,26 +30,40 @@ pub fn cpts(circuit: &Circuit) -> Cpts {
     cpts
 }
 
-/// Gives the tables of a differentiator the numbers of CPTs; what they have already costs nothing.
-pub fn set_cpts(differentiator: &mut Differentiator<'_>, cpts: &Cpts) -> Result<()> {
-    let origins = differentiator.graph().origins().clone();
-    let mut changed = false;
-    for (table, origin) in &origins {
-        let Some(cpt) = cpts.get(&origin.child.index()) else { continue };
-        if cpt.len() != origin.size {
-            let message = format!("a CPT of {} numbers was given {}", origin.size, cpt.len());
-            return Err(Error::new(ErrorKind::Model, message));
-        }
-        let numbers: Vec<f64> = origin.entries.iter().map(|&entry| cpt[entry as usize]).collect();
-        if differentiator.graph().tables()[table.index()].values != numbers {
-            differentiator.set_table(*table, &numbers);
-            changed = true;
-        }
-    }
-    if changed {
+/// Gives the tables of a differentiator the numbers of CPTs, and to all others those of the circuit; what they have
+/// already costs nothing.
+pub fn set_cpts(circuit: &Circuit, differentiator: &mut Differentiator<'_>, cpts: &Cpts) -> Result<()> {
+    let wanted = tables(circuit, cpts)?;
+    let is_new =
+        |(table, numbers): &(TableId, Vec<f64>)| differentiator.graph().tables()[table.index()].values != *numbers;
+    let changed: Vec<_> = wanted.into_iter().filter(is_new).collect();
+    changed.iter().for_each(|(table, numbers)| differentiator.set_table(*table, numbers));
+    if !changed.is_empty() {
         differentiator.refresh();
     }
     Ok(())
+}
+
+/// The numbers of all tables that can be trained. Nothing is changed before all of them are known to fit.
+fn tables(circuit: &Circuit, cpts: &Cpts) -> Result<Vec<(TableId, Vec<f64>)>> {
+    let graph = circuit.graph();
+    let trained: BTreeSet<usize> = graph.origins().values().map(|origin| origin.child.index()).collect();
+    if let Some(&child) = cpts.keys().find(|child| !trained.contains(child)) {
+        let name = &circuit.variable(VarId::new(child)).name;
+        let error = Error::new(ErrorKind::Name, format!("the CPT of `{name}` is none of the circuit's parameters"));
+        return Err(error.hint("name it when compiling: `--trainable`"));
+    }
+    let numbers = |(&table, origin): (&TableId, &Origin)| match cpts.get(&origin.child.index()) {
+        None => Ok((table, graph.tables()[table.index()].values.clone())),
+        Some(cpt) if cpt.len() == origin.size => {
+            Ok((table, origin.entries.iter().map(|&entry| cpt[entry as usize]).collect()))
+        }
+        Some(cpt) => {
+            let message = format!("a CPT of {} numbers was given {}", origin.size, cpt.len());
+            Err(Error::new(ErrorKind::Model, message))
+        }
+    };
+    graph.origins().iter().map(numbers).collect()
 }
 
 /// The posteriors of all values, of a circuit with a target; and ln P(e).

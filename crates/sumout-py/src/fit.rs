@@ -30,7 +30,7 @@ pub struct Lesson {
 impl Lesson {
     #[new]
     fn new(
-        examples: &Batch,
+        examples: &mut Batch,
         weights: Option<PyReadonlyArray1<'_, f64>>,
         targets: Vec<usize>,
         given: Option<Vec<String>>,
@@ -38,8 +38,9 @@ impl Lesson {
         freeze: Vec<String>,
         snap: bool,
     ) -> Result<Self> {
-        let mut all = Examples::new(examples.rows);
-        examples.columns.iter().for_each(|(v, column)| all.insert(VarId::new(*v), column.clone()));
+        let Batch { rows, columns } = examples.take();
+        let mut all = Examples::new(rows);
+        columns.into_iter().for_each(|(v, column)| all.insert(VarId::new(v), column));
         if let Some(weights) = weights {
             all.weigh(weights.as_array().to_vec())?;
         }

@@ -14,7 +14,7 @@ use crate::circuit::Circuit;
 use crate::error::Result;
 use crate::options::Options;
 use crate::query::{Plan, Query};
-use crate::work;
+use crate::work::{self, Watch};
 
 /// A Bayesian or a Markov network.
 #[pyclass(frozen, module = "sumout._sumout")]
@@ -133,13 +133,9 @@ impl Network {
 
     /// Cases: a row for each, a column for each variable, the positions of their values.
     fn sample<'py>(&self, py: Python<'py>, rows: usize, seed: u64) -> Result<Bound<'py, PyArray2<i32>>> {
-        let cells = work::short(py, || {
-            let mut sampler = self.0.sampler(seed)?;
-            let width = self.0.variables().len();
-            let mut cells = Vec::with_capacity(rows * width);
-            (0..rows).for_each(|_| cells.extend(sampler.draw().iter().map(|&value| value as i32)));
-            Ok(Array2::from_shape_vec((rows, width), cells).expect("rows of this width"))
-        })?;
+        let (net, width) = (self.0.clone(), self.0.variables().len());
+        let cells = work::long(py, None, move |watch| draw(&net, rows, seed, watch))?;
+        let cells = Array2::from_shape_vec((rows, width), cells).expect("rows of this width");
         Ok(cells.into_pyarray(py))
     }
 
@@ -181,6 +177,20 @@ impl Network {
             Body::Table(_) | Body::Tested(_) => None,
         }
     }
+}
+
+fn draw(net: &sumout::Network, rows: usize, seed: u64, watch: &Watch) -> sumout::Result<Vec<i32>> {
+    let (mut sampler, mut cells) = (net.sampler(seed)?, vec![]);
+    let too_many = || Error::new(ErrorKind::Memory, format!("there is no memory for {rows} cases"));
+    let size = rows.checked_mul(net.variables().len()).ok_or_else(too_many)?;
+    cells.try_reserve_exact(size).map_err(|_| too_many())?;
+    for row in 0..rows {
+        if row % 4096 == 0 {
+            watch.go_on()?;
+        }
+        cells.extend(sampler.draw().iter().map(|&value| value as i32));
+    }
+    Ok(cells)
 }
 
 /// The numbers of a CPT: a function is a list of positions, a table an array.

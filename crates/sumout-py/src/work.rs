@@ -30,15 +30,25 @@ impl Watch {
     /// An error if nobody waits any more.
     pub fn go_on(&self) -> sumout::Result<()> {
         match self.stop.load(Ordering::Relaxed) {
-            true => Err(Error::new(ErrorKind::Io, "interrupted")),
+            true => Err(interrupted()),
             false => Ok(()),
         }
+    }
+
+    /// Becomes true when nobody waits any more.
+    pub fn stop(&self) -> &AtomicBool {
+        &self.stop
     }
 
     /// Says how far it has come. Whether anybody listens does not matter.
     pub fn tell(&self, done: usize, most: usize, message: String) {
         let _ = self.progress.send((done, most, message));
     }
+}
+
+/// What work that was told to stop ends with; nobody sees it.
+pub fn interrupted() -> Error {
+    Error::new(ErrorKind::Io, "interrupted")
 }
 
 /// Does work that may take long; `progress` is called as `Watch::tell` is.

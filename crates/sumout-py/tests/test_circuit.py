@@ -33,13 +33,22 @@ def forms():
         "rows": ROWS,
         "positions": positions,
         "positions as bytes": positions.astype(np.int8),
+        "lists of positions": positions.tolist(),
         "positions, not contiguous": np.asfortranarray(np.repeat(positions, 2, axis=1))[:, ::2],
         "floats with NaN": np.where(positions < 0, np.nan, positions),
         "names": np.array([[cells[row] for cells in names.values()] for row in range(4)], dtype=object),
         "columns": {name: np.array(cells, dtype=object) for name, cells in names.items()},
+        "columns as lists of names": names,
+        "no rows but names": [{k: v for k, v in zip(names, cells)} for cells in zip(*names.values())],
         "columns of positions": {"smoke": frame["smoke"], "xray": np.array([0.0, np.nan, 1.0, np.nan]).astype(object), "dysp": frame["dysp"]},
         "pandas": frame.assign(other=1),
         "pandas categories": frame.astype("category"),
+        "pandas categories that no cell has": frame.astype(pandas.CategoricalDtype(["maybe", "no", "yes"])),
+        "pandas with an index called as an input": frame.set_index(pandas.Index(["a", "b", "c", "d"], name="smoke")),
+        "pandas with an index of two levels": frame.set_index(pandas.MultiIndex.from_product([[1, 2], ["a", "b"]])),
+        "pandas nullable numbers": pandas.DataFrame(np.where(positions < 0, np.nan, positions), columns=list(names)).astype("Int64"),
+        "pandas nullable booleans": frame.replace({"yes": True, "no": False}).astype("boolean"),
+        "pandas with Arrow's texts": frame.astype(pandas.ArrowDtype(arrow.string())),
         "pandas strings": frame.astype("string"),
         "pandas numbers": pandas.DataFrame(np.where(positions < 0, np.nan, positions), columns=["smoke", "xray", "dysp"]),
         "polars": polars.DataFrame(names),
@@ -81,11 +90,51 @@ def test_mistakes_in_evidence(circuit):
         (polars.DataFrame({"xray": ["yes", "perhaps"]}), "name", "no value `perhaps`"),
         (polars.DataFrame({"xray": [[1]]}), "evidence", "cells of type"),
         ({"xray": 7}, "name", "no value `7`"),
+        ({"xray": 10**30}, "name", "no value `1000"),
+        ({"xray": float("inf")}, "name", "no value `inf`"),
+        ({"xray": np.array([np.inf]).astype(object)}, "name", "no value `inf`"),
+        (pandas.DataFrame({"xray": [np.inf]}), "name", "no value `inf`"),
+        (np.full((1, 3), np.inf), "evidence", "no value inf"),
+        ({"xray": 0.5}, "name", "no value `0.5`"),
+        ({"xray": [0.1, 0.2, 0.7]}, "evidence", "no likelihood"),
+        ({"xray": [[0.1, 0.9]]}, "evidence", "no likelihood"),
+        ([{"xray": [0.1, 0.2, 0.7]}, {}], "evidence", "no likelihood"),
+        ([{"xray": ["yes", "no"]}], "evidence", "no likelihood"),
+        ({"xray": {"yes": "a lot"}}, "evidence", "no likelihood"),
+        ({"xrya": "yes"}, "name", "did you mean `xray`"),
+        ([{"xrya": "yes"}], "name", "did you mean `xray`"),
+        ({"xrya": np.array(["yes"])}, "name", "did you mean `xray`"),
+        ([{"xray": "yess"}], "name", "did you mean `yes`"),
+        (polars.DataFrame({"xray": ["yess"]}), "name", "did you mean `yes`"),
+        (polars.DataFrame({"xray": ["yess"]}, schema={"xray": polars.Categorical}), "name", "did you mean `yes`"),
+        (pandas.DataFrame([["yes", "no"]], columns=["xray", "xray"]), "name", "several columns `xray`"),
         ("xray", "evidence", "3 inputs"),
+        (None, "evidence", "3 inputs"),
     ]:
         with pytest.raises(sumout.Error, match=what) as raised:
             circuit.posterior(evidence)
         assert raised.value.kind == kind, raised.value
+
+
+def test_scalars_of_numpy_are_values(circuit):
+    wanted = circuit.posterior({"xray": "yes", "smoke": "no"})
+    for yes in [np.str_("yes"), np.array("yes"), np.int8(0), np.float32(0), np.array(0), True, np.True_]:
+        assert circuit.posterior({"xray": yes, "smoke": "no", "dysp": np.float32("nan")}) == wanted
+
+
+def test_no_examples_have_no_answers(circuit):
+    pandas, polars = pytest.importorskip("pandas"), pytest.importorskip("polars")
+    names = {"xray": [], "dysp": []}
+    tables = [pandas.DataFrame(names), pandas.DataFrame(names, dtype="str"), polars.DataFrame(names, schema=dict.fromkeys(names, polars.String))]
+    for nothing in [[], np.zeros((0, 3), dtype=int), {"xray": np.array([], dtype=object)}, *tables]:
+        assert circuit.posterior(nothing).shape == (0, 2) and circuit.predict(nothing).shape == (0,)
+
+
+def test_one_example_has_one_row(circuit):
+    one = {"xray": "yes", "smoke": "yes"}
+    assert circuit.predict(one).tolist() == ["yes"]
+    np.testing.assert_array_equal(circuit.evaluate(one).posterior, circuit.posterior([one]))
+    assert circuit.marginals(one).keys() == {"lung", "smoke", "xray", "dysp"}
 
 
 def test_integers_are_names_where_values_are_integers():
@@ -184,6 +233,8 @@ def test_reports(asia):
 def test_programs_in_other_languages(circuit, tmp_path):
     circuit.export(tmp_path / "lung.py", to="numpy")
     assert "import numpy" in (tmp_path / "lung.py").read_text()
+    with pytest.raises(sumout.Error, match="did you mean `lung`"):
+        circuit.values("lnug")
     with pytest.raises(sumout.Error, match="fortran"):
         circuit.export(tmp_path / "lung.f", to="fortran")
 
@@ -193,3 +244,8 @@ def test_predictions(asia, circuit):
     cases = asia.sample(500)
     wanted = np.mean(circuit.predict({n: cases[n] for n in circuit.inputs}) == cases["lung"])
     assert circuit.accuracy({n: cases[n] for n in circuit.inputs}, cases["lung"]) == wanted > 0.9
+    some = ["yes", None, "no"]
+    assert circuit.accuracy([{}, {}, {}], some) == 0.5  # who has no label does not count
+    for labels, what in [(["yes"], "3 examples, and labels of shape"), ([None] * 3, "no example has a label"), (["ye"] * 3, "did you mean")]:
+        with pytest.raises(sumout.Error, match=what):
+            circuit.accuracy([{}, {}, {}], labels)

@@ -1,17 +1,26 @@
 """What notebooks show: well-formed, complete, and safe whatever the names are."""
 
+import base64
 import io
+import itertools
 import json
+import re
 import sys
 import xml.etree.ElementTree as tree
+from pathlib import Path
 
+import numpy as np
 import pytest
 import sumout
-from sumout import _draw
+from sumout import _draw, _progress
 from sumout._progress import Bar
+
+MODELS = Path(__file__).resolve().parents[3] / "models"
 
 
 def svgs(html):
+    """All pictures, be they part of the page or images in it."""
+    html += "".join(base64.b64decode(data).decode() for data in re.findall(r"image/svg\+xml;base64,([^']*)'", html))
     parts = html.split("<svg")[1:]
     return [tree.fromstring("<svg" + part[: part.index("</svg>") + 6]) for part in parts]
 
@@ -35,6 +44,27 @@ def test_networks_are_drawn(asia):
     assert svgs(sumout.read("rect:10")._repr_html_()) == [] and "125" in sumout.read("rect:10")._repr_html_()
 
 
+def test_no_edge_goes_through_a_variable():
+    """Long edges bend around what is in between."""
+    net = sumout.read(MODELS / "alarm.bif.gz")
+    (svg,) = svgs(net._repr_html_())
+    boxes = [tuple(float(rect.attrib[key]) for key in ("x", "y", "width", "height")) for rect in rects(svg)]
+    paths = [node.attrib["d"] for node in svg.iter() if node.tag.endswith("path") and "marker-end" in node.attrib]
+    assert len(boxes) == 37 and len(paths) == 46
+    for path in paths:
+        for x, y1, y2 in straight(path):
+            assert not [box for box in boxes if box[0] < x < box[0] + box[2] and y1 < box[1] + 13 < y2], path
+    for (x, y, wide, _), (other, at, _, _) in itertools.combinations(sorted(boxes), 2):
+        assert y != at or x + wide < other
+
+
+def straight(path):
+    """Where a path goes through layers, straight down; curves are between layers."""
+    ends = [tuple(map(float, end)) for end in re.findall(r" ([-\d.]+) ([-\d.]+)(?= L|$)", path)]
+    starts = [tuple(map(float, start)) for start in re.findall(r" L([-\d.]+) ([-\d.]+)", path)]
+    return [(x, y1, y2) for (x, y1), (_, y2) in zip(ends, starts[1:])]
+
+
 def test_posteriors_are_bars(asia):
     (svg,) = svgs(asia.query("lung", given={"xray": "yes"})._repr_html_())
     assert "0.4887" in texts(svg) and "lung" in texts(svg)
@@ -50,6 +80,7 @@ def test_posteriors_are_bars(asia):
 def test_jointrees_and_profiles():
     report = sumout.read("rect:4").compile("label", given="pixel_*", level="functional", effort=0.1).report()
     (jointree,) = svgs(report.jointree._repr_html_())
+    assert "<style" in report.jointree.svg and "<style" not in report.jointree._repr_html_()  # it would hold for the whole notebook
     assert any("label" in text for text in texts(jointree))
     (profile,) = svgs(report.profile._repr_html_())
     assert len(rects(profile)) == len(report.clusters)
@@ -78,7 +109,7 @@ def test_the_bar_of_a_terminal(monkeypatch):
     epoch = json.dumps({"loss": 0.5, "accuracy": 0.75})
     for stream, shown in [(Terminal(), True), (io.StringIO(), False)]:
         monkeypatch.setattr(sys, "stderr", stream)
-        bar = Bar()
+        bar = Bar(None, _progress.epochs)
         bar._begun -= 1
         bar(3, 10, epoch)
         bar.close()
@@ -98,10 +129,23 @@ def test_the_bar_of_a_notebook(monkeypatch):
         return Handle()
 
     monkeypatch.setattr("sumout._progress._display", lambda: display)
-    bar = Bar()
+    bar = Bar(None, _progress.epochs)
     bar._begun -= 1
     for done in (1, 2):
         bar._last = 0
         bar(done, 10, json.dumps({"loss": 0.5}))
     bar.close()
     assert "value='1' max='10'" in shown[0] and "value='2'" in shown[1] and shown[2] == ""
+
+
+def test_the_bar_of_a_long_batch(asia, monkeypatch):
+    """Told before each part; the answers are those of the parts."""
+    circuit = asia.compile("lung", given=["xray", "dysp"])
+    cells = np.random.default_rng(0).integers(-1, 2, (200_000, 2))
+    told = []
+    monkeypatch.setattr(Bar, "__call__", lambda self, done, most, what: told.append(self._told(done, most, what)))
+    found = circuit.evaluate(cells)
+    assert told == ["0 of 200,000 examples", "65,536 of 200,000 examples", "131,072 of 200,000 examples"]
+    for rows in [slice(0, 1000), slice(65_000, 66_000), slice(199_000, None)]:
+        np.testing.assert_array_equal(found.posterior[rows], circuit.posterior(cells[rows]))
+        np.testing.assert_array_equal(found.log_evidence[rows], circuit.log_evidence(cells[rows]))

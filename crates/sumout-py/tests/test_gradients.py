@@ -56,3 +56,28 @@ def test_shapes_are_checked(asia):
         circuit.backward(np.ones((1, 2)), np.ones((1, 3)), None)
     with pytest.raises(sumout.Error, match="`lnug` is no variable"):
         circuit.forward(np.ones((1, 2)), {"lnug": np.ones(2)})
+    with pytest.raises(sumout.Error, match=r"likelihoods have the shape \(2,\)"):
+        circuit.forward(np.ones(2))
+
+
+def test_parameters_are_those_of_one_call(asia):
+    """Others, and those of the next call, are the circuit's own."""
+    circuit = asia.compile("lung", given=["xray", "dysp"], trainable=["lung", "smoke", "xray"])
+    evidence = circuit.likelihoods([{"xray": "yes"}])
+    wanted = circuit.forward(evidence)[0]
+    other = {"lung": np.full((2, 2), 0.5)}
+    of_other = asia.with_cpts(other).query("lung", given={"xray": "yes"})
+    np.testing.assert_allclose(circuit.forward(evidence, other)[0], [list(of_other.values())], atol=1e-12)
+    np.testing.assert_array_equal(circuit.forward(evidence)[0], wanted)
+    circuit.forward(evidence, other)
+    np.testing.assert_array_equal(circuit.forward(evidence, {"smoke": circuit.parameters["smoke"]})[0], wanted)
+    with pytest.raises(sumout.Error, match="4 numbers was given 2"):
+        circuit.forward(evidence, {"lung": np.full((2, 2), 0.5), "xray": np.ones(2)})
+    np.testing.assert_allclose(circuit.forward(evidence, other)[0], [list(of_other.values())], atol=1e-12)
+
+
+def test_only_what_was_compiled_to_be_trained_is_a_parameter(asia):
+    circuit = asia.compile("lung", given="xray", trainable="lung")
+    with pytest.raises(sumout.Error, match="`smoke` is none of the circuit's parameters") as raised:
+        circuit.forward(np.ones((1, 2)), {"smoke": np.array([0.5, 0.5])})
+    assert "trainable=" in str(raised.value)

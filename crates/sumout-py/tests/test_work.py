@@ -26,12 +26,12 @@ def test_other_threads_run_meanwhile():
 
     thread = threading.Thread(target=tick)
     thread.start()
-    start = time.perf_counter()
+    before = ticks[0]
     circuit.posterior(data, threads=1)
-    seconds = time.perf_counter() - start
+    after = ticks[0]
     done.set()
     thread.join()
-    assert ticks[0] > 50 * seconds, f"{ticks[0]} ticks in {seconds:.2f} s"
+    assert after - before > 10  # with the lock held there would be none
 
 
 WORK = {
@@ -58,11 +58,9 @@ def test_ctrl_c_interrupts(work):
     child = subprocess.Popen([sys.executable, "-c", textwrap.dedent(program)], stdout=subprocess.PIPE, text=True)
     assert child.stdout is not None and child.stdout.readline() == "ready\n"
     time.sleep(1.0)
-    start = time.monotonic()
     child.send_signal(signal.SIGINT)
-    assert child.stdout.read() == "interrupted\n"
-    assert time.monotonic() - start < 5
-    assert child.wait() == 0
+    said, _ = child.communicate(timeout=120)  # the work alone would take far longer
+    assert said == "interrupted\n" and child.returncode == 0
 
 
 def forked(circuit, rows, queue):

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from os import PathLike
-from typing import TYPE_CHECKING, Any, overload
+from os import PathLike, fspath
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
-from . import _draw, _evidence, _sumout
+from . import _draw, _evidence, _fit, _progress, _sumout
 from ._answers import Answers, Explanation, Explanations, Posterior, Posteriors
-from ._errors import Error, ImpossibleEvidence
+from ._errors import Error, ImpossibleEvidence, suggest
 from ._evidence import Finding, Variables
-from ._fit import Learned, fit
+from ._fit import Learned
 from ._options import Precision, running
+from ._progress import Bar
 from ._report import Report
 
 if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
     from ._network import Network
 
 Array = NDArray[np.float64]
@@ -58,7 +61,8 @@ class Circuit:
 
     def _find(self, name: str) -> int:
         if name not in self._variables.index:
-            raise Error("name", f"`{name}` is no variable of this circuit's network")
+            hint = suggest(str(name), self._variables.names, "its variables")
+            raise Error("name", f"`{name}` is no variable of this circuit's network", hint=hint)
         return self._variables.index[name]
 
     def __repr__(self) -> str:
@@ -87,10 +91,20 @@ class Circuit:
     # Answers
 
     def evaluate(
-        self, evidence: Any, *, precision: Precision = "f64", threads: int = 0, memory: int | str | None = None
+        self,
+        evidence: Any,
+        *,
+        precision: Precision = "f64",
+        threads: int = 0,
+        memory: int | str | None = None,
+        progress: bool | None = None,
     ) -> Answers:
-        """The posteriors and ln P(e) of each example of a batch."""
-        posteriors, logs = self._raw.evaluate(self._batch(evidence), running(precision, threads, memory), False)
+        """The posteriors and ln P(e) of each example of a batch; of one example, a dictionary, they have one row.
+
+        If that takes long, a bar shows how far it is, in terminals and in notebooks, unless ``progress`` is false.
+        """
+        with Bar(progress, _progress.rows) as bar:
+            posteriors, logs = self._raw.evaluate(self._any(evidence), running(precision, threads, memory), False, bar)
         if self._raw.has_target():
             return Answers(posteriors, logs)
         return Answers(self._split(self._targets, posteriors), logs)
@@ -140,10 +154,8 @@ class Circuit:
 
     def mpe(self, evidence: Any, *, threads: int = 0) -> Any:
         """The most probable values of all variables together, of a circuit that was compiled with ``mpe=True``."""
-        is_one = _evidence.is_one(evidence)
-        batch = self._one(evidence) if is_one else self._batch(evidence)
-        positions, logs = self._raw.explain(batch, running("f64", threads))
-        if not is_one:
+        positions, logs = self._raw.explain(self._any(evidence), running("f64", threads))
+        if not _evidence.is_one(evidence):
             return Explanations(self.targets, positions, logs)
         if np.isneginf(logs[0]):
             raise ImpossibleEvidence
@@ -151,14 +163,16 @@ class Circuit:
         return Explanation({self._variables.names[k]: self._variables.values[k][at] for k, at in best}, float(logs[0]))
 
     def marginals(self, evidence: Any, *, precision: Precision = "f64", threads: int = 0) -> dict[str, Array]:
-        """The posteriors of all targets, and of all inputs that need not have a value, for each example of a batch."""
-        batch = self._one(evidence) if _evidence.is_one(evidence) else self._batch(evidence)
+        """The posteriors of all targets, and of all inputs that need not have a value: an array of rows by values for each.
+
+        A circuit that is compiled without a target has those of all variables: see :meth:`posterior`.
+        """
         how = running(precision, threads)
-        found = self._split(self._targets, self._raw.evaluate(batch, how, False)[0])
+        found = self._split(self._targets, self._raw.evaluate(self._any(evidence), how, False)[0])
         hard = set(self._raw.hard())
         soft = [k for k in self._inputs if k not in hard]
         if self._raw.has_target() and soft:
-            found.update(self._split(soft, self._raw.evaluate(batch, how, True)[0]))
+            found.update(self._split(soft, self._raw.evaluate(self._any(evidence), how, True)[0]))
         return found
 
     def families(self, evidence: Any, *, precision: Precision = "f64", threads: int = 0) -> dict[str, Array]:
@@ -167,8 +181,7 @@ class Circuit:
         For each variable and each example, the probability of every joint state of its parents (the last one fastest) and of itself:
         an array of examples by rows of the CPT by values.
         """
-        batch = self._one(evidence) if _evidence.is_one(evidence) else self._batch(evidence)
-        found, logs = self._raw.families(batch, running(precision, threads))
+        found, logs = self._raw.families(self._any(evidence), running(precision, threads))
         card = {k: len(self._variables.values[k]) for k, _ in found}
         return {self._variables.names[k]: numbers.reshape(len(logs), -1, card[k]) for k, numbers in found}
 
@@ -181,14 +194,21 @@ class Circuit:
         return np.where(found.impossible, "", names[np.asarray(found.posterior).argmax(axis=1)])
 
     def accuracy(self, evidence: Any, labels: Any) -> float:
-        """The share of the examples whose most probable value is their label: names of values, or positions."""
+        """The share of the examples whose most probable value is their label: names of values, or positions.
+
+        Examples without a label do not count; those with impossible evidence are never right.
+        """
         found = self.predict(evidence)
         target = self._targets[0]
         wanted = self._variables.column(target, labels)
+        if wanted.shape != found.shape:
+            raise Error("evidence", f"there are {len(found)} examples, and labels of shape {wanted.shape}")
+        if not (wanted >= 0).any():
+            raise Error("evidence", "no example has a label")
         names = np.array(self._variables.values[target])
-        return float(np.mean(found == names[wanted]))
+        return float(np.mean((found == names[wanted])[wanted >= 0]))
 
-    def fit(self, evidence: Any, labels: Any, **options: Any) -> Learned:
+    def fit(self, evidence: Any, labels: Any, **options: Unpack[_fit.CircuitOptions]) -> Learned:
         """Learns the CPTs that are not fixed from examples, and takes them over; see :meth:`Network.fit` for the options.
 
         ``evidence`` is a batch for this circuit, and ``labels`` the target's values, by name or by position.
@@ -197,13 +217,13 @@ class Circuit:
             raise Error("model", "the network of this circuit is not known", hint="compile it from a network, and fit that")
         if not self._raw.has_target():
             raise Error("evidence", "the circuit has no single target", hint="fit the network, or compile it for one target")
-        learned = fit(self._network, evidence, labels, target=self.targets[0], given=self.inputs, _inputs=self._inputs, **options)
+        learned = _fit.fit(self._network, evidence, labels, target=self.targets[0], given=self.inputs, _inputs=self._inputs, **options)
         if learned.circuit is not None:
             self._raw, self._network, self._asked = learned.circuit._raw, learned.network, None
         return learned
 
-    def _batch(self, evidence: Any) -> _sumout.Batch:
-        return _evidence.batch(self._variables, self._inputs, evidence)
+    def _any(self, evidence: Any) -> _sumout.Batch:
+        return self._one(evidence) if _evidence.is_one(evidence) else _evidence.batch(self._variables, self._inputs, evidence)
 
     def _one(self, evidence: Mapping[str, Finding]) -> _sumout.Batch:
         return _evidence.one(self._variables, self._raw.input, evidence)
@@ -246,7 +266,7 @@ class Circuit:
         Other ``parameters`` may be given for some or all of :attr:`parameters`. If all variables are asked for, the posterior
         has no columns. Where ln P(e) is not a number, numbers are further apart than 64 bits reach.
         """
-        given = np.asarray(likelihoods, dtype=np.float64)
+        given = _side_by_side(likelihoods)
         return self._raw.forward(given, self._tables(parameters), running(precision, threads))
 
     def backward(
@@ -264,7 +284,7 @@ class Circuit:
         ``posterior`` and ``log_evidence`` are its derivatives with respect to what :meth:`forward` returns. Examples whose
         evidence is impossible add nothing.
         """
-        given = np.asarray(likelihoods, dtype=np.float64)
+        given = _side_by_side(likelihoods)
         above = None if posterior is None else np.asarray(posterior, dtype=np.float64)
         logs = None if log_evidence is None else np.asarray(log_evidence, dtype=np.float64)
         self._check_above(len(given), above, logs)
@@ -285,9 +305,12 @@ class Circuit:
 
     # Files
 
-    def export(self, path: str | PathLike[str], *, to: str = "torch") -> None:
-        """Writes the circuit as a program in another language, with its numbers beside it."""
-        self._raw.export(path, to)
+    def export(self, path: str | PathLike[str], *, to: Literal["torch", "numpy", "jax", "onnx"] | None = None) -> None:
+        """Writes the circuit as a model of ONNX, or as a program for PyTorch, NumPy or JAX with its numbers beside it.
+
+        Without ``to``, files called ``.onnx`` are models of ONNX, and all others programs for PyTorch.
+        """
+        self._raw.export(path, to or ("onnx" if fspath(path).endswith(".onnx") else "torch"))
 
     def save(self, path: str | PathLike[str]) -> None:
         """Writes the circuit to a file, all of it or nothing."""
@@ -310,6 +333,14 @@ class Circuit:
 
     def __deepcopy__(self, memo: Any) -> Circuit:
         return Circuit(_sumout.Circuit.from_bytes(self.to_bytes()), self._network, self._asked)
+
+
+def _side_by_side(likelihoods: Any) -> Array:
+    array = np.asarray(likelihoods, dtype=np.float64)
+    if array.ndim != 2:
+        hint = "a row for each example, and in it the values of all inputs: `circuit.likelihoods` makes one"
+        raise Error("evidence", f"the likelihoods have the shape {array.shape}", hint=hint)
+    return array
 
 
 def load(path: str | PathLike[str]) -> Circuit:

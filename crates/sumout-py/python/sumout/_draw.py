@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections.abc import Mapping
 from html import escape
 from math import log2
+from typing import Union
 
 BLUE, RED, GREY = "#3b76af", "#c23b31", "#8a8a8a"
 FONT = "font-family='system-ui, sans-serif' font-size='12'"
@@ -21,7 +23,11 @@ class Picture:
         self.svg = svg
 
     def _repr_html_(self) -> str:
-        return f"<div style='overflow:auto;max-height:40em'>{self.svg}</div>"
+        """The picture itself; if it has styles of its own, which would hold for the whole notebook, as an image."""
+        shown = self.svg
+        if "<style" in shown:
+            shown = f"<img style='max-width:none' src='data:image/svg+xml;base64,{b64encode(shown.encode()).decode()}'>"
+        return f"<div style='overflow:auto;max-height:40em'>{shown}</div>"
 
     def save(self, path) -> None:
         """Writes it to an .svg file."""
@@ -69,65 +75,113 @@ def _short(text: str, most: int) -> str:
 
 def network(parents: Mapping[str, list[str]], functional: set[str]) -> str:
     """A network in layers, parents above children; functions have a double frame."""
-    layers = _order(_layers(parents), parents)
-    place, width = {}, max(sum(_wide(name) + 16 for name in layer) for layer in layers)
-    for row, layer in enumerate(layers):
-        x = (width - sum(_wide(name) + 16 for name in layer)) / 2 + 8
-        for name in layer:
-            place[name] = (x + _wide(name) / 2, 20 + 56 * row)
-            x += _wide(name) + 16
+    above, edges = _with_bends(parents, _depths(parents))
+    layers = _order(above)
+    across = _across(layers, above)
+    place = {node: (across[node], 20 + 56 * row) for row, layer in enumerate(layers) for node in layer}
     parts = [
         f"<defs><marker id='sumout-arrow' viewBox='0 0 8 8' refX='8' refY='4' markerWidth='7' markerHeight='7' orient='auto'>"
         f"<path d='M0 0 L8 4 L0 8 z' fill='{GREY}'/></marker></defs>"
     ]
-    parts += [_edge(place[parent], place[child]) for child, of in parents.items() for parent in of]
+    parts += [_edge([place[node] for node in edge]) for edge in edges]
     parts += [_node(name, place[name], name in functional) for name in parents]
-    return _svg(width, 56 * len(layers) + 4, parts)
+    return _svg(max(x + _wide(node) / 2 for node, (x, _) in place.items()) + 8, 56 * len(layers) + 4, parts)
 
 
-def _wide(name: str) -> float:
-    return 7.2 * len(_short(name, 24)) + 18
+Node = Union[str, tuple[str, str, int]]
+"""A variable; or a bend in the edge from one variable to another, with its layer."""
 
 
-def _layers(parents: Mapping[str, list[str]]) -> list[list[str]]:
+def _wide(node: Node) -> float:
+    return 7.2 * len(_short(node, 24)) + 34 if isinstance(node, str) else 24
+
+
+def _depths(parents: Mapping[str, list[str]]) -> dict[str, int]:
+    """The layer of each variable, below its parents; roots are right above their first child."""
     depth: dict[str, int] = {}
     for name, of in parents.items():  # parents come before children
         depth[name] = 1 + max((depth[parent] for parent in of), default=-1)
-    layers: list[list[str]] = [[] for _ in range(1 + max(depth.values(), default=0))]
-    for name, at in depth.items():
-        layers[at].append(name)
-    return layers
+    for name in [name for name, of in parents.items() if not of]:
+        depth[name] = min((depth[child] for child, of in parents.items() if name in of), default=1) - 1
+    return depth
 
 
-def _order(layers: list[list[str]], parents: Mapping[str, list[str]]) -> list[list[str]]:
-    """Sorts each layer by the middle of its neighbours above, then below, so that few edges cross."""
-    children: dict[str, list[str]] = {name: [] for name in parents}
+def _with_bends(parents: Mapping[str, list[str]], depth: Mapping[str, int]) -> tuple[list[dict[Node, list[Node]]], list[list[Node]]]:
+    """For each layer its nodes, with their neighbours in the layer above; and the nodes of each edge. Long edges bend in every layer."""
+    layers: list[dict[Node, list[Node]]] = [{} for _ in range(1 + max(depth.values(), default=0))]
+    edges: list[list[Node]] = []
     for child, of in parents.items():
+        layers[depth[child]][child] = []
         for parent in of:
-            children[parent].append(child)
-    for sweep in range(6):
-        near = parents if sweep % 2 == 0 else children
-        at = {name: k / max(len(layer) - 1, 1) for layer in layers for k, name in enumerate(layer)}
-        for layer in layers if sweep % 2 == 0 else reversed(layers):
-            middle = {name: _middle([at[other] for other in near[name]], at[name]) for name in layer}
+            edges.append([parent, *((parent, child, row) for row in range(depth[parent] + 1, depth[child])), child])
+    for edge in edges:
+        first = depth[str(edge[0])]
+        for row, (upper, lower) in enumerate(zip(edge, edge[1:]), first + 1):
+            layers[row].setdefault(lower, []).append(upper)
+    return layers, edges
+
+
+def _below(layers: list[dict[Node, list[Node]]]) -> dict[Node, list[Node]]:
+    below: dict[Node, list[Node]] = {node: [] for layer in layers for node in layer}
+    for layer in layers:
+        for node, upper in layer.items():
+            for other in upper:
+                below[other].append(node)
+    return below
+
+
+def _order(layers: list[dict[Node, list[Node]]]) -> list[list[Node]]:
+    """Sorts each layer by the middle of its neighbours above, then below, so that few edges cross."""
+    above, below = {node: upper for layer in layers for node, upper in layer.items()}, _below(layers)
+    ordered = [list(layer) for layer in layers]
+    for sweep in range(8):
+        near = above if sweep % 2 == 0 else below
+        at = {node: k / max(len(layer) - 1, 1) for layer in ordered for k, node in enumerate(layer)}
+        for layer in ordered if sweep % 2 == 0 else reversed(ordered):
+            middle = {node: _middle([at[other] for other in near[node]], at[node]) for node in layer}
             layer.sort(key=middle.__getitem__)
-            at.update({name: k / max(len(layer) - 1, 1) for k, name in enumerate(layer)})
-    return layers
+            at.update({node: k / max(len(layer) - 1, 1) for k, node in enumerate(layer)})
+    return ordered
+
+
+def _across(ordered: list[list[Node]], layers: list[dict[Node, list[Node]]]) -> dict[Node, float]:
+    """Where nodes are from left to right: near the middle of their neighbours, and beside each other."""
+    above, below = {node: upper for layer in layers for node, upper in layer.items()}, _below(layers)
+    x = {node: place for layer in ordered for node, place in zip(layer, _apart(layer, [0.0] * len(layer)))}
+    for sweep in range(8):
+        for layer in ordered if sweep % 2 == 0 else reversed(ordered):
+            wanted = [_middle([x[other] for other in [*above[node], *below[node]]], x[node]) for node in layer]
+            x.update(zip(layer, _apart(layer, wanted)))
+    left = min(place - _wide(node) / 2 for node, place in x.items())
+    return {node: place - left for node, place in x.items()}
+
+
+def _apart(layer: list[Node], wanted: list[float]) -> list[float]:
+    """Places near those that are wanted, so far apart that nothing overlaps: the mean of what pushing right and pushing left gives."""
+    gaps = [(_wide(a) + _wide(b)) / 2 for a, b in zip(layer, layer[1:])]
+    right, left = wanted[:1], wanted[-1:]
+    for place, gap in zip(wanted[1:], gaps):
+        right.append(max(place, right[-1] + gap))
+    for place, gap in zip(reversed(wanted[:-1]), reversed(gaps)):
+        left.append(min(place, left[-1] - gap))
+    return [(a + b) / 2 for a, b in zip(right, reversed(left))]
 
 
 def _middle(places: list[float], own: float) -> float:
     return sum(places) / len(places) if places else own
 
 
-def _edge(start: tuple[float, float], end: tuple[float, float]) -> str:
-    (x1, y1), (x2, y2) = start, end
-    bend = (y2 - y1) / 2
-    path = f"M{x1:.1f} {y1 + 13:.1f} C{x1:.1f} {y1 + bend:.1f} {x2:.1f} {y2 - bend:.1f} {x2:.1f} {y2 - 14:.1f}"
+def _edge(places: list[tuple[float, float]]) -> str:
+    """Down from one to the next, and straight through the layers on the way."""
+    path = f"M{places[0][0]:.1f} {places[0][1] + 13:.1f}"
+    for (x1, y1), (x2, y2) in zip(places, places[1:]):
+        middle = (y1 + y2) / 2
+        path += f" L{x1:.1f} {y1 + 13:.1f} C{x1:.1f} {middle:.1f} {x2:.1f} {middle:.1f} {x2:.1f} {y2 - 14:.1f}"
     return f"<path d='{path}' fill='none' stroke='{GREY}' marker-end='url(#sumout-arrow)'/>"
 
 
 def _node(name: str, place: tuple[float, float], is_function: bool) -> str:
-    (x, y), wide = place, _wide(name)
+    (x, y), wide = place, _wide(name) - 16
     colour = RED if is_function else BLUE
     frames = [f"<title>{escape(name)}</title>"]
     frames.append(f"<rect x='{x - wide / 2:.1f}' y='{y - 13:.1f}' width='{wide:.1f}' height='26' rx='13' fill='{colour}' fill-opacity='0.12' stroke='{colour}'/>")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import difflib
 import re
+from collections.abc import Iterable
 from typing import NamedTuple
 
 
@@ -43,6 +45,15 @@ class ImpossibleEvidence(Error):
         super().__init__("impossible", message, hint="`log_evidence` of it is negative infinity; batches flag such rows instead")
 
 
+def suggest(written: str, known: Iterable[str], what: str) -> str:
+    """A hint: the name that was meant, or else all there are."""
+    names = list(known)
+    near = difflib.get_close_matches(written, names, 1)
+    if near:
+        return f"did you mean `{near[0]}`?"
+    return f"{what} are " + ", ".join(f"`{name}`" for name in names[:12]) + (", …" if len(names) > 12 else "")
+
+
 def make(kind: str, message: str, text: str, place: tuple[str, int, int] | None, hint: str | None) -> Error:
     """The error of the library, in the words of Python: options are keywords there."""
     place = None if place is None else Place(*place)
@@ -55,6 +66,13 @@ def _again(kind_of, kind, message, hint, place, text):
     return Error(kind, message, hint=hint, place=place, text=text)
 
 
+_HERE = {
+    "`sumout show` lists the variables": "`net.variables` lists them",
+    "`Query::families`": "`families=True`",
+    ", or with `Query::explain` in Rust": "",
+}
+"""What the library says, and how it is called in Python."""
+
 _FLAGS = {"lossy", "normalize", "mpe", "snap"}
 
 
@@ -64,4 +82,6 @@ def _translate(text: str) -> str:
         return f"`{name.replace('-', '_')}={value or ('True' if name in _FLAGS else '…')}`"
 
     text = re.sub(r"`--([a-z-]+)(?:[ =]([^`]+))?`", keyword, text)
-    return text.replace("`sumout show` lists the variables", "`net.variables` lists them")
+    for there, here in _HERE.items():
+        text = text.replace(there, here)
+    return text

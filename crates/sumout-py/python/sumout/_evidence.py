@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
-from typing import Any, Union
+from typing import Any, NoReturn, Union
 
 import numpy as np
 from numpy.typing import NDArray
 
 from . import _sumout
-from ._errors import Error
+from ._errors import Error, suggest
 
 Finding = Union[str, int, bool, float, None, Sequence[float], Mapping[str, float], NDArray[Any]]
 """What is known of a variable."""
@@ -34,21 +34,20 @@ class Variables:
 
     def position(self, variable: int, value: Any) -> int:
         """The position of a value that may be called by its name, its number, or its truth."""
+        if isinstance(value, (np.generic, np.ndarray)) and np.ndim(value) == 0:
+            value = value.item()
         if isinstance(value, str):
             found = self._positions[variable].get(value)
-            return self._unknown(variable, value) if found is None else found
-        if isinstance(value, (bool, np.bool_)):
+            return self.unknown(variable, value) if found is None else found
+        if isinstance(value, bool):
             return self.truth(variable)[int(value)]
-        if isinstance(value, (int, np.integer)) or (isinstance(value, (float, np.floating)) and value == int(value)):
-            return int(self.numbers(variable, np.array([int(value)]))[0])
-        return self._unknown(variable, value)
+        if isinstance(value, int) or (isinstance(value, float) and value.is_integer()):
+            return int(self.numbers(variable, np.array([int(value)], dtype=object))[0])
+        return self.unknown(variable, value)
 
-    def _unknown(self, variable: int, value: Any) -> int:
-        import difflib
-
-        near = difflib.get_close_matches(str(value), self.values[variable], 1)
-        shown = ", ".join(f"`{v}`" for v in self.values[variable][:12])
-        hint = f"did you mean `{near[0]}`?" if near else f"its values are {shown}"
+    def unknown(self, variable: int, value: Any) -> NoReturn:
+        """Complains of a value that the variable does not have."""
+        hint = suggest(str(value), self.values[variable], "its values")
         raise Error("name", f"variable `{self.names[variable]}` has no value `{value}`", hint=hint)
 
     def truth(self, variable: int) -> tuple[int, int]:
@@ -71,13 +70,14 @@ class Variables:
         else:
             at, wrong = numbers, (numbers < 0) | (numbers >= len(values))
         if wrong.any():
-            self._unknown(variable, numbers[wrong][0])
+            self.unknown(variable, numbers[wrong][0])
         return at.astype(np.int32)
 
     def column(self, variable: int, cells: Any) -> NDArray[Any]:
         """Positions of values, -1 where one is missing; or a row of likelihoods for each example."""
         categories = getattr(cells, "cat", None)
-        if categories is not None and hasattr(categories, "codes"):  # pandas: each name is looked up once
+        if categories is not None and hasattr(categories, "codes"):  # pandas: each name is looked up once, if a cell has it
+            categories = categories.remove_unused_categories().cat
             known = self.column(variable, np.asarray(categories.categories))
             return np.append(known, np.int32(-1))[categories.codes.to_numpy()]
         array = _array(cells)
@@ -98,8 +98,9 @@ class Variables:
     def _floats(self, variable: int, array: NDArray[Any]) -> NDArray[np.int32]:
         missing = np.isnan(array)
         whole = np.where(missing, 0, array)
-        if (whole != np.round(whole)).any():
-            self._unknown(variable, whole[whole != np.round(whole)][0])
+        broken = (whole != np.round(whole)) | (np.abs(whole) >= 2**63)
+        if broken.any():
+            self.unknown(variable, whole[broken][0])
         positions = np.full(len(array), -1, dtype=np.int32)
         positions[~missing] = self.numbers(variable, whole[~missing].astype(np.int64))
         return positions
@@ -127,18 +128,32 @@ class Variables:
         if finding is None or _is_missing(finding):
             return None
         if isinstance(finding, Mapping):
-            likelihood = [0.0] * len(self.values[variable])
-            for value, number in finding.items():
-                likelihood[self.position(variable, value)] = float(number)
-            return likelihood
-        if isinstance(finding, (list, tuple, np.ndarray)) and np.ndim(finding) == 1:
-            return [float(x) for x in finding]
-        return self.position(variable, finding.item() if isinstance(finding, np.generic) else finding)
+            finding = self._by_value(variable, finding)
+        if isinstance(finding, (list, tuple, np.ndarray)) and np.ndim(finding) > 0:
+            return self._likelihood(variable, finding)
+        return self.position(variable, finding)
+
+    def _by_value(self, variable: int, finding: Mapping[str, float]) -> list[Any]:
+        likelihood: list[Any] = [0.0] * len(self.values[variable])
+        for value, number in finding.items():
+            likelihood[self.position(variable, value)] = number
+        return likelihood
+
+    def _likelihood(self, variable: int, numbers: Any) -> list[float]:
+        try:
+            likelihood = np.asarray(numbers, dtype=np.float64)
+        except (TypeError, ValueError):
+            likelihood = np.zeros((0, 0))
+        if likelihood.shape == (len(self.values[variable]),):
+            return [float(number) for number in likelihood]
+        name, shown = self.names[variable], ", ".join(f"`{value}`" for value in self.values[variable][:12])
+        hint = f"give a number for each of {shown}; for many examples, an array of names, integers, or likelihoods row by row"
+        raise Error("evidence", f"`{name}` has {len(self.values[variable])} values, and {numbers!r} is no likelihood of them", hint=hint)
 
 
 def _is_missing(cell: Any) -> bool:
     """NaN, NaT or pandas' NA."""
-    return type(cell).__name__ in ("NAType", "NaTType") or (isinstance(cell, float) and cell != cell)
+    return type(cell).__name__ in ("NAType", "NaTType") or (isinstance(cell, (float, np.floating)) and bool(np.isnan(cell)))
 
 
 def _is_integer(text: str) -> bool:
@@ -153,6 +168,8 @@ def is_one(evidence: Any) -> bool:
 def _is_column(cells: Any) -> bool:
     if isinstance(cells, np.ndarray):
         return cells.ndim == 2 or (cells.ndim == 1 and cells.dtype.kind in "iubOUT")
+    if isinstance(cells, (list, tuple)):  # of names; numbers would be a likelihood
+        return any(isinstance(cell, str) for cell in cells)
     return hasattr(cells, "to_numpy") or hasattr(cells, "__arrow_c_stream__")  # a column of pandas, Polars or Arrow
 
 
@@ -160,20 +177,28 @@ def columns(variables: Variables, inputs: list[int], evidence: Any) -> tuple[int
     """The number of rows, and a column for each variable of which something is known."""
     if isinstance(evidence, Mapping):
         return _named(variables, inputs, {name: cells for name, cells in evidence.items() if cells is not None}, strict=True)
-    if isinstance(evidence, (list, tuple)) and evidence and all(isinstance(row, Mapping) for row in evidence):
+    if isinstance(evidence, (list, tuple)) and all(isinstance(row, Mapping) for row in evidence):
         return _rows(variables, inputs, evidence)
     if type(evidence).__module__.startswith("pandas") and hasattr(evidence, "columns"):
         return _pandas(variables, inputs, evidence)
     if hasattr(evidence, "__arrow_c_stream__"):
         return _arrow(variables, inputs, evidence)
-    return _matrix(variables, inputs, np.asarray(evidence))
+    try:
+        array = np.asarray(evidence)
+    except ValueError:  # lists of different lengths
+        raise Error("evidence", "rows have different lengths", hint=_inputs("", variables, inputs)) from None
+    return _matrix(variables, inputs, array)
 
 
 def _pandas(variables: Variables, inputs: list[int], frame: Any) -> tuple[int, dict[int, NDArray[Any]]]:
     """Texts are read as Arrow has them, if it is there; all others as arrays."""
-    wanted = [variables.names[k] for k in inputs if variables.names[k] in frame.columns]
+    wanted = {variables.names[k]: k for k in inputs if variables.names[k] in frame.columns}
+    for name in wanted:
+        if frame[name].ndim != 1:
+            raise Error("name", f"there are several columns `{name}`")
     texts = [name for name in wanted if str(frame.dtypes[name]) in ("str", "string")] if "pyarrow" in sys.modules else []
-    found = _arrow(variables, inputs, frame[texts])[1] if texts else {}
+    # An index is no evidence, whatever it is called.
+    found = _arrow(variables, [wanted[name] for name in texts], frame[texts].reset_index(drop=True))[1] if texts else {}
     others = {name: frame[name] for name in wanted if name not in set(texts)}
     return len(frame), {**found, **(_named(variables, inputs, others)[1] if others or not texts else {})}
 
@@ -187,11 +212,13 @@ def _arrow(variables: Variables, inputs: list[int], table: Any) -> tuple[int, di
         k = variables.index[name]
         if kind == "numbers":
             cells = variables.column(k, cells)
+        elif kind == "unknown":
+            variables.unknown(k, cells)
         elif kind == "truths":
             cells = np.array([*variables.truth(k), -1], dtype=np.int32)[cells]
         read[k] = cells
     if not read:
-        raise Error("name", "no column is an input of this circuit", hint=_list(variables, inputs))
+        raise _no_input(variables, inputs)
     return rows, read
 
 
@@ -205,20 +232,23 @@ def _named(variables: Variables, inputs: list[int], found: Mapping[str, Any], st
     for name, cells in found.items():
         if name not in allowed:
             if strict and name not in variables.index:
-                raise Error("name", f"`{name}` is no variable of the network", hint=_list(variables, inputs))
+                raise Error("name", f"`{name}` is no variable of the network", hint=_inputs(name, variables, inputs))
             continue
         all_columns[allowed[name]] = variables.column(allowed[name], cells)
     if not all_columns:
-        raise Error("name", "no column is an input of this circuit", hint=_list(variables, inputs))
+        raise _no_input(variables, inputs)
     lengths = {len(column) for column in all_columns.values()}
     if len(lengths) > 1:
         raise Error("evidence", f"columns have different lengths: {', '.join(map(str, sorted(lengths)))}")
     return lengths.pop(), all_columns
 
 
-def _list(variables: Variables, inputs: list[int]) -> str:
-    shown = ", ".join(f"`{variables.names[k]}`" for k in inputs[:12]) + (", …" if len(inputs) > 12 else "")
-    return f"its inputs are {shown}"
+def _inputs(written: str, variables: Variables, inputs: list[int]) -> str:
+    return suggest(str(written), [variables.names[k] for k in inputs], "the inputs")
+
+
+def _no_input(variables: Variables, inputs: list[int]) -> Error:
+    return Error("name", "no column is an input of this circuit", hint=_inputs("", variables, inputs))
 
 
 def _rows(variables: Variables, inputs: list[int], rows: Sequence[Mapping[str, Any]]):
@@ -227,7 +257,7 @@ def _rows(variables: Variables, inputs: list[int], rows: Sequence[Mapping[str, A
     for at, row in enumerate(rows):
         for name, value in row.items():
             if name not in allowed:
-                raise Error("name", f"`{name}` is no input of this circuit", hint=_list(variables, inputs))
+                raise Error("name", f"`{name}` is no input of this circuit", hint=_inputs(name, variables, inputs))
             cells = found.setdefault(allowed[name], [None] * len(rows))
             cells[at] = variables.finding(allowed[name], value)
     return len(rows), {k: _mixed(variables, k, cells) for k, cells in found.items()}
@@ -250,16 +280,15 @@ def _matrix(variables: Variables, inputs: list[int], array: NDArray[Any]) -> tup
         raise Error("evidence", f"the circuit has {len(inputs)} inputs, and the evidence is {shape}", hint=hint)
     kind = array.dtype.kind
     if kind == "f":
-        positions = np.where(np.isnan(array), -1, array)
-        if (positions != np.round(positions)).any():
+        array, kind = np.where(np.isnan(array), -1, array), "i"
+        if (array != np.round(array)).any():
             hint = "likelihoods come as a dictionary: {name: array of rows by values}"
             raise Error("evidence", "positions of values are whole numbers", hint=hint)
-        array, kind = positions.astype(np.int32), "i"
     if kind in "iu":
         if array.size and array.max() >= 2**31:
             raise Error("evidence", f"there is no value {array.max()}")
-        array = array.astype(np.int32, copy=False).clip(min=-1)
-        return len(array), {k: np.ascontiguousarray(array[:, at]) for at, k in enumerate(inputs)}
+        known = array if kind == "u" else np.maximum(array, -1)  # all that are negative say that nothing is known
+        return len(array), {k: known[:, at].astype(np.int32) for at, k in enumerate(inputs)}
     return len(array), {k: variables.column(k, array[:, at]) for at, k in enumerate(inputs)}
 
 

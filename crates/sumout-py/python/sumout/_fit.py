@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypedDict
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from . import _evidence, _sumout
+from . import _evidence, _progress, _sumout
 from ._errors import Error
 from ._options import Precision, options, running
 from ._progress import Bar
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from ._network import Network
 
 Method = Literal["adam", "sgd", "em"]
+Preset = Literal["default", "paper"]
 Start = Literal["network", "uniform", "random"]
 
 
@@ -61,6 +62,40 @@ class Learned(NamedTuple):
         return f"<sumout.Learned {self.parameters} parameters by {how}>"
 
 
+class CircuitOptions(TypedDict, total=False):
+    """The options of :meth:`Circuit.fit`; :meth:`Network.fit` says what they mean."""
+
+    weights: ArrayLike | None
+    train: str | list[str] | None
+    freeze: str | list[str]
+    snap: bool
+    method: Method
+    preset: Preset
+    loss: Mapping[str, float] | None
+    start: Start | None
+    starts: int | None
+    epochs: int | None
+    patience: int | None
+    batch: int | None
+    rate: float | None
+    validation: float | None
+    prior: float | None
+    temperature: tuple[float, float] | None
+    seed: int
+    effort: float
+    threads: int
+    precision: Precision
+    memory: int | str | None
+    progress: bool | None
+
+
+class Options(CircuitOptions, total=False):
+    """The options of :meth:`Network.fit`."""
+
+    target: str | list[str] | None
+    given: str | list[str] | None
+
+
 def fit(
     net: Network,
     evidence: Any,
@@ -73,7 +108,7 @@ def fit(
     freeze: str | list[str] = (),  # type: ignore[assignment]
     snap: bool = False,
     method: Method = "adam",
-    preset: Literal["default", "paper"] = "default",
+    preset: Preset = "default",
     loss: Mapping[str, float] | None = None,
     start: Start | None = None,
     starts: int | None = None,
@@ -116,18 +151,9 @@ def fit(
     base.update({key: value for key, value in chosen.items() if value is not None})
     if loss is not None:
         base["loss"] = {**dict.fromkeys(base["loss"], 0.0), **_loss(loss)}
-    bar = Bar(progress)
-    try:
-        raw = _sumout.fit(
-            net._raw,
-            lesson,
-            json.dumps(base),
-            options("auto", effort, seed, memory),
-            running(precision, threads, memory),
-            bar,
-        )
-    finally:
-        bar.close()
+    with Bar(progress, _progress.epochs) as bar:
+        how = options("auto", effort, seed, memory), running(precision, threads, memory)
+        raw = _sumout.fit(net._raw, lesson, json.dumps(base), *how, bar)
     network = Network(raw.network)
     circuit = None if raw.circuit is None else Circuit(raw.circuit, network)
     history, best = json.loads(raw.history), json.loads(raw.best)

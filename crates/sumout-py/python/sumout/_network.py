@@ -4,20 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from os import PathLike
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from . import _draw, _sumout
+from . import _draw, _fit, _sumout
 from ._answers import Explanation, Posterior, Posteriors
 from ._circuit import Circuit
 from ._draw import Picture
 from ._errors import Error, ImpossibleEvidence
 from ._evidence import Finding, Variables
-from ._fit import Learned, fit
-from ._options import Level, options
+from ._fit import Learned
+from ._options import Level, check_seed, options
 from ._report import Report
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 Array = NDArray[np.float64]
 Names = str | Iterable[str]
@@ -182,6 +185,8 @@ class Network:
 
     def _findings(self, given: Mapping[str, Finding] | None):
         hard, soft = [], []
+        if given is not None and not isinstance(given, Mapping):
+            raise Error("evidence", f"{given!r} is no evidence", hint="give a dictionary: `given={variable: value}`")
         for name, finding in (given or {}).items():
             variable = self._raw.find(name)
             found = self._variables.finding(variable, finding)
@@ -214,8 +219,7 @@ class Network:
         the inputs, by name or by pattern such as ``pixel_*``: in each example they have a value, a likelihood, or nothing. Those of
         ``hard`` have a value in every example. CPTs of ``trainable`` variables can be changed afterwards.
         """
-        train = None if trainable is None else _list(trainable)
-        query = _sumout.Query(target, _list(given), _list(hard), train, families, mpe)
+        query = _question(target, given, hard, trainable, families, mpe)
         how = options(level, effort, seed, memory, near)
         return Circuit(self._raw.compile(query, how), self, (query, how))
 
@@ -232,13 +236,12 @@ class Network:
         seed: int = 0,
     ) -> Report:
         """What it would cost to compile a query. Nothing of its size is allocated, so whatever it costs, it is not refused."""
-        train = None if trainable is None else _list(trainable)
-        query = _sumout.Query(target, _list(given), _list(hard), train, False, mpe)
+        query = _question(target, given, hard, trainable, False, mpe)
         return Report(self._raw.plan(query, options(level, effort, seed, None)))
 
     # Learning
 
-    def fit(self, data: Any, labels: Any = None, **options: Any) -> Learned:
+    def fit(self, data: Any, labels: Any = None, **options: Unpack[_fit.Options]) -> Learned:
         """Learns the CPTs of the network from examples.
 
         ``data`` is a table or a dictionary of columns, with a column for each variable of which something is known; or, if ``given``
@@ -251,7 +254,7 @@ class Network:
         "likelihood"), ``start`` ("network", "uniform" or "random"), ``starts``, ``epochs``, ``patience``, ``batch``, ``rate``,
         ``validation``, ``prior``, ``temperature``, ``seed``, ``effort``, ``threads``, ``precision``, ``memory`` and ``progress``.
         """
-        return fit(self, data, labels, **options)
+        return _fit.fit(self, data, labels, **options)
 
     def with_cpts(self, cpts: Mapping[str, ArrayLike]) -> Network:
         """The same network with other numbers in some CPTs: arrays with an axis for each parent, and the last for the variable."""
@@ -284,6 +287,9 @@ class Network:
 
     def sample_positions(self, rows: int, *, seed: int = 0) -> NDArray[np.int32]:
         """The same as positions of values: a row for each case, a column for each variable."""
+        if rows < 0:
+            raise Error("evidence", f"there cannot be {rows} cases")
+        check_seed(seed)
         return self._raw.sample(rows, seed)
 
     def write(self, path: str | PathLike[str], *, format: str | None = None, lossy: bool = False) -> None:
@@ -328,6 +334,14 @@ def convert(source: str | PathLike[str], target: str | PathLike[str], *, lossy: 
 
 def _from_json(text: str) -> Network:
     return reads(text, format="json")
+
+
+def _question(target: str | None, given: Names, hard: Names, trainable: Names | None, families: bool, mpe: bool) -> _sumout.Query:
+    if target is not None and not isinstance(target, str):
+        hint = "name one variable, or none for all of them"
+        raise Error("evidence", f"a circuit cannot ask for {target!r}", hint=hint)
+    train = None if trainable is None else _list(trainable)
+    return _sumout.Query(target, _list(given), _list(hard), train, families, mpe)
 
 
 def _list(names: Names) -> list[str]:

@@ -16,9 +16,9 @@ _UNITS = "kmgt"
 
 def memory(limit: int | str | None) -> int | None:
     """A number of bytes: 8_000_000_000, or "8GiB"."""
-    if limit is None or isinstance(limit, int):
+    if limit is None or (isinstance(limit, int) and limit >= 0):
         return limit
-    found = re.fullmatch(r"\s*([0-9.]+)\s*([kmgt]?)(i?)b?\s*", limit.lower())
+    found = re.fullmatch(r"\s*([0-9]+\.?[0-9]*)\s*([kmgt]?)(i?)b?\s*", str(limit).lower())
     if not found:
         raise Error("evidence", f"`{limit}` is no amount of memory", hint='write 8_000_000_000, "8GB" or "8GiB"')
     number, unit, binary = found.groups()
@@ -26,11 +26,15 @@ def memory(limit: int | str | None) -> int | None:
     return int(float(number) * (1024 if binary else 1000) ** power)
 
 
+def check_seed(seed: int) -> None:
+    if not 0 <= seed < 2**64:
+        raise Error("evidence", f"the seed is {seed}", hint="seeds are not negative, and of 64 bits")
+
+
 def options(level: Level, effort: float, seed: int, limit: int | str | None, near: float = 0.0) -> _sumout.Options:
     if not 0 <= effort < float("inf"):
         raise Error("evidence", f"the effort is {effort}", hint="1 is about a second of search, 0 is none")
-    if not 0 <= seed < 2**64:
-        raise Error("evidence", f"the seed is {seed}", hint="seeds are not negative, and of 64 bits")
+    check_seed(seed)
     return _sumout.Options(level, effort, seed, memory(limit), near)
 
 

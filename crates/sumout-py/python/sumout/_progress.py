@@ -5,23 +5,31 @@ from __future__ import annotations
 import json
 import sys
 import time
+from collections.abc import Callable
 from typing import Any
 
 
 class Bar:
-    """Shows steps as they are done. It appears after half a second, and is gone when all is done."""
+    """Shows steps as they are done, in words of ``told``. It appears after half a second, and is gone when all is done."""
 
-    def __init__(self, show: bool | None = None):
+    def __init__(self, show: bool | None, told: Callable[[int, int, str], str]):
+        self._told = told
         self._notebook = _display() if show is not False else None
         self._shown = show if show is not None else self._notebook is not None or sys.stderr.isatty()
         self._begun, self._last, self._handle = time.monotonic(), 0.0, None
 
-    def __call__(self, done: int, most: int, epoch: str) -> None:
+    def __enter__(self) -> Bar:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __call__(self, done: int, most: int, what: str) -> None:
         now = time.monotonic()
         if not self._shown or now - self._begun < 0.5 or now - self._last < 0.1:
             return
         self._last = now
-        text = f"epoch {done} of {most} at most, {_told(json.loads(epoch))}"
+        text = self._told(done, most, what)
         if self._notebook is not None:
             self._show_html(done, most, text)
         else:
@@ -56,9 +64,16 @@ class _Html:
         return ""
 
 
-def _told(epoch: dict[str, Any]) -> str:
-    accuracy = epoch.get("accuracy")
-    return f"loss {epoch['loss']:.4f}" + (f", {100 * accuracy:.1f} % right" if accuracy is not None else "")
+def epochs(done: int, most: int, epoch: str) -> str:
+    """How learning goes."""
+    found: dict[str, Any] = json.loads(epoch)
+    right = "" if found.get("accuracy") is None else f", {100 * found['accuracy']:.1f} % right"
+    return f"epoch {done} of {most} at most, loss {found['loss']:.4f}{right}"
+
+
+def rows(done: int, most: int, _: str) -> str:
+    """How many examples are evaluated."""
+    return f"{done:,} of {most:,} examples"
 
 
 def _display() -> Any:

@@ -37,11 +37,11 @@ class Circuit:
         """
         The CPTs that it can be trained in, by variable, as dense tables; zero where nothing depends on a number.
         """
-    def evaluate(self, /, batch: Batch, running: Running, of_inputs: bool) -> tuple[Incomplete, Incomplete]:
+    def evaluate(self, /, batch: Batch, running: Running, of_inputs: bool, progress: Any | None = None) -> tuple[Incomplete, Incomplete]:
         """
         The posteriors of each example, those of all targets side by side; and ln P(e).
 
-        Of the inputs instead, if that is asked.
+        Of the inputs instead, if that is asked. Of many examples, `progress` is told how many are done.
         """
     def explain(self, /, batch: Batch, running: Running) -> tuple[Incomplete, Incomplete]:
         """
