@@ -3,9 +3,14 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::sync::Arc;
 use std::thread::sleep;
 use std::time::Duration;
 
+use parquet::basic::{Repetition, Type as Kind};
+use parquet::data_type::DoubleType;
+use parquet::file::writer::SerializedFileWriter;
+use parquet::schema::types::Type;
 use serde_json::Value;
 use sumout::Network;
 
@@ -97,11 +102,13 @@ fn a_killed_run_goes_on_to_the_same_end() {
         assert!(found.contains("is of another run"), "{other}: {found}");
     }
     let before = epochs(&checkpoint);
+    fs::write(folder.join("killed.json.checkpoint.1-2.part"), "half of").unwrap();
     let Output { stderr, .. } = output(&folder, &killed);
     let stderr = String::from_utf8(stderr).unwrap();
     assert!(stderr.contains(&format!("going on after {before} epochs")), "{stderr}");
     assert_eq!(fs::read(folder.join("whole.json")).unwrap(), fs::read(folder.join("killed.json")).unwrap());
-    assert!(!checkpoint.exists());
+    let left = fs::read_dir(&folder).unwrap().map(|file| file.unwrap().file_name().into_string().unwrap());
+    assert!(!left.into_iter().any(|name| name.contains("checkpoint")), "nothing of it is left");
 }
 
 /// y is a function of x, nobody knows which.
@@ -228,6 +235,48 @@ fn soft_labels_and_weights_count() {
     assert!(complaint(&folder, "fit asia soft.csv --target lung --weights n -o x.json").contains("no column `n`"));
 }
 
+/// A Parquet file of numbers, `None` being null.
+fn write_parquet(path: &Path, columns: &[(&str, [Option<f64>; 4])]) {
+    let field = |name| Type::primitive_type_builder(name, Kind::DOUBLE).with_repetition(Repetition::OPTIONAL).build();
+    let fields = columns.iter().map(|(name, _)| Arc::new(field(name).unwrap())).collect();
+    let schema = Arc::new(Type::group_type_builder("cases").with_fields(fields).build().unwrap());
+    let mut writer = SerializedFileWriter::new(fs::File::create(path).unwrap(), schema, Arc::default()).unwrap();
+    let mut group = writer.next_row_group().unwrap();
+    for (_, cells) in columns {
+        let mut column = group.next_column().unwrap().unwrap();
+        let levels = cells.map(|cell| i16::from(cell.is_some()));
+        let numbers: Vec<f64> = cells.iter().flatten().copied().collect();
+        column.typed::<DoubleType>().write_batch(&numbers, Some(&levels), None).unwrap();
+        column.close().unwrap();
+    }
+    group.close().unwrap();
+    writer.close().unwrap();
+}
+
+/// Probabilities and weights of a Parquet file are those of a CSV file.
+#[test]
+fn soft_labels_and_weights_are_read_from_parquet() {
+    let folder = folder("fit-soft-parquet");
+    let cases = "xray,lung=yes,lung=no,count\nyes,1,0,3\nyes,0.25,0.75,1\nno,,,2\nno,0.5,0.5,2\n";
+    fs::write(folder.join("soft.csv"), cases).unwrap();
+    let of = |numbers: [f64; 4]| numbers.map(|x| (x >= 0.0).then_some(x));
+    let (yes, no) = ([1.0, 0.25, -1.0, 0.5], [0.0, 0.75, -1.0, 0.5]);
+    let xray = ("xray", of([0.0, 0.0, 1.0, 1.0]));
+    let count = ("count", of([3.0, 1.0, 2.0, 2.0]));
+    write_parquet(&folder.join("soft.parquet"), &[xray, ("lung=yes", of(yes)), ("lung=no", of(no)), count]);
+    write_parquet(&folder.join("one.parquet"), &[xray, ("lung=yes", of(yes)), count]);
+    let nan = [Some(f64::NAN), None, None, None];
+    write_parquet(&folder.join("nan.parquet"), &[xray, ("lung=yes", nan), ("lung=no", of(no))]);
+    let fit = |kind: &str| format!("fit asia soft.{kind} --target lung --weights count --epochs 3 -o {kind}.json");
+    for kind in ["csv", "parquet"] {
+        sumout(&folder, &fit(kind));
+    }
+    assert_eq!(fs::read(folder.join("csv.json")).unwrap(), fs::read(folder.join("parquet.json")).unwrap());
+    let complaint = |file: &str| complaint(&folder, &format!("fit asia {file} --target lung -o x.json"));
+    assert!(complaint("one.parquet").contains("there is no column `lung=no`"));
+    assert!(complaint("nan.parquet").contains("row 1: `NaN` in column `lung=yes`"), "{}", complaint("nan.parquet"));
+}
+
 /// Of all formats the same is learned.
 #[test]
 fn formats_agree() {
@@ -277,6 +326,15 @@ fn mistakes_are_explained() {
     let found = complaint(&folder, "fit asia constant.csv --method em -o x.sumout");
     assert!(found.contains("1 circuit for 0 targets"), "{found}");
     write("good.csv", "xray,lung\nyes,yes\nno,no\n");
+    for (outputs, expected) in [
+        ("-o x.json -o nowhere/x.sumout", "there is no folder `nowhere`"),
+        ("-o x.json --curve nowhere/x.svg", "there is no folder `nowhere`"),
+        ("-o x.json --curve x.png", "`x.png` is no name of an SVG file"),
+    ] {
+        let found = complaint(&folder, &format!("fit asia good.csv --target lung {outputs}"));
+        assert!(found.contains(expected), "{outputs}: {found}");
+        assert!(!folder.join("x.json").exists() && !folder.join("x.json.checkpoint").exists(), "nothing is begun");
+    }
     let found = complaint(&folder, "fit asia good.csv --target lung --given lung -o x.json");
     assert!(found.contains("a target is not predicted from itself"), "{found}");
     let found = complaint(&folder, "fit asia good.csv --target lung --loss cross_entropy=0 -o x.json");

@@ -4,6 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use serde_json::Value;
+
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
 }
@@ -15,16 +17,27 @@ fn commands(text: &str) -> Vec<(Vec<String>, String)> {
     lines.map(words).map(|words: Vec<String>| (words.clone(), words.last().unwrap().clone())).collect()
 }
 
+/// What a command says of a plan.
+fn report(arguments: &[String]) -> Value {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_sumout"));
+    let output = command.args(arguments).arg("--json").current_dir(root()).output().unwrap();
+    assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+    serde_json::from_slice::<Value>(&output.stdout).unwrap()["report"].take()
+}
+
+/// The pictures, and the numbers in the first table.
 #[test]
 fn pictures_are_drawn_by_the_commands_above_them() {
     let text = fs::read_to_string(root().join("docs/theory.md")).unwrap();
     let commands = commands(&text);
-    assert_eq!(commands.len(), 5);
+    assert_eq!(commands.len(), 6);
     let drawn = Path::new(env!("CARGO_TARGET_TMPDIR")).join("theory.svg");
     for (mut arguments, picture) in commands {
         *arguments.last_mut().unwrap() = drawn.display().to_string();
-        let output = Command::new(env!("CARGO_BIN_EXE_sumout")).args(&arguments).current_dir(root()).output().unwrap();
-        assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+        let report = report(&arguments);
+        let counted = if picture.ends_with("tensors.svg") { "multiply_adds" } else { "entries" };
+        let is_said = |words: &str| text.contains(&format!("| {} {words}", report[counted]));
+        assert!(picture.ends_with("fork.svg") || is_said("entries") || is_said("products"), "{picture}: {report}");
         let is_same = fs::read(&drawn).unwrap() == fs::read(root().join(&picture)).unwrap();
         assert!(
             is_same,

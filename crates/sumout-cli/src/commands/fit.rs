@@ -2,6 +2,7 @@
 
 mod checkpoint;
 mod curve;
+mod outputs;
 mod reading;
 mod report;
 
@@ -12,13 +13,13 @@ use std::time::Instant;
 use clap::ValueEnum;
 use indicatif::{ProgressBar, ProgressStyle};
 use sumout::learn::{Decay, Loss, Params, Rule, Start};
-use sumout::model::format::{self, WriteOptions};
 use sumout::{
-    Circuit, Course, Epoch, Error, ErrorKind, Examples, Format, Learning, Method, Network, Query, Subject, Trainer,
-    VarId, VarSet, Watch,
+    Circuit, Course, Epoch, Error, ErrorKind, Examples, Learning, Method, Network, Query, Subject, Trainer, VarId,
+    VarSet, Watch,
 };
 
 use self::checkpoint::Checkpoint;
+use self::outputs::{is_circuit, write_network};
 use self::report::{Promised, Report};
 use crate::args::{Computing, Reading, Using};
 use crate::output::{Outcome, Result, patiently, talk};
@@ -34,7 +35,7 @@ Examples:
   sumout fit rect:10 train.csv --target label --preset paper --curve curve.svg -o learned.json
 
 Columns are found by their names; those that are no variables are ignored, and all others are inputs unless `--given`
-names some. In CSV files, columns `NAME=VALUE`, as `eval` writes them, are soft labels. A .npy file has a column for each input that
+names some. In CSV and Parquet files, columns `NAME=VALUE`, as `eval` writes them, are soft labels. A .npy file has a column for each input that
 `--given` names, in the order of the network, and then one for each target. All CPTs are learned
 that the model does not fix; in models that say nothing about that, all that are not functions.";
 
@@ -68,7 +69,7 @@ pub struct Args {
     #[arg(long, value_name = "FILE.svg")]
     curve: Option<PathBuf>,
 
-    /// The column, of a CSV file, that says how much each example counts.
+    /// The column, of a CSV or Parquet file, that says how much each example counts.
     #[arg(long, value_name = "COLUMN")]
     weights: Option<String>,
 
@@ -369,24 +370,6 @@ fn progress(epochs: u64) -> ProgressBar {
 }
 
 impl Args {
-    /// The files to write must be of known kinds before hours are spent.
-    fn refuse_outputs(&self) -> Result<()> {
-        let is_circuit = |path: &&PathBuf| is_circuit(path);
-        for path in self.output.iter().filter(|path| !is_circuit(path)) {
-            if Format::of_path(path).is_none() {
-                let error = Error::new(ErrorKind::Format, format!("`{}` names no format", path.display()));
-                return Err(error.hint("write a network to .json or .bif, or a circuit to .sumout").into());
-            }
-        }
-        let circuits = self.output.iter().filter(is_circuit).count();
-        if circuits > self.target.len() {
-            let (files, targets) = (counted(circuits, "circuit"), counted(self.target.len(), "target"));
-            let error = Error::new(ErrorKind::Format, format!("{files} for {targets}: each is of one target"));
-            return Err(error.hint("name targets with `--target`, or write a network").into());
-        }
-        Ok(())
-    }
-
     fn subject(&self, net: &Network, targets: &[VarId], examples: &Examples) -> Result<Subject> {
         let matching = |names: &[String]| -> sumout::Result<VarSet> {
             let found: sumout::Result<Vec<_>> = names.iter().map(|name| net.matching(name)).collect();
@@ -475,15 +458,3 @@ impl Args {
 
 /// Why a circuit and its network may differ.
 const UNCHECKED: &str = "whether the network answers as the circuit cannot be checked";
-
-/// Writes a network; of what its format cannot carry, names are missed, and so that is said.
-fn write_network(net: &Network, path: &Path) -> Result<()> {
-    if Format::of_path(path) == Some(Format::Uai) {
-        talk("UAI files have no names: variables are x0, x1, …, values s0, s1, …");
-    }
-    Ok(format::write(net, path, &WriteOptions { loss: format::Loss::Accept, ..WriteOptions::default() })?)
-}
-
-fn is_circuit(path: &Path) -> bool {
-    path.extension().is_some_and(|e| e == "sumout")
-}

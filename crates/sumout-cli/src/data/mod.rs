@@ -6,6 +6,7 @@ mod columns;
 mod csv;
 mod journal;
 mod npy;
+mod numbers;
 mod output;
 mod pages;
 mod parquet;
@@ -23,6 +24,7 @@ pub use answers::{Answering, Rows, Titles, csv_header};
 pub use cases::Cases;
 pub use columns::{Columns, Schema, wanted};
 pub use journal::{Check, Fingerprint, Manifest};
+pub use numbers::{Number, numbers};
 pub use output::Output;
 
 /// Some rows: for each column the positions of values, negative where a cell is missing.

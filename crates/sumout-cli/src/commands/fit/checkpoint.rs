@@ -78,8 +78,16 @@ impl Checkpoint {
         Ok(sumout::files::save(&self.path, |file| serde_json::to_writer(file, &saved).map_err(Into::into))?)
     }
 
-    /// Nothing is left to go on from.
+    /// Nothing is left to go on from, nor what runs were writing when they were killed.
     pub fn remove(&self) {
         let _ = fs::remove_file(&self.path);
+        let begin = self.path.file_name().map(|name| format!("{}.", name.to_string_lossy())).unwrap_or_default();
+        let folder = self.path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        for file in fs::read_dir(folder).into_iter().flatten().flatten() {
+            let name = file.file_name().to_string_lossy().into_owned();
+            if name.starts_with(&begin) && name.ends_with(".part") {
+                let _ = fs::remove_file(file.path());
+            }
+        }
     }
 }

@@ -1,7 +1,7 @@
 //! Reads all examples of a file.
 //!
-//! In CSV files, columns `NAME=VALUE` have the probabilities of a variable's values: soft labels, or likelihoods of inputs. A
-//! column of weights says how much each example counts.
+//! In CSV and Parquet files, columns `NAME=VALUE` have the probabilities of a variable's values: soft labels, or likelihoods of
+//! inputs. A column of weights says how much each example counts.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -74,10 +74,10 @@ impl Soft {
         };
         let variables: Vec<_> = net.ids().map(|v| (v, titles_of(v))).filter(is_there).collect();
         let soft = Soft { variables, weights: args.weights.clone() };
-        let is_csv = args.data.extension().is_none_or(|e| e == "csv" || e == "txt") && args.data.as_os_str() != "-";
-        if !is_csv && (soft.weights.is_some() || !soft.variables.is_empty()) {
-            let error = Error::new(ErrorKind::Format, "weights and soft labels are read from CSV files");
-            return Err(error.hint("write the examples to a .csv file").into());
+        let has_none = args.data.extension().is_some_and(|e| e == "npy") || args.data.as_os_str() == "-";
+        if has_none && (soft.weights.is_some() || !soft.variables.is_empty()) {
+            let error = Error::new(ErrorKind::Format, "weights and soft labels are read from CSV and Parquet files");
+            return Err(error.hint("write the examples to a .csv or .parquet file").into());
         }
         Ok(soft)
     }
@@ -92,10 +92,11 @@ impl Soft {
         if self.weights.is_none() && self.variables.is_empty() {
             return Ok(());
         }
-        let name = args.data.display().to_string();
+        let name = args.data.display();
         for (var, titles) in &self.variables {
+            let hint = "give a column of probabilities for every value";
             let columns: Vec<Vec<f64>> =
-                titles.iter().map(|title| numbers(&args.data, &name, title, bad)).collect::<sumout::Result<_>>()?;
+                titles.iter().map(|title| column(&args.data, title, hint, bad)).collect::<sumout::Result<_>>()?;
             if columns.iter().any(|column| column.len() != examples.len()) {
                 let error =
                     Error::new(ErrorKind::Format, format!("`{name}`: blank rows cannot be told from soft labels"));
@@ -105,7 +106,7 @@ impl Soft {
             examples.insert(*var, Column::Likelihoods(cells.collect()));
         }
         if let Some(title) = &self.weights {
-            examples.weigh(numbers(&args.data, &name, title, bad)?)?;
+            examples.weigh(column(&args.data, title, "`--weights` names a column of numbers", bad)?)?;
         }
         Ok(())
     }
@@ -116,30 +117,16 @@ fn is_called(title: &str, name: &str) -> bool {
     title.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with(" (did you mean "))
 }
 
-/// The numbers of a column; empty cells are zero.
-fn numbers(path: &Path, name: &str, title: &str, bad: &[usize]) -> sumout::Result<Vec<f64>> {
-    let wrong = |what: String| Error::new(ErrorKind::Format, format!("`{name}`: {what}"));
-    let mut reader = csv::ReaderBuilder::new().flexible(true).from_path(path).map_err(|e| wrong(e.to_string()))?;
-    let titles = reader.headers().map_err(|e| wrong(e.to_string()))?.clone();
-    let column = titles.iter().position(|t| t.trim() == title).ok_or_else(|| {
-        wrong(format!("there is no column `{title}`")).hint("give one for every value, and for weights")
-    })?;
-    let mut numbers = vec![];
-    let is_blank = |record: &csv::StringRecord| record.len() <= 1 && record.iter().all(|cell| cell.trim().is_empty());
-    let mut records = vec![];
-    for record in reader.records() {
-        records.push(record.map_err(|e| wrong(e.to_string()))?);
-    }
-    records.retain(|record| !is_blank(record));
-    for (row, record) in records.iter().enumerate().filter(|(row, _)| bad.binary_search(row).is_err()) {
-        let cell = record.get(column).unwrap_or("").trim();
-        let number = if cell.is_empty() { Some(0.0) } else { cell.parse::<f64>().ok() };
-        let number = number.filter(|x| x.is_finite() && *x >= 0.0);
-        numbers.push(number.ok_or_else(|| {
-            wrong(format!("row {}: `{cell}` in column `{title}`", row + 1)).hint("numbers are finite and not negative")
-        })?);
-    }
-    Ok(numbers)
+/// The numbers of a column, but for bad rows; empty cells are zero.
+fn column(path: &Path, title: &str, hint: &str, bad: &[usize]) -> sumout::Result<Vec<f64>> {
+    let wrong = |what: String| Error::new(ErrorKind::Format, format!("`{}`: {what}", path.display()));
+    let cells = data::numbers(path, title)?;
+    let cells = cells.ok_or_else(|| wrong(format!("there is no column `{title}`")).hint(hint))?;
+    let said = |(row, cell): (usize, data::Number)| {
+        let what = |cell| wrong(format!("row {}: `{cell}` in column `{title}`", row + 1));
+        cell.map_err(|cell| what(cell).hint("numbers are finite and not negative"))
+    };
+    cells.into_iter().enumerate().filter(|(row, _)| bad.binary_search(row).is_err()).map(said).collect()
 }
 
 /// What the file may have columns for; a matrix has one for each input, and then one for each target.
