@@ -18,11 +18,18 @@ use sumout::{Circuit, Column, Derivatives, Differentiator, Error, ErrorKind, Res
 /// CPTs by variable, each as a dense table.
 pub type Cpts = BTreeMap<usize, Vec<f64>>;
 
+/// The tables of a circuit that can be trained. None of a testing circuit: its tests have tables of their own, and are trained
+/// together with them, by `fit`.
+pub fn origins(circuit: &Circuit) -> impl Iterator<Item = (&TableId, &Origin)> {
+    let is_tested = circuit.tested().next().is_some();
+    circuit.graph().origins().iter().filter(move |_| !is_tested)
+}
+
 /// The CPTs that a circuit can be trained in, as its tables have them; zero where no table reads a number.
 pub fn cpts(circuit: &Circuit) -> Cpts {
     let graph = circuit.graph();
     let mut cpts = Cpts::new();
-    for (table, origin) in graph.origins() {
+    for (table, origin) in origins(circuit) {
         let cpt = cpts.entry(origin.child.index()).or_insert_with(|| vec![0.0; origin.size]);
         let numbers = origin.entries.iter().zip(&graph.tables()[table.index()].values);
         numbers.for_each(|(&entry, &p)| cpt[entry as usize] = p);
@@ -47,7 +54,7 @@ pub fn set_cpts(circuit: &Circuit, differentiator: &mut Differentiator<'_>, cpts
 /// The numbers of all tables that can be trained. Nothing is changed before all of them are known to fit.
 fn tables(circuit: &Circuit, cpts: &Cpts) -> Result<Vec<(TableId, Vec<f64>)>> {
     let graph = circuit.graph();
-    let trained: BTreeSet<usize> = graph.origins().values().map(|origin| origin.child.index()).collect();
+    let trained: BTreeSet<usize> = origins(circuit).map(|(_, origin)| origin.child.index()).collect();
     if let Some(&child) = cpts.keys().find(|child| !trained.contains(child)) {
         let name = &circuit.variable(VarId::new(child)).name;
         let error = Error::new(ErrorKind::Name, format!("the CPT of `{name}` is none of the circuit's parameters"));
@@ -63,7 +70,7 @@ fn tables(circuit: &Circuit, cpts: &Cpts) -> Result<Vec<(TableId, Vec<f64>)>> {
             Err(Error::new(ErrorKind::Model, message))
         }
     };
-    graph.origins().iter().map(numbers).collect()
+    origins(circuit).map(numbers).collect()
 }
 
 /// The posteriors of all values, of a circuit with a target; and ln P(e).
@@ -159,7 +166,7 @@ impl Likelihoods<'_> {
 /// The derivatives with respect to CPTs, from those with respect to tables.
 pub fn of_cpts(circuit: &Circuit, found: &Derivatives) -> Cpts {
     let mut all = Cpts::new();
-    for (origin, derivatives) in circuit.graph().origins().values().zip(&found.tables) {
+    for ((_, origin), derivatives) in origins(circuit).zip(&found.tables) {
         let to = all.entry(origin.child.index()).or_insert_with(|| vec![0.0; origin.size]);
         origin.entries.iter().zip(derivatives).for_each(|(&entry, d)| to[entry as usize] += d);
     }

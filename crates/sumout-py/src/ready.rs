@@ -3,6 +3,7 @@
 //! To get ready takes threads and memory, and much longer than to evaluate a few examples. What was made ready in one
 //! process is of no use in a fork of it, which has none of its threads.
 
+use crate::differentiate::origins;
 use std::sync::{Arc, Mutex};
 
 use self_cell::self_cell;
@@ -102,7 +103,7 @@ impl Ready {
 
     /// Differentiates with respect to all trainable tables, and all inputs.
     pub fn differentiator(&self, running: &Running) -> Result<Arc<Mutex<ReadyDifferentiator>>> {
-        let tables: Vec<TableId> = self.circuit.graph().origins().keys().copied().collect();
+        let tables: Vec<TableId> = origins(&self.circuit).map(|(table, _)| *table).collect();
         let inputs: Vec<VarId> = self.circuit.inputs().collect();
         let make = || {
             let ready =
