@@ -61,3 +61,14 @@ def test_a_narrow_screen_needs_no_scrolling_sideways(page_file, watched, screens
     page.goto(page_file.as_uri())
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
     screenshot(page, "paper-narrow")
+
+
+def test_testing_circuits_have_a_table_and_plots(sumout, browser_page, screenshot, tmp_path):
+    path = tmp_path / "tac.html"
+    options = ["tac", "--quick", "--row", "square", "hmm/0", "--html", str(path)]
+    subprocess.run([sumout, "paper", *options], check=True, stdout=subprocess.DEVNULL)
+    browser_page.goto(path.as_uri())
+    assert browser_page.locator("#table-tac tbody tr").count() == 4
+    assert browser_page.locator("#plot-tac svg[role=img]").count() == 2
+    assert "NaN" not in path.read_text()
+    screenshot(browser_page, "paper-tac", full_page=True)
