@@ -1,7 +1,7 @@
 """Measures sumout against its peers; start it with bench/run, which installs them.
 
 (a) the paper's models: ours at each level against the paper's plan in PyTorch   (b) networks: ours against pyAgrum, pgmpy and cotengra
-(c) a step of training against PyTorch   (d) the share of the machine's peaks that is reached
+(c) a step of training against PyTorch   (d) the share of the machine's peaks that is reached   (e) rows of files against rows in memory
 """
 
 import argparse
@@ -23,9 +23,10 @@ import report
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
-SUMOUT = ROOT / "target/release/sumout"
+SUMOUT = Path(os.environ.get("SUMOUT", ROOT / "target/release/sumout"))
 QUESTIONS = {"rect": ("label", "pixel_*"), "digits": ("d", "p_*")}
 LEVELS = ["paper", "functional", "tables", "support"]
+FILES = ["npy", "parquet", "csv"]
 PEERS = ["pyagrum", "pgmpy", "cotengra-greedy", "cotengra-hyper"]
 # Without these, glibc gives large tensors back to the system after each use, which makes PyTorch up to three times slower.
 KEEP_MEMORY = {"MALLOC_MMAP_THRESHOLD_": str(8 << 30), "MALLOC_TRIM_THRESHOLD_": str(16 << 30)}
@@ -33,11 +34,12 @@ KEEP_MEMORY = {"MALLOC_MMAP_THRESHOLD_": str(8 << 30), "MALLOC_TRIM_THRESHOLD_":
 
 def options():
     parser = argparse.ArgumentParser(prog="bench/run", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", default="a,b,c,d", help="the parts to run, such as a,c")
+    parser.add_argument("--only", default="a,b,c,d,e", help="the parts to run, such as a,c")
     parser.add_argument("--quick", action="store_true", help="fewer models and sizes")
     parser.add_argument("--models", help="models for (a) and (c), such as rect:8,digits:16")
     parser.add_argument("--names", help="networks for (b), such as alarm,link")
     parser.add_argument("--networks", action="append", default=[], type=Path, help="a folder with more networks and NAME.SET.json.gz")
+    parser.add_argument("--peers", help="peers for (b), such as pyagrum,cotengra-greedy")
     parser.add_argument("--timeout", type=float, default=60, help="seconds that a peer may take")
     parser.add_argument("--patience", type=float, default=60, help="seconds that a batch may take in PyTorch; else a smaller one")
     parser.add_argument("--memory", type=float, default=8, help="GiB that a peer may use")
@@ -126,17 +128,38 @@ def part_d(args, folder):
     return rows
 
 
+def part_e(args, folder):
+    """Rows of files, read and answered in constant memory, beside the same circuit on rows in memory, on all processors."""
+    count, threads = 100_000 if args.quick else 1_000_000, os.cpu_count()
+    sumout("compile", "rect:10", "label", "--given", "pixel_*", "--level", "support", "-o", folder / "rect.sumout")
+    for kind in FILES:
+        sumout("sample", "rect:10", "-n", count, "--columns", "pixel_*", "-o", folder / f"rows.{kind}")
+    rates, peaks = {kind: [] for kind in ["memory", *FILES]}, {}
+    for _ in range(3):  # in turns, as what else runs on the machine changes
+        rates["memory"].append(1 / ours("rect:10", "support", 1024, threads)["seconds_per_example"])
+        for kind in FILES:
+            line = ["eval", folder / "rect.sumout", folder / f"rows.{kind}", "-o", folder / f"answers.{kind}", "--threads", threads]
+            done = timed(*map(str, line), "--json")
+            rates[kind].append(count / done["total"])
+            peaks[kind] = max(done["memory"], peaks.get(kind, 0))
+    base = median(rates.pop("memory"))
+    rows = [{"rows": count, "threads": threads, "file": kind, "rate": median(rates[kind]), "in memory": base, "peak": peaks[kind]} for kind in FILES]
+    [report.say_e(row) for row in rows]
+    return rows
+
+
 def networks(args):
     """Networks with evidence: (name, file, evidence, target)."""
     found = []
     for place in [ROOT / "models", *args.networks]:
         for answers in sorted(place.rglob("*.json.gz")):
             known = json.loads(gzip.open(answers, "rt").read())
-            if not isinstance(known, dict) or "evidence" not in known or "query" not in known:
+            if not isinstance(known, dict) or "evidence" not in known or "marginals" not in known:
                 continue
+            target = known.get("query") or next(name for name in known["marginals"] if name not in known["evidence"])
             files = [f for e in (".bif.gz", ".uai.gz", ".bif") for f in place.rglob(known["network"] + e)]
             if files and known["network"] not in [name for name, *_ in found]:
-                found.append((known["network"], str(files[0]), known["evidence"], known["query"]))
+                found.append((known["network"], str(files[0]), known["evidence"], target))
     for model in ["rect:16", "digits:8"]:
         target, inputs = QUESTIONS[model.split(":")[0]]
         names, cells = (line.split(",") for line in sumout("sample", model, "-n", 1).splitlines()[:2])
@@ -149,9 +172,9 @@ def networks(args):
 
 
 def timed(*arguments):
-    """Wall seconds and the peak memory of a whole process, and what it prints; the median of several."""
+    """Wall and processor seconds and the peak memory of a whole process, and what it prints; the median of several."""
     runs = []
-    while len(runs) < 5 and sum(t for t, _, _ in runs) < 5:
+    while len(runs) < 5 and sum(seconds for seconds, *_ in runs) < 5:
         with tempfile.TemporaryFile() as out:
             start = time.perf_counter()
             child = subprocess.Popen([str(SUMOUT), *arguments], stdout=out, stderr=subprocess.DEVNULL,
@@ -160,10 +183,11 @@ def timed(*arguments):
             child.returncode = os.waitstatus_to_exitcode(status)
             seconds = time.perf_counter() - start
             out.seek(0)
-            runs.append((seconds, usage.ru_maxrss * 1024, out.read().decode()))
+            runs.append((seconds, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024, out.read().decode()))
         if child.returncode != 0:
             return {"failed": f"exit code {child.returncode}"}
-    return {"total": median(t for t, _, _ in runs), "memory": max(m for _, m, _ in runs), "value": json.loads(runs[0][2])}
+    seconds, processor, memory, texts = zip(*runs)
+    return {"total": median(seconds), "processor": median(processor), "memory": max(memory), "value": json.loads(texts[0])}
 
 
 def prepare(folder, name, file, evidence, target):
@@ -237,6 +261,7 @@ def checked(found, mine):
 
 def part_b(args, folder):
     rows = []
+    chosen = args.peers.split(",") if args.peers else PEERS[:3] if args.quick else PEERS
     for name, file, evidence, target in networks(args):
         try:
             file = prepare(folder, name, file, evidence, target)
@@ -250,7 +275,7 @@ def part_b(args, folder):
         }}
         for task in ["marginals"] if args.quick else ["posterior", "evidence", "marginals"]:
             row[task] = {}
-            for peer in PEERS[:3] if args.quick else PEERS:
+            for peer in chosen:
                 if peer == "pgmpy" and task == "evidence":
                     continue
                 found = limited([sys.executable, str(HERE / "peers.py"), peer, task, str(folder)], args)
@@ -278,7 +303,7 @@ def repeated(args, folder, file, evidence):
 
 def main():
     args = options()
-    parts = {"a": part_a, "b": part_b, "c": part_c, "d": part_d}
+    parts = {"a": part_a, "b": part_b, "c": part_c, "d": part_d, "e": part_e}
     results = {"machine": report.machine(), "threads": 1}
     for part in args.only.split(","):
         report.title(part)

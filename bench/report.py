@@ -10,6 +10,7 @@ TITLES = {
     "b": "(b) networks: all marginals, reading and compiling included; ours is the whole process",
     "c": "(c) a step of training (forward and backward), batch 64, one thread, f32",
     "d": "(d) the share of the machine's peaks, batch 1024, one thread, f32",
+    "e": "(e) sumout eval on rows of rect:10 in files, whole process, beside sumout bench on rows in memory; all processors, f32",
 }
 
 
@@ -49,7 +50,8 @@ def say_b(row):
         mine = row["ours"]["posterior" if task == "evidence" else task]  # a posterior comes with P(e)
         text = f"{row['network']:12} {task:9} ours {shown(mine)}"
         for peer, found in row[task].items():
-            ratio = f" ({found['total'] / mine['total']:.3g}x)" if "total" in found and "total" in mine else ""
+            times = lambda kind: f"{found[kind] / mine[kind]:.3g}x"
+            ratio = f" ({times('total')}, processor {times('processor')})" if "total" in found and "total" in mine else ""
             search = f", {duration(found['search'])} of it search" if found.get("search", 0) > 0.001 else ""
             text += f"  {peer} {shown(found)}{search}{ratio}"
         print(text)
@@ -61,12 +63,17 @@ def say_b(row):
 
 
 def shown(found):
-    return found.get("failed") or f"{duration(found['total'])} {found['memory'] / 2**20:.0f} MiB"
+    return found.get("failed") or f"{duration(found['total'])} (processor {duration(found['processor'])}) {found['memory'] / 2**20:.0f} MiB"
 
 
 def say_d(row):
     share = lambda kind: f"{row[kind] / 1e9:.1f} of {row['peak_' + kind] / 1e9:.1f} ({100 * row[kind] / row['peak_' + kind]:.0f} %)"
     print(f"{row['model']:10} {row['level']:10} GFLOP/s {share('flops'):24} GB/s {share('bytes_per_second')}", flush=True)
+
+
+def say_e(row):
+    text = f"{row['file']:8} {row['rows']:,} rows on {row['threads']} threads  {row['rate']:,.0f} rows a second, {row['peak'] / 2**20:.0f} MiB"
+    print(f"{text}  in memory {row['in memory']:,.0f} ({100 * row['rate'] / row['in memory']:.0f} %)", flush=True)
 
 
 COLOURS = ["#444444", "#4477aa", "#228833", "#ccbb44", "#ee6677", "#aa3377"]

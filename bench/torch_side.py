@@ -1,7 +1,8 @@
 """The PyTorch side of a comparison, in a process of its own: python torch_side.py PROGRAM BATCH PATIENCE LIMIT NUMBERS MODE CASES
 
-Runs an exported program on rows that the network generates, as `sumout bench` does, with one thread, and prints the median seconds per example as JSON. The batch is made smaller
-until it fits in LIMIT bytes, NUMBERS of an example each, and until a run takes no longer than PATIENCE seconds.
+Runs an exported program on rows that the network generates, as `sumout bench` does, with one thread, and prints the median seconds per example as JSON. They are seconds
+of the processor: what else runs on the machine does not count against PyTorch. The batch is made smaller until it fits in LIMIT bytes, NUMBERS of an
+example each, and until a run takes no longer than PATIENCE seconds.
 """
 
 import importlib.util
@@ -30,18 +31,18 @@ def evidence(module, cases, batch):
 
 
 def forward(model, given):
-    start = time.perf_counter()
+    start = time.process_time()
     with torch.no_grad():
         model(given)
-    return time.perf_counter() - start
+    return time.process_time() - start
 
 
 def step(model, given):
     """A step of training without the update: forward, and backward to the tables."""
-    start = time.perf_counter()
+    start = time.process_time()
     model.zero_grad()
     model(given)[1].sum().backward()
-    return time.perf_counter() - start
+    return time.process_time() - start
 
 
 def main(path, batch, patience, limit, numbers, mode, cases):

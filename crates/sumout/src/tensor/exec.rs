@@ -28,6 +28,9 @@ pub(crate) struct Tensor {
 /// Numbers whose largest is within 2^±100 are not rescaled: a product of two is far from underflow.
 const CALM: i64 = 100;
 
+/// Numbers that are not small beside one, see `is_at_risk`, are numbers when they are divided by 2 to this power.
+const FAR: i64 = 500;
+
 impl Tensor {
     /// Moves a power of two to the exponent, unless the largest number is near one.
     fn rescale(&mut self) {
@@ -57,12 +60,25 @@ impl Tensor {
         self.data.iter().any(|&x| x > 0.0 && x < SMALL)
     }
 
-    /// Adds a tensor of the same shape.
-    fn add(&mut self, other: Tensor) {
+    /// Adds a tensor of the same shape; whether no number of either could have been lost beside those of the other.
+    fn add(&mut self, other: Tensor) -> bool {
+        if other.is_zero() {
+            return true; // whatever its exponent is
+        }
+        if self.is_zero() {
+            *self = other;
+            return true;
+        }
         let (high, low) = if self.exponent >= other.exponent { (&*self, &other) } else { (&other, &*self) };
-        let factor = power_of_two((low.exponent - high.exponent).max(-2000));
+        let distance = high.exponent - low.exponent;
+        let factor = power_of_two(-distance);
         let data = high.data.iter().zip(&low.data).map(|(x, y)| x + y * factor).collect();
         *self = Tensor { data, exponent: high.exponent };
+        distance <= FAR
+    }
+
+    fn is_zero(&self) -> bool {
+        self.data.iter().all(|&x| x == 0.0)
     }
 }
 
@@ -125,7 +141,7 @@ pub(crate) fn differentiate_shared(
         found.rescale();
         match run.slots[out].data.is_empty() {
             true => run.slots[out] = found,
-            false => run.slots[out].add(found),
+            false => _ = run.slots[out].add(found),
         }
     }
     run.slots
@@ -201,7 +217,11 @@ impl<'a> Run<'a> {
                     let sums = &mut self.slots[step.planned.out].data;
                     sums.iter_mut().zip(out.data).for_each(|(sum, x)| S::add(sum, x));
                 }
-                true => self.slots[step.planned.out].add(out),
+                true => {
+                    if !self.slots[step.planned.out].add(out) {
+                        return None;
+                    }
+                }
                 false => self.slots[step.planned.out] = out,
             }
             step.planned.free.iter().for_each(|&slot| self.slots[slot] = Tensor::default());
@@ -303,6 +323,18 @@ mod tests {
         let mut t = Tensor { data: vec![1.0], exponent: -3 };
         t.add(Tensor { data: vec![1.0], exponent: 2 });
         assert_eq!(t.data[0] * 2f64.powi(t.exponent as i32), 4.125);
+    }
+
+    /// The exponent of zeros means nothing; numbers that are too far apart are noticed.
+    #[test]
+    fn small_numbers_are_not_lost_beside_zeros_with_a_large_exponent() {
+        let tensor = |x: f64, exponent: i64| Tensor { data: vec![x, 0.0], exponent };
+        for (mut t, other) in [(tensor(0.0, 7), tensor(1.0, -3000)), (tensor(1.0, -3000), tensor(0.0, 7))] {
+            assert!(t.add(other));
+            assert_eq!((t.data[0], t.exponent), (1.0, -3000));
+        }
+        assert!(tensor(1.0, 0).add(tensor(1.0, -FAR)));
+        assert!(!tensor(1.0, 0).add(tensor(1.0, -3000)));
     }
 
     /// 400 observations of probability 1e-6 each. Logarithms would be right, too, but are slow.
