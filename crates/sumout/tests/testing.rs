@@ -311,3 +311,19 @@ fn networks_are_the_same_when_they_are_read_again() {
         }
     }
 }
+
+/// The posterior of so many joint states would need a table of the square of their number.
+#[test]
+fn tests_of_too_many_joint_states_are_refused() {
+    let mut b = Network::builder("wide");
+    let parents: Vec<_> = (0..12).map(|i| b.variable(format!("u{i}"), ["t", "f"])).collect();
+    parents.iter().for_each(|&u| drop(b.table(u, [], [0.5, 0.5])));
+    let x = b.variable("x", ["t", "f"]);
+    let copy = vec![0.5; 1 << 13];
+    b.tested(x, parents, [copy.clone(), copy], Test::of_rows(1 << 12, &[0.5], Selection::Step(Comparison::AtLeast)));
+    let error = b.build().unwrap_err();
+    assert!(
+        error.message().contains("4096 joint states") && error.advice().unwrap().contains("fewer parents"),
+        "{error}"
+    );
+}

@@ -207,3 +207,19 @@ fn counting_is_refused() {
     assert!(error.message().contains("cannot be learned by counting"), "{error}");
     assert_eq!(net.count(&subject, &examples, 0.0).unwrap().map(|p| p.len()), None);
 }
+
+/// Copies that start equal would stay equal, and no threshold would ever move.
+#[test]
+fn copies_start_different_from_each_other() {
+    let net = small([Role::default(), Role::default()], Selection::Sigmoid { slope: 8.0, is_learned: false });
+    let examples = data(&net);
+    let subject = Subject::of(&[net.find("x").unwrap()], &examples);
+    let course = net.course(&subject, Learning::default(), &Options::default(), &Running::default()).unwrap();
+    for start in [Start::Uniform, Start::Alike(1), Start::Random(1)] {
+        let mut params = course.params().clone();
+        params.start(&net, start);
+        let trained = course.network(&params);
+        let table = &tested(&trained).table;
+        assert_ne!(table[..6], table[6..], "{start:?}");
+    }
+}

@@ -59,6 +59,8 @@ pub struct Params {
     temperature: f64,
     /// Numbers that are their own weights.
     free: Vec<testing::Free>,
+    /// Of each group, the copy of a tested CPT that it began with, counted from one; zero if it is of none.
+    copies: Vec<usize>,
     /// The slope of tests whose slope is not learned, if it is another than theirs.
     slope: Option<f64>,
 }
@@ -88,6 +90,8 @@ const LEAST: f64 = 1e-3;
 struct Form {
     is_tied: bool,
     name: String,
+    /// Which copy of a tested CPT it is, counted from one; zero if it is tied, or no copy.
+    copy: usize,
     is_promised: bool,
     shape: Vec<usize>,
     free: Vec<bool>,
@@ -112,12 +116,14 @@ impl Params {
             numbers: vec![],
             temperature: 1.0,
             free: vec![],
+            copies: vec![],
             slope: None,
         };
         let mut known: BTreeMap<Form, usize> = BTreeMap::new();
         for &var in children {
             for (form, places) in forms(net, &net.cpts()[var.index()], domains) {
                 let group = known.get(&form).copied().unwrap_or_else(|| params.add_group(&form));
+                params.note_copy(group, net, var, &places);
                 params.add_member(net, group, var, &places, &form.free);
                 known.insert(form, group);
             }
@@ -212,15 +218,18 @@ impl Params {
     /// Starts again.
     pub fn start(&mut self, net: &Network, start: Start) {
         match start {
-            Start::Uniform => self.weights.fill(0.0),
+            Start::Uniform => {
+                self.weights.fill(0.0);
+                self.part_copies();
+            }
             Start::Network => self.start_from(net),
             Start::Random(seed) | Start::Alike(seed) => {
                 for (g, group) in self.groups.iter().enumerate() {
                     let first = self.rows.partition_point(|(row, _)| row.start < group.weights.start);
                     let rows = self.rows[first..].iter().take_while(|(row, _)| row.end <= group.weights.end);
                     for (index, (row, _)) in rows.enumerate() {
-                        let of = if matches!(start, Start::Alike(_)) { 0 } else { g as u64 + 1 };
-                        draw(&mut self.weights[row.clone()], [seed, of, index as u64, row.len() as u64]);
+                        let of = if matches!(start, Start::Alike(_)) { self.copy(g) } else { g + 1 };
+                        draw(&mut self.weights[row.clone()], [seed, of as u64, index as u64, row.len() as u64]);
                     }
                 }
             }
@@ -391,9 +400,11 @@ fn form(net: &Network, cpt: &Cpt, role: &Role, part: Option<usize>, domains: &[V
     let (child, parents) = scope.split_last().expect("a CPT has a child");
     let shape = parents.iter().map(left).filter(|&n| n > 1).chain([left(child)]).collect();
     let free = places.iter().map(|&place| !role.keep_zeros || table[place] != 0.0).collect();
-    let copy = part.map_or_else(String::new, |k| format!(", copy {}", k + 1));
-    let name = role.tie.clone().unwrap_or_else(|| format!("{}{copy}", net.variable(*child).name));
-    (Form { is_tied: role.tie.is_some(), name, is_promised: role.functional, shape, free }, places)
+    let which = part.map_or_else(String::new, |k| format!(", copy {}", k + 1));
+    let name = role.tie.clone().unwrap_or_else(|| format!("{}{which}", net.variable(*child).name));
+    let is_tied = role.tie.is_some();
+    let copy = part.filter(|_| !is_tied).map_or(0, |k| k + 1);
+    (Form { is_tied, name, copy, is_promised: role.functional, shape, free }, places)
 }
 
 fn softmax(weights: &[f64], temperature: f64, to: &mut [f64]) {

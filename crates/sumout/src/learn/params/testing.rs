@@ -78,6 +78,32 @@ impl Params {
         self.free.push(Free { range, first, is_random });
     }
 
+    /// Remembers of which copy of a tested CPT a group is, if it is new: by where its first number is.
+    pub(super) fn note_copy(&mut self, group: usize, net: &Network, var: VarId, places: &[usize]) {
+        if self.copies.len() <= group {
+            let cpt = &net.cpts()[var.index()];
+            let parts = cpt.parts().len();
+            let size = cpt.size(&net.cards());
+            let of = |place: &usize| place * parts / size + 1;
+            self.copies.resize(group, 0);
+            self.copies.push(if parts == 0 { 0 } else { places.first().map_or(0, of) });
+        }
+    }
+
+    /// The copy that a group is of, counted from one; zero if it is of none.
+    pub(super) fn copy(&self, group: usize) -> usize {
+        self.copies.get(group).copied().unwrap_or(0)
+    }
+
+    /// Makes copies a little different: of equal ones, no test could tell which is better.
+    pub(super) fn part_copies(&mut self) {
+        for (g, group) in self.groups.iter().enumerate().filter(|(g, _)| self.copies.get(*g).is_some_and(|c| *c > 0)) {
+            let weights = &mut self.weights[group.weights.clone()];
+            draw(weights, [0, self.copies[g] as u64, 0, weights.len() as u64]);
+            weights.iter_mut().for_each(|w| *w *= SMALL);
+        }
+    }
+
     pub(super) fn start_free(&mut self, start: Start) {
         for Free { range, first, is_random } in &self.free {
             let weights = &mut self.weights[range.clone()];

@@ -6,6 +6,10 @@ use crate::model::cpt::Body;
 use crate::model::network::Network;
 use crate::model::testing::{Selection, Tested};
 
+/// What a test is of has so many values at most: its posterior is one of a variable with a value for each joint state of
+/// the parents, and a table from these to those.
+const MOST_TESTED: usize = 2048;
+
 impl Builder {
     /// Checks a tested CPT: its copies, and its test.
     pub(super) fn check_tested(&mut self, index: usize, cards: &[usize]) -> Result<(), Mistake> {
@@ -25,6 +29,11 @@ impl Builder {
         let axes: Vec<usize> = [tested.roles.len()].into_iter().chain(cards.iter().copied()).collect();
         if let Some(message) = miscount(&title, &axes, "numbers", tested.table.len()) {
             return Err(Mistake::new(Site::Numbers(index), message));
+        }
+        let rows: usize = cards[..cards.len() - 1].iter().product();
+        if rows > MOST_TESTED && !matches!(tested.test.selection, Selection::Softmax { .. }) {
+            let message = format!("the test of {title} is of {rows} joint states of its parents");
+            return wrong(message, "a test is of 2048 at most: give it fewer parents");
         }
         self.check_test(index, cards)?;
         self.check_copies(index, cards)
