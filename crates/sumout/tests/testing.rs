@@ -317,7 +317,9 @@ fn networks_are_the_same_when_they_are_read_again() {
 fn tests_of_too_many_joint_states_are_refused() {
     let mut b = Network::builder("wide");
     let parents: Vec<_> = (0..12).map(|i| b.variable(format!("u{i}"), ["t", "f"])).collect();
-    parents.iter().for_each(|&u| drop(b.table(u, [], [0.5, 0.5])));
+    for &u in &parents {
+        b.table(u, [], [0.5, 0.5]);
+    }
     let x = b.variable("x", ["t", "f"]);
     let copy = vec![0.5; 1 << 13];
     b.tested(x, parents, [copy.clone(), copy], Test::of_rows(1 << 12, &[0.5], Selection::Step(Comparison::AtLeast)));
@@ -326,4 +328,94 @@ fn tests_of_too_many_joint_states_are_refused() {
         error.message().contains("4096 joint states") && error.advice().unwrap().contains("fewer parents"),
         "{error}"
     );
+}
+
+/// A posterior that is the table's own number is at its threshold, however it was computed.
+#[test]
+fn rounding_decides_no_test() {
+    for p in [0.1, 0.3, 0.7, 0.9] {
+        let mut b = Network::builder("edge");
+        let u = b.variable("u", ["a", "b"]);
+        let x = b.variable("x", ["t", "f"]);
+        b.table(u, [], [p, 1.0 - p]);
+        let test = Test { copies: 2, thresholds: vec![p, 1.0], selection: Selection::Step(Comparison::AtLeast) };
+        b.tested(x, [u], [[0.0, 1.0, 0.0, 1.0], [1.0, 0.0, 1.0, 0.0]], test);
+        let net = b.build().unwrap();
+        let answer = net.query(&[net.find("x").unwrap()], &Evidence::new(), &Options::default()).unwrap();
+        assert!(close(answer.posteriors[0].1[0], p, 1e-12), "{p}: {answer:?}");
+        let circuit = net.compile(&Query::of("x").given(["u"]), &Options::default()).unwrap();
+        for precision in Precision::ALL {
+            let ready = circuit.evaluator(&Running { precision, ..Running::default() }).unwrap();
+            assert!(close(ready.run(&Batch::new(1)).unwrap().row(0)[0], p, 1e-6), "{p} {precision}");
+        }
+    }
+}
+
+/// What is very improbable is not impossible.
+#[test]
+fn steep_sigmoids_are_never_zero() {
+    let mut b = Network::builder("steep");
+    let u = b.variable("u", ["a", "b"]);
+    let x = b.variable("x", ["t", "f"]);
+    b.table(u, [], [0.5, 0.5]);
+    let test = Test::of_rows(2, &[0.3], Selection::Sigmoid { slope: 64.0, is_learned: false });
+    b.tested(x, [u], [[1.0, 0.0, 1.0, 0.0], [0.0, 1.0, 0.0, 1.0]], test);
+    let net = b.build().unwrap();
+    let evidence = Evidence::new().observe(&net, "u", "b").unwrap().observe(&net, "x", "t").unwrap();
+    let expected = (0.5 / (1.0 + (64.0f64 * 0.7).exp())).ln();
+    let answer = net.query(&[], &evidence, &Options::default()).unwrap();
+    assert!(close(answer.log_evidence, expected, 1e-9), "{} {expected}", answer.log_evidence);
+    let circuit = net.compile(&Query::all(), &Options::default()).unwrap();
+    for (precision, tolerance) in [(Precision::F64, 1e-9), (Precision::F32, 1e-4)] {
+        let ready = circuit.evaluator(&Running { precision, ..Running::default() }).unwrap();
+        let found = ready.run(&batch(&net, &circuit, std::slice::from_ref(&evidence))).unwrap();
+        assert!(close(found.log_evidence[0], expected, tolerance), "{precision}: {}", found.log_evidence[0]);
+    }
+}
+
+/// Inputs that have a value in every example, on every level.
+#[test]
+fn circuits_with_promised_values_select_for_each_example() {
+    for (k, kind) in Kind::ALL.into_iter().enumerate() {
+        for seed in 0..6 {
+            let mut rng = ChaCha8Rng::seed_from_u64(3000 + 17 * k as u64 + seed);
+            let net = random(&mut rng, kind, Sight::ALL[seed as usize % 3]);
+            let target = VarId::new(rng.random_range(0..net.variables().len()));
+            let hard: Vec<VarId> = net.ids().filter(|v| *v != target && rng.random_bool(0.5)).collect();
+            let case = |rng: &mut ChaCha8Rng| {
+                let mut evidence = Evidence::new();
+                hard.iter()
+                    .for_each(|&v| evidence.insert(&net, v, Finding::Hard(rng.random_range(0..net.card(v)))).unwrap());
+                evidence
+            };
+            let cases: Vec<Evidence> = (0..5).map(|_| case(&mut rng)).collect();
+            for level in LEVELS {
+                let query = Query::of(name(&net, target)).hard(hard.iter().map(|&v| name(&net, v)));
+                check_batch(&net, &net.compile(&query, &options(level, seed)).unwrap(), &cases);
+            }
+        }
+    }
+}
+
+/// A file inside a file inside a file would take as much stack as it is deep.
+#[test]
+fn the_circuit_of_a_test_has_no_tests() {
+    let net = random(&mut ChaCha8Rng::seed_from_u64(5), Kind::Sigmoid, Sight::Generalised);
+    let circuit = net.compile(&Query::all(), &options(Level::Classical, 0)).unwrap();
+    let bytes = circuit.to_bytes().unwrap();
+    let tensors = safetensors::SafeTensors::deserialize(&bytes).unwrap();
+    let (_, metadata) = safetensors::SafeTensors::read_metadata(&bytes).unwrap();
+    let views = tensors.names().into_iter().map(|name| {
+        let tensor = tensors.tensor(name).unwrap();
+        let data = if name == "test.0" { bytes.clone() } else { tensor.data().to_vec() };
+        let shape = if name == "test.0" { vec![data.len()] } else { tensor.shape().to_vec() };
+        (name.to_owned(), tensor.dtype(), shape, data)
+    });
+    let owned: Vec<_> = views.collect();
+    let views = owned.iter().map(|(name, dtype, shape, data)| {
+        (name.clone(), safetensors::tensor::TensorView::new(*dtype, shape.clone(), data).unwrap())
+    });
+    let nested = safetensors::serialize(views.collect::<Vec<_>>(), metadata.metadata().clone()).unwrap();
+    let error = Circuit::from_bytes(&nested).unwrap_err();
+    assert!(error.message().contains("a test has tests"), "{error}");
 }

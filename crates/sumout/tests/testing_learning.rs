@@ -208,6 +208,62 @@ fn counting_is_refused() {
     assert_eq!(net.count(&subject, &examples, 0.0).unwrap().map(|p| p.len()), None);
 }
 
+#[test]
+fn fixed_copies_leave_the_thresholds_to_learn() {
+    let fixed = Role { fixed: true, ..Role::default() };
+    let before = small([fixed.clone(), fixed.clone()], Selection::Sigmoid { slope: 8.0, is_learned: false });
+    let after = learn(&before, 5, None);
+    assert_eq!(tested(&before).table, tested(&after).table);
+    assert_ne!(tested(&before).test.thresholds, tested(&after).test.thresholds);
+    let step = small([fixed.clone(), fixed], Selection::Step(sumout::model::Comparison::AtLeast));
+    let frozen = Subject {
+        trainable: Some([step.find("x").unwrap()].into_iter().collect()),
+        ..Subject::of(&[step.find("x").unwrap()], &data(&step))
+    };
+    let error = step.course(&frozen, Learning::default(), &Options::default(), &Running::default()).unwrap_err();
+    assert!(error.message().starts_with("there is nothing to learn"), "{error}");
+}
+
+/// Six entries each, and of different shapes: a tie of theirs is none.
+#[test]
+fn thresholds_of_different_shapes_are_not_tied() {
+    let mut b = Network::builder("shapes");
+    let [u, v] = [("u", 3), ("v", 2)].map(|(name, card)| b.variable(name, (0..card).map(|k| format!("{k}"))));
+    let [x, y] = ["x", "y"].map(|name| b.variable(name, ["t", "f"]));
+    b.table(u, [], [0.2, 0.3, 0.5]);
+    b.table(v, [], [0.4, 0.6]);
+    let sigmoid = || Selection::Sigmoid { slope: 8.0, is_learned: false };
+    b.tested(x, [u], [vec![0.5; 6], vec![0.5; 6]], Test::of_rows(3, &[0.5], sigmoid())).tie_test("t");
+    b.tested(y, [v], [vec![0.5; 4], vec![0.5; 4], vec![0.5; 4]], Test::of_rows(2, &[0.3, 0.6], sigmoid()))
+        .tie_test("t");
+    let net = b.build().unwrap();
+    let mut examples = Examples::new(4);
+    let values = |name: &str, values: [i32; 4]| (net.find(name).unwrap(), Column::Values(values.to_vec()));
+    for (var, column) in
+        [values("u", [0, 1, 2, -1]), values("v", [0, 1, -1, 0]), values("x", [0, 1, 0, 1]), values("y", [0, 1, 1, 0])]
+    {
+        examples.insert(var, column);
+    }
+    let subject = Subject::of(&[x_of(&net), net.find("y").unwrap()], &examples);
+    let course = net.course(&subject, Learning::default(), &Options::default(), &Running::default()).unwrap();
+    let shapes: Vec<_> = course.params().groups().iter().filter(|g| g.name == "t").map(|g| g.shape.clone()).collect();
+    assert_eq!(shapes, [vec![3, 2], vec![2, 3]]);
+}
+
+fn x_of(net: &Network) -> VarId {
+    net.find("x").unwrap()
+}
+
+#[test]
+fn slopes_are_given_to_sigmoids_that_are_trained_and_to_no_others() {
+    let asia = Network::read("asia").unwrap();
+    let examples = Examples::from(&asia.sample(20, 1).unwrap());
+    let subject = Subject::of(&[asia.find("lung").unwrap()], &examples);
+    let learning = Learning { slope: Some((8.0, 64.0)), ..Learning::default() };
+    let error = asia.course(&subject, learning, &Options::default(), &Running::default()).unwrap_err();
+    assert!(error.message().contains("no sigmoid"), "{error}");
+}
+
 /// Copies that start equal would stay equal, and no threshold would ever move.
 #[test]
 fn copies_start_different_from_each_other() {

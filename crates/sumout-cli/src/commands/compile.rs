@@ -109,6 +109,10 @@ pub fn run(args: &Args, json: bool, out: &mut dyn Write) -> Result<Outcome> {
         None => net.plan(&args.query(), &args.options())?,
         Some(start) => net.plan_from(&args.query(), &args.options(), &start)?,
     };
+    if args.starting.save_plan.is_some() && net.is_testing() {
+        let error = Error::new(ErrorKind::Model, "plans for testing networks are not saved");
+        return Err(error.hint("save the circuit instead, with `-o`").into());
+    }
     write_to(args.starting.save_plan.as_deref(), || plan.saved().to_json())?;
     args.drawing.draw(&plan)?;
     if let Some(path) = &args.output {

@@ -9,6 +9,7 @@
 //! ```
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use rayon::prelude::*;
 
@@ -81,13 +82,14 @@ pub struct Differentiator<'c> {
     short: Engines<f32>,
     long: Engines<f64>,
     schedule: Schedule,
-    pool: rayon::ThreadPool,
+    pool: Arc<rayon::ThreadPool>,
     tests: Tuning<'c>,
 }
 
 impl Circuit {
     /// Prepares to differentiate losses with respect to some tables of the [graph](Circuit::graph), and the likelihoods
-    /// of some inputs.
+    /// of some inputs. Of a testing circuit, derivatives with respect to evidence go through its tests; those with respect to
+    /// tables are of the circuit behind the tests alone: [`Network::course`](crate::Network::course) trains all of it.
     pub fn differentiator(
         &self,
         tables: &[TableId],
@@ -122,20 +124,27 @@ impl<'c> Differentiator<'c> {
         all: bool,
         options: &Running,
     ) -> Result<Self> {
-        let tests = Tuning::new(circuit, inputs, all, options)?;
         let selected = circuit.tests.iter().map(|stage| stage.input);
-        let inputs: Vec<VarId> = inputs.iter().copied().chain(selected).collect();
-        Ok(Differentiator { tests, ..Differentiator::new(circuit, tables, &inputs, options)? })
+        let with_selected: Vec<VarId> = inputs.iter().copied().chain(selected).collect();
+        let main = Differentiator::new(circuit, tables, &with_selected, options, None)?;
+        let tests = Tuning::new(circuit, inputs, all, options, &main.pool)?;
+        Ok(Differentiator { tests, ..main })
     }
 
     /// The same without tests, or with tests whose selections are inputs like others.
-    pub(super) fn new(circuit: &'c Circuit, tables: &[TableId], inputs: &[VarId], options: &Running) -> Result<Self> {
+    pub(super) fn new(
+        circuit: &'c Circuit,
+        tables: &[TableId],
+        inputs: &[VarId],
+        options: &Running,
+        pool: Option<&Arc<rayon::ThreadPool>>,
+    ) -> Result<Self> {
         let graph = circuit.graph.clone();
         let loaded: Vec<VarId> = loaded(&graph).collect();
         let inputs: Vec<VarId> = inputs.iter().copied().filter(|input| loaded.contains(input)).collect();
         let want = Want::Gradients(inputs.iter().copied().collect(), tables.to_vec());
         let schedule = Schedule::new(&graph, &want);
-        let room = Room::for_running(&graph, &schedule, options)?;
+        let room = Room::sharing(&graph, &schedule, options, pool)?;
         Ok(Differentiator {
             circuit,
             tables: tables.to_vec(),

@@ -4,8 +4,8 @@ mod block;
 
 use std::fmt;
 use std::str::FromStr;
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use rayon::prelude::*;
 
@@ -98,7 +98,7 @@ pub struct Evaluator<'c> {
     by_output: bool,
     /// The variables whose likelihoods the graph reads.
     loaded: Vec<VarId>,
-    pool: rayon::ThreadPool,
+    pool: Arc<rayon::ThreadPool>,
     tests: Selecting<'c>,
 }
 
@@ -110,12 +110,22 @@ pub(super) struct Room {
     limit: f64,
     /// The number of entries of the largest tensor.
     largest: f64,
-    pub pool: rayon::ThreadPool,
+    pub pool: Arc<rayon::ThreadPool>,
 }
 
 impl Room {
     /// As much as there is; an error if that is too little for a single example.
     pub fn for_running(graph: &Graph, schedule: &Schedule, options: &Running) -> Result<Self> {
+        Room::sharing(graph, schedule, options, None)
+    }
+
+    /// The same with the threads of another, if it has not too many.
+    pub fn sharing(
+        graph: &Graph,
+        schedule: &Schedule,
+        options: &Running,
+        shared: Option<&Arc<rayon::ThreadPool>>,
+    ) -> Result<Self> {
         let (needed, terms) = (schedule.peak_bytes(graph), schedule.term_bytes(graph));
         let limit = memory_limit(options.memory);
         let largest = graph.ops().map(|(node, _)| graph.size(node)).fold(1.0, f64::max);
@@ -127,9 +137,12 @@ impl Room {
         let limit = limit - terms; // which all threads share
         let threads = if options.threads == 0 { rayon::current_num_threads() } else { options.threads };
         let threads = threads.min((limit / needed.max(1.0)) as usize).max(1); // each needs memory of its own
+        if let Some(pool) = shared.filter(|pool| pool.current_num_threads() <= threads) {
+            return Ok(Room { needed, limit, largest, pool: pool.clone() });
+        }
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
         let pool = pool.map_err(|e| Error::new(ErrorKind::Memory, format!("cannot start threads: {e}")))?;
-        Ok(Room { needed, limit, largest, pool })
+        Ok(Room { needed, limit, largest, pool: Arc::new(pool) })
     }
 }
 
@@ -171,14 +184,24 @@ impl<T: Number> Engines<T> {
 
 impl<'c> Evaluator<'c> {
     pub(super) fn new(circuit: &'c Circuit, options: &Running) -> Result<Self> {
+        Evaluator::sharing(circuit, options, None)
+    }
+
+    /// The same with the threads of another.
+    pub(super) fn sharing(
+        circuit: &'c Circuit,
+        options: &Running,
+        pool: Option<&Arc<rayon::ThreadPool>>,
+    ) -> Result<Self> {
         let by_output = circuit.target.is_some() && !options.of_inputs;
         let targets =
             if options.of_inputs { (&circuit.inputs - &circuit.hard).iter().collect() } else { circuit.targets() };
         let open: VarSet = targets.iter().copied().filter(|v| circuit.domains[v.index()].len() > 1).collect();
         let want = if by_output { Want::Output } else { Want::Gradients(open, vec![]) };
         let schedule = Schedule::new(&circuit.graph, &want);
-        let room = Room::for_running(&circuit.graph, &schedule, options)?;
+        let room = Room::sharing(&circuit.graph, &schedule, options, pool)?;
         Ok(Evaluator {
+            tests: Selecting::new(circuit, options, &room.pool)?,
             circuit,
             precision: options.precision,
             short: Engines::new(&room, &[]),
@@ -189,7 +212,6 @@ impl<'c> Evaluator<'c> {
             by_output,
             loaded: loaded(&circuit.graph).collect(),
             pool: room.pool,
-            tests: Selecting::new(circuit, options)?,
         })
     }
 

@@ -58,7 +58,7 @@ pub struct Explainer<'c> {
     /// The inputs that the graph does not have.
     closed: Vec<VarId>,
     variables: Vec<VarId>,
-    pool: rayon::ThreadPool,
+    pool: std::sync::Arc<rayon::ThreadPool>,
 }
 
 impl<'c> Explainer<'c> {

@@ -66,7 +66,7 @@ struct Asking<'c, T> {
     children: Vec<(VarId, usize)>,
     schedule: Schedule,
     engines: Engines<T>,
-    pool: rayon::ThreadPool,
+    pool: std::sync::Arc<rayon::ThreadPool>,
 }
 
 /// The answers to an example: for all families, one after the other.

@@ -27,7 +27,8 @@ use completing::Completing;
 use origins::Origins;
 use testing::Testing;
 
-/// The newest version of the format that is read. What has no tests is written as version 1, which older programs read.
+/// The newest version of the format that is read. What is of a network without tests is written as version 1, which older
+/// programs read.
 const VERSION: u32 = 2;
 
 /// The entry of the metadata.
@@ -118,10 +119,18 @@ impl Circuit {
 
     /// A circuit from the bytes of a file.
     pub fn from_bytes(bytes: &[u8]) -> Result<Circuit> {
+        Circuit::read(bytes, true)
+    }
+
+    /// The same; the circuit of a test has no tests itself.
+    fn read(bytes: &[u8], may_have_tests: bool) -> Result<Circuit> {
         let (_, metadata) = SafeTensors::read_metadata(bytes).map_err(|e| damaged(&e.to_string()))?;
         let text = metadata.metadata().as_ref().and_then(|m| m.get(KEY)).ok_or_else(|| damaged("it is no circuit"))?;
         check_version(text)?;
         let header: Header = serde_json::from_str(text).map_err(|e| damaged(&e.to_string()))?;
+        if !may_have_tests && !header.tests.is_empty() {
+            return Err(damaged("a test has tests"));
+        }
         let tensors = SafeTensors::deserialize(bytes).map_err(|e| damaged(&e.to_string()))?;
         let circuit = Reader { header: &header, tensors: &tensors }.circuit()?;
         let expected = checksum(&Header { checksum: 0, ..circuit.header() }, &circuit.numbers());
@@ -133,7 +142,7 @@ impl Circuit {
         let named = |v: &Variable| Named { name: v.name.clone(), values: v.values.clone() };
         let graph = &self.graph;
         Header {
-            version: if self.tests.is_empty() { 1 } else { VERSION },
+            version: if self.visible == self.variables.len() && self.tests.is_empty() { 1 } else { VERSION },
             checksum: 0,
             variables: self.variables.iter().map(named).collect(),
             target: self.target.map(VarId::index),

@@ -12,7 +12,7 @@ use super::{Circuit, Options, Precision, Running, testing};
 use crate::compile::{Question, Search};
 use crate::error::{Error, ErrorKind, Result};
 use crate::learn::{Decay, Loss, Params, Rule, Start};
-use crate::model::{Cpt, Expanded, Network, Role, Testing};
+use crate::model::{Cpt, Expanded, Network, Testing};
 use crate::vars::{VarId, VarSet};
 
 use serde::{Deserialize, Serialize};
@@ -220,7 +220,7 @@ pub struct Subject {
     pub targets: Vec<VarId>,
     /// The variables that they are predicted from.
     pub given: VarSet,
-    /// The variables whose CPTs are learned; if none are named, all whose [roles](Role) do not say otherwise.
+    /// The variables whose CPTs are learned; if none are named, all whose [roles](crate::model::Role) do not say otherwise.
     pub trainable: Option<VarSet>,
     /// Of these, those whose CPTs stay what they are.
     pub frozen: VarSet,
@@ -272,6 +272,10 @@ impl Network {
         let params = self.params(expanded.as_ref(), &heads, &trainable, subject.strict_ties)?;
         refuse_promises(&learning, &params)?;
         refuse_tests(&learning, self)?;
+        if learning.slope.is_some() && !params.has_annealed() {
+            let error = Error::new(ErrorKind::Model, "there is no sigmoid of a test whose slope could be given");
+            return Err(error.hint("leave out the slopes; those that are learned, or fixed, stay what they are"));
+        }
         let precision = if learning.method == Method::Em { Precision::F64 } else { running.precision };
         let running = Running { precision, ..*running };
         Ok(Course { net: self.clone(), expanded, heads, params, learning, running })
@@ -302,6 +306,10 @@ impl Network {
         let mut params = Params::new(net, &children.iter().collect::<Vec<_>>(), &others, &domains, strict)?;
         if !tests.is_empty() {
             params.add_tests(net, tests);
+        }
+        if params.is_empty() && expanded.is_some() {
+            let error = Error::new(ErrorKind::Model, "there is nothing to learn: all that matters is fixed");
+            return Err(error.hint("fix fewer copies, or use sigmoids, whose thresholds can be learned"));
         }
         Ok(params)
     }
@@ -334,7 +342,7 @@ impl Subject {
 /// The variables whose CPTs are learned if nobody says which: those that are not fixed; in a network that says nothing
 /// about that, those that are not known functions.
 fn trainable(net: &Network) -> VarSet {
-    let is_meant = net.cpts().iter().any(|cpt| *cpt.role() != Role::default());
+    let is_meant = net.cpts().iter().any(Cpt::has_role);
     let is_open = |cpt: &&Cpt| if is_meant { !cpt.role().fixed } else { !cpt.is_functional() };
     net.cpts().iter().filter(is_open).filter_map(Cpt::child).collect()
 }

@@ -16,6 +16,8 @@ use crate::vars::{VarId, VarSet};
 /// A query with a plan for it: what it costs, and how it looks.
 #[derive(Clone, Debug)]
 pub struct Compilation<'a> {
+    /// The network that was asked, and what was planned for: the same with explicit selectors, if it has tests.
+    asked: &'a Network,
     net: Cow<'a, Network>,
     question: Question,
     planned: Planned,
@@ -54,6 +56,10 @@ impl Network {
         let search = Search { thorough: true, ..options.search() };
         let begun = Instant::now();
         let expanded = self.expanded();
+        if start.is_some() && expanded.is_some() {
+            let error = Error::new(ErrorKind::Model, "plans for testing networks start from nothing");
+            return Err(error.hint("leave out the saved plan, or the order"));
+        }
         let question = expanded.as_ref().map_or(Ok(question.clone()), |expanded| expanded.question(&question))?;
         let net = expanded.as_ref().map_or(Cow::Borrowed(self), |expanded| Cow::Owned(expanded.net.clone()));
         let planned = match start {
@@ -76,7 +82,7 @@ impl Network {
         };
         report.steps.nodes_left -= hidden.min(report.steps.nodes_left);
         let tests = stages.map(|(stages, _)| stages).unwrap_or_default();
-        Ok(Compilation { net, question, planned, report, options: options.clone(), tests, visible })
+        Ok(Compilation { asked: self, net, question, planned, report, options: options.clone(), tests, visible })
     }
 }
 
@@ -139,6 +145,6 @@ impl Compilation<'_> {
 
     /// The network with the inputs and targets of the query, in the language of Graphviz.
     pub fn network_dot(&self) -> String {
-        draw::network_dot(&self.net, &self.question)
+        draw::network_dot(self.asked, &self.question)
     }
 }

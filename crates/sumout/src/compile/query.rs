@@ -2,7 +2,7 @@
 
 use super::Question;
 use crate::error::{Error, ErrorKind, Result};
-use crate::model::{Cpt, Network, Role};
+use crate::model::{Cpt, Network};
 use crate::vars::{VarId, VarSet};
 
 /// A question in the names of a network's variables: `Query::of("lung").given(["xray", "dysp"])` is
@@ -95,7 +95,7 @@ impl Query {
 
 /// The variables whose CPTs are not fixed; none in a network that is not meant to be trained.
 fn by_roles(net: &Network) -> VarSet {
-    let is_meant = net.cpts().iter().any(|cpt| *cpt.role() != Role::default());
+    let is_meant = net.cpts().iter().any(Cpt::has_role);
     let trainable = net.cpts().iter().filter(|cpt| is_meant && !cpt.role().fixed);
     trainable.filter_map(Cpt::child).collect()
 }

@@ -8,7 +8,7 @@
 
 mod testing;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use rand::{RngExt, SeedableRng};
@@ -61,7 +61,8 @@ pub struct Params {
     free: Vec<testing::Free>,
     /// Of each group, the copy of a tested CPT that it began with, counted from one; zero if it is of none.
     copies: Vec<usize>,
-    /// The slope of tests whose slope is not learned, if it is another than theirs.
+    /// The selectors of sigmoids whose slope is not learned, and their slope, if it is another than theirs.
+    annealed: BTreeSet<VarId>,
     slope: Option<f64>,
 }
 
@@ -117,10 +118,12 @@ impl Params {
             temperature: 1.0,
             free: vec![],
             copies: vec![],
+            annealed: BTreeSet::new(),
             slope: None,
         };
         let mut known: BTreeMap<Form, usize> = BTreeMap::new();
         for &var in children {
+            params.child(net, var);
             for (form, places) in forms(net, &net.cpts()[var.index()], domains) {
                 let group = known.get(&form).copied().unwrap_or_else(|| params.add_group(&form));
                 params.note_copy(group, net, var, &places);
@@ -160,12 +163,11 @@ impl Params {
     }
 
     fn add_member(&mut self, net: &Network, group: usize, var: VarId, places: &[usize], free: &[bool]) {
-        let Child { table, at } = self.children.entry(var).or_insert_with(|| {
-            let table = net.cpts()[var.index()].table(&net.cards());
-            Child { at: vec![NONE; table.len()], table }
-        });
-        let mut next = self.groups[group].weights.start as u32;
         let card = self.groups[group].shape.last().copied().unwrap_or(1);
+        let first = self.groups[group].weights.start as u32;
+        self.groups[group].members.push(var);
+        let Child { table, at } = self.child(net, var);
+        let mut next = first;
         for (row, free) in places.chunks_exact(card).zip(free.chunks_exact(card)) {
             let is_open = free.iter().filter(|free| **free).count() > 1;
             for (&place, _) in row.iter().zip(free).filter(|(_, free)| **free) {
@@ -177,7 +179,14 @@ impl Params {
                 }
             }
         }
-        self.groups[group].members.push(var);
+    }
+
+    /// A CPT, none of whose numbers has a weight if it is new.
+    fn child(&mut self, net: &Network, var: VarId) -> &mut Child {
+        self.children.entry(var).or_insert_with(|| {
+            let table = net.cpts()[var.index()].table(&net.cards());
+            Child { at: vec![NONE; table.len()], table }
+        })
     }
 
     /// The CPTs that share weights.

@@ -79,6 +79,13 @@ impl Cpt {
         &self.parts
     }
 
+    /// Whether anything is said of it, or of one of its copies, beyond its numbers.
+    pub fn has_role(&self) -> bool {
+        let of_copies =
+            |it: &Tested| it.is_fixed || it.tie.is_some() || it.roles.iter().any(|role| *role != Role::default());
+        self.role != Role::default() || self.tested().is_some_and(of_copies)
+    }
+
     /// Whether every row is known to be one-hot.
     pub fn is_functional(&self) -> bool {
         matches!(self.body, Body::Function(_))

@@ -95,12 +95,13 @@ impl Comparison {
         }
     }
 
+    /// What differs by rounding is equal.
     fn passes(self, posterior: f64, threshold: f64) -> bool {
         match self {
-            Comparison::AtLeast => posterior >= threshold,
-            Comparison::Above => posterior > threshold,
-            Comparison::AtMost => posterior <= threshold,
-            Comparison::Below => posterior < threshold,
+            Comparison::AtLeast => posterior >= threshold - ROUNDING,
+            Comparison::Above => posterior > threshold + ROUNDING,
+            Comparison::AtMost => posterior <= threshold + ROUNDING,
+            Comparison::Below => posterior < threshold - ROUNDING,
         }
     }
 }
@@ -190,8 +191,17 @@ pub(crate) struct Slopes<'a> {
     pub free: &'a mut [f64],
 }
 
-/// So little of a copy is nothing of it: no answer could tell.
-const NOTHING: f64 = 1e-18;
+/// A posterior and a threshold that are not further apart are equal: another order of additions could make them so.
+const ROUNDING: f64 = 1e-12;
+
+/// Less of a copy than this is none of it: products of such numbers could not be told from zero.
+const NOTHING: f64 = 1e-300;
+
+/// The logarithm of a slope that is learned stays within this.
+const STEEPEST: f64 = 20.0;
+
+/// Weights of a softmax are no larger: their sums are numbers.
+pub(crate) const LARGEST_WEIGHT: f64 = 1e9;
 
 impl Test {
     /// A test with thresholds that are the same for all of so many rows.
@@ -237,11 +247,12 @@ impl Test {
 
     pub(crate) fn set_free(&mut self, free: &[f64]) {
         match &mut self.selection {
-            Selection::Sigmoid { slope, is_learned: true } => *slope = free[0].exp(),
+            Selection::Sigmoid { slope, is_learned: true } => *slope = free[0].clamp(-STEEPEST, STEEPEST).exp(),
             Selection::Softmax { weights, biases, .. } => {
                 let (first, last) = free.split_at(weights.len());
-                weights.copy_from_slice(first);
-                biases.copy_from_slice(last);
+                let bounded = |x: &f64| x.clamp(-LARGEST_WEIGHT, LARGEST_WEIGHT);
+                weights.iter_mut().zip(first).for_each(|(to, x)| *to = bounded(x));
+                biases.iter_mut().zip(last).for_each(|(to, x)| *to = bounded(x));
             }
             _ => {}
         }
@@ -273,13 +284,13 @@ impl Test {
     }
 
     fn weigh_softly(&self, u: usize, p: f64, slope: f64, to: &mut [f64]) {
-        let mut above = 1.0;
-        for (k, &threshold) in self.row(u).iter().enumerate() {
-            let passed = sigmoid(slope * (p - threshold));
-            to[k] = above - passed;
-            above = passed;
+        // s(x) - s(y) = s(x) · s(-y) · (1 - exp(y - x)), in which nothing cancels; the first x and the last -y are infinite.
+        let mut before = f64::INFINITY;
+        for (to, threshold) in to.iter_mut().zip(self.row(u).iter().copied().chain([f64::INFINITY])) {
+            let next = slope * (p - threshold);
+            *to = sigmoid(before) * sigmoid(-next) * -(next - before).exp_m1();
+            before = next;
         }
-        to[self.copies - 1] = above;
         to.iter_mut().filter(|w| **w < NOTHING).for_each(|w| *w = 0.0);
     }
 

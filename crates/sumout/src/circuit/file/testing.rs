@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::{Circuit, Numbers, Reader, damaged};
 use crate::circuit::testing::{By, Stage};
 use crate::error::Result;
-use crate::model::{Comparison, Selection, Test, Variable};
+use crate::model::{Comparison, LARGEST_WEIGHT, Selection, Test, Variable};
 use crate::vars::VarId;
 
 /// What is not a circuit.
@@ -96,7 +96,7 @@ impl Reader<'_> {
 
     /// The circuit of a test, which has the same variables.
     fn test_circuit(&self, index: usize) -> Result<Circuit> {
-        let circuit = Circuit::from_bytes(self.tensor(&format!("test.{index}"), Dtype::U8)?)?;
+        let circuit = Circuit::read(self.tensor(&format!("test.{index}"), Dtype::U8)?, false)?;
         let same = |(own, other): (&Variable, &super::Named)| own.name == other.name && own.values == other.values;
         let names = &self.header.variables;
         let is_alike = circuit.variables.len() == names.len() && circuit.variables.iter().zip(names).all(same);
@@ -118,7 +118,7 @@ fn fits(stage: &Stage) -> bool {
     }
     let rows = stage.entries / copies;
     let needed = if selection.has_thresholds() { rows * (copies - 1) } else { 0 };
-    let are_numbers = |numbers: &[f64]| numbers.iter().all(|x| x.is_finite());
+    let are_numbers = |numbers: &[f64]| numbers.iter().all(|x| x.abs() <= LARGEST_WEIGHT);
     let is_seen = match &stage.by {
         By::Posterior(circuit) => circuit.target.is_some_and(|family| circuit.variable(family).values.len() == rows),
         By::Evidence(of) => !of.is_empty(),

@@ -8,13 +8,16 @@
 //! ```
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use rayon::ThreadPool;
 
 use super::select::{Selected, indicators};
 use super::{By, Stage};
 use crate::circuit::Circuit;
 use crate::circuit::batch::Batch;
 use crate::circuit::differentiate::{Derivatives, Differentiator};
-use crate::circuit::evaluate::Running;
+use crate::circuit::evaluate::{Precision, Running};
 use crate::error::Result;
 use crate::model::{Slopes, Test};
 use crate::tensor::TableId;
@@ -57,7 +60,14 @@ type ByInput = BTreeMap<VarId, Vec<f64>>;
 
 impl<'c> Tuning<'c> {
     /// `inputs` are those whose likelihoods derivatives are asked for.
-    pub fn new(circuit: &'c Circuit, inputs: &[VarId], with_tables: bool, options: &Running) -> Result<Self> {
+    pub fn new(
+        circuit: &'c Circuit,
+        inputs: &[VarId],
+        with_tables: bool,
+        options: &Running,
+        pool: &Arc<ThreadPool>,
+    ) -> Result<Self> {
+        let options = &Running { precision: Precision::F64, ..*options };
         let stages: Vec<&Stage> = circuit.tests.iter().collect();
         let is_tested = |v: &VarId| {
             let mut of =
@@ -70,7 +80,7 @@ impl<'c> Tuning<'c> {
             let ready = |circuit: &'c Circuit| {
                 let all = || circuit.graph.origins().keys().copied().collect();
                 let tables: Vec<TableId> = if with_tables { all() } else { vec![] };
-                Differentiator::new(circuit, &tables, &inputs, options)
+                Differentiator::new(circuit, &tables, &inputs, options, Some(pool))
             };
             Ok(TunedStage { stage, test: stage.test.clone(), circuit: stage.circuit().map(ready).transpose()? })
         };
@@ -105,6 +115,9 @@ impl<'c> Tuning<'c> {
         evidence: &mut Vec<(VarId, Vec<f64>)>,
         domains: &[Vec<usize>],
     ) -> Vec<TestDerivatives> {
+        if self.stages.is_empty() {
+            return vec![];
+        }
         let mut by_input: ByInput = std::mem::take(evidence).into_iter().collect();
         for var in &self.asked {
             let left = domains[var.index()].len();

@@ -1,11 +1,14 @@
 //! Runs the tests of a circuit on a batch.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+
+use rayon::ThreadPool;
 
 use super::{By, Stage};
 use crate::circuit::batch::{Batch, Column};
-use crate::circuit::evaluate::Running;
+use crate::circuit::evaluate::{Precision, Running};
 use crate::circuit::{Circuit, Evaluator};
 use crate::error::Result;
 use crate::model::Test;
@@ -33,11 +36,14 @@ pub(in crate::circuit) struct Selected<'b> {
 }
 
 impl<'c> Selecting<'c> {
-    pub fn new(circuit: &'c Circuit, options: &Running) -> Result<Self> {
-        let options = Running { of_inputs: false, ..*options };
+    /// Tests compare numbers, and so are computed in double precision; by the threads of the circuit.
+    pub fn new(circuit: &'c Circuit, options: &Running, pool: &Arc<ThreadPool>) -> Result<Self> {
+        let options = Running { of_inputs: false, precision: Precision::F64, ..*options };
         let ready = |stage: &'c Stage| {
             let source = match &stage.by {
-                By::Posterior(circuit) => Source::Posterior(Box::new(circuit.evaluator(&options)?)),
+                By::Posterior(circuit) => {
+                    Source::Posterior(Box::new(Evaluator::sharing(circuit, &options, Some(pool))?))
+                }
                 By::Evidence(of) => Source::Evidence(of),
             };
             Ok((stage, source))

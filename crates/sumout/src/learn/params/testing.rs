@@ -1,5 +1,6 @@
 //! The parameters of tests: thresholds as the gaps between them, slopes and weights as they are.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 use super::{Child, Group, Params, Start, draw};
@@ -21,17 +22,16 @@ const SMALL: f64 = 0.3;
 impl Params {
     /// Adds the parameters of tests that are not fixed: thresholds of sigmoids, slopes and weights that are learned.
     pub(crate) fn add_tests<'t>(&mut self, net: &Network, tests: impl IntoIterator<Item = &'t Testing>) {
-        let mut tied: Vec<(&str, usize, usize)> = vec![];
+        let mut tied: BTreeMap<(&str, usize, usize), usize> = BTreeMap::new();
         for testing in tests {
             let size = net.card(testing.input);
-            if matches!(testing.test.selection, Selection::Sigmoid { .. }) {
-                let alike = |(name, entries, _): &&(&str, usize, usize)| {
-                    Some(*name) == testing.tie.as_deref() && *entries == size
-                };
-                let known = tied.iter().find(alike).map(|(.., group)| *group);
+            if let Selection::Sigmoid { is_learned, .. } = testing.test.selection {
+                let key = testing.tie.as_deref().map(|tie| (tie, size, testing.test.copies));
+                let known = key.and_then(|key| tied.get(&key).copied());
                 let group = known.unwrap_or_else(|| self.add_thresholds(net, testing, size));
-                tied.extend(testing.tie.as_deref().map(|tie| (tie, size, group)));
+                tied.extend(key.map(|key| (key, group)));
                 self.share(group, testing, net);
+                self.annealed.extend((!is_learned).then_some(testing.selector));
             }
             self.add_free(net, testing);
         }
@@ -121,7 +121,12 @@ impl Params {
         }
     }
 
-    /// Sets the slope of all tests whose slope is not learned.
+    /// Whether there are tests whose slope can be set.
+    pub fn has_annealed(&self) -> bool {
+        !self.annealed.is_empty()
+    }
+
+    /// Sets the slope of all sigmoids that are trained, and whose slope is not learned.
     pub fn set_slope(&mut self, slope: Option<f64>) {
         self.slope = slope;
     }
@@ -141,7 +146,9 @@ impl Params {
         if let Some(free) = self.table(input) {
             test.set_free(free);
         }
-        if let (Selection::Sigmoid { slope, is_learned: false }, Some(given)) = (&mut test.selection, self.slope) {
+        if let (Selection::Sigmoid { slope, .. }, Some(given)) = (&mut test.selection, self.slope)
+            && self.annealed.contains(&selector)
+        {
             *slope = given;
         }
     }

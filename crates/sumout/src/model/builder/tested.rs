@@ -4,7 +4,7 @@ use super::Builder;
 use super::check::{Mistake, Site, miscount, rounded, row_hint, settle};
 use crate::model::cpt::Body;
 use crate::model::network::Network;
-use crate::model::testing::{Selection, Tested};
+use crate::model::testing::{LARGEST_WEIGHT, Selection, Tested};
 
 /// What a test is of has so many values at most: its posterior is one of a variable with a value for each joint state of
 /// the parents, and a table from these to those.
@@ -106,8 +106,10 @@ impl Builder {
             let message = format!("the test of {title} needs {needed} weights and biases, not {found}");
             return wrong(message, "give each copy a weight for each value of each of the variables, and a bias");
         }
-        match weights.iter().chain(biases).find(|x| !x.is_finite()) {
-            Some(bad) => wrong(format!("a weight of the test of {title} is {bad}"), "weights are finite numbers"),
+        match weights.iter().chain(biases).find(|x| x.is_nan() || x.abs() > LARGEST_WEIGHT) {
+            Some(bad) => {
+                wrong(format!("a weight of the test of {title} is {bad:e}"), "weights are numbers from -1e9 to 1e9")
+            }
             None => Ok(()),
         }
     }

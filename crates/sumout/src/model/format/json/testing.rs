@@ -12,6 +12,18 @@ const COPY: [&str; 7] = ["table", "function", "constraint", "functional", "fixed
 const TEST: [&str; 10] =
     ["select", "thresholds", "compare", "slope", "learn_slope", "of", "weights", "biases", "fixed", "tie"];
 
+/// The fields of a test that selects so; all of them if there is none that does.
+fn fields(select: Option<&str>) -> Vec<&'static str> {
+    let own = match select {
+        None | Some("step") => &["thresholds", "compare"][..],
+        Some("sigmoid") => &["thresholds", "slope", "learn_slope"],
+        Some("linear") => &[],
+        Some("softmax") => &["of", "weights", "biases"],
+        Some(_) => &TEST,
+    };
+    ["select", "fixed", "tie"].iter().chain(own).copied().collect()
+}
+
 /// The slope of a sigmoid that none is given for.
 const SLOPE: f64 = 12.0;
 
@@ -41,7 +53,8 @@ impl<'a> Reader<'a> {
             starts.extend(numbers.starts);
             known.push(role(&copy)?);
         }
-        let rows = scope[..scope.len() - 1].iter().map(|&v| self.variables.card(v)).product();
+        // What the tables have, and not what the parents ask for: the builder compares the two.
+        let rows = tables.first().map_or(0, Vec::len) / width.max(1);
         let nodes = scope.iter().map(|&v| Node(v)).collect::<Vec<_>>();
         let (&own, parents) = nodes.split_last().expect("a CPT has a child");
         let draft = to.tested(own, parents.iter().copied(), tables, self.test(&test, rows, known.len())?);
@@ -73,8 +86,8 @@ impl<'a> Reader<'a> {
     }
 
     fn test(&self, test: &Object<'a>, rows: usize, copies: usize) -> Result<Test> {
-        test.only(&TEST)?;
         let name = test.get("select").map(|value| value.string("how copies are selected")).transpose()?;
+        test.only(&fields(name.as_deref()))?;
         let selection = match name.as_deref() {
             None | Some("step") => Selection::Step(comparison(test)?),
             Some("sigmoid") => {
