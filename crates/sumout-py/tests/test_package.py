@@ -102,7 +102,7 @@ def test_examples_run(path):
     needed = re.findall(r"^# Needs: (.*)$", path.read_text(), flags=re.MULTILINE)
     for name in [name for names in needed for name in names.split(", ")]:
         pytest.importorskip(name)
-    done = subprocess.run([sys.executable, path, "--quick"], capture_output=True, text=True, timeout=900)
+    done = subprocess.run([sys.executable, path, "--quick"], capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
     assert done.stdout
 

@@ -99,7 +99,7 @@ fn check_batch(net: &Network, circuit: &Circuit, cases: &[Evidence]) {
     for (precision, tolerance) in [(Precision::F64, 1e-9), (Precision::F32, 2e-4)] {
         let ready = circuit.evaluator(&Running { precision, threads: 1, ..Running::default() }).unwrap();
         let answers = ready.run(&batch).unwrap();
-        for (row, truth) in truths.iter().enumerate().filter(|(_, truth)| truth.margin > tolerance) {
+        for (row, truth) in truths.iter().enumerate().filter(|(_, truth)| truth.margin > 1e-7) {
             assert_eq!(answers.is_impossible(row), truth.evidence == 0.0, "{net:?} {:?}", cases[row]);
             let expected = answers.targets.iter().flat_map(|(v, _)| &truth.joints[v.index()]);
             for (x, joint) in answers.row(row).iter().zip(expected).filter(|_| truth.evidence > 0.0) {
