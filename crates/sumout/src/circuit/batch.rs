@@ -1,5 +1,7 @@
 //! Batches of evidence, and the answers to them.
 
+use std::collections::BTreeMap;
+
 use super::Circuit;
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::Variable;
@@ -53,12 +55,14 @@ pub struct Batch {
     rows: usize,
     /// By variable: examples are often single, and there can be hundreds of inputs.
     columns: Vec<Option<Column>>,
+    /// The logarithms of likelihoods that are too small for numbers, by variable and example.
+    far: BTreeMap<(VarId, usize), Vec<f64>>,
 }
 
 impl Batch {
     /// A batch of examples of which nothing is known.
     pub fn new(rows: usize) -> Self {
-        Batch { rows, columns: vec![] }
+        Batch { rows, ..Batch::default() }
     }
 
     /// The number of examples.
@@ -100,7 +104,22 @@ impl Batch {
         let select = |(column, variable): (&Option<Column>, &Variable)| {
             column.as_ref().map(|column| column.select(rows, variable.values.len()))
         };
-        Batch { rows: rows.len(), columns: self.columns.iter().zip(&circuit.variables).map(select).collect() }
+        let columns = self.columns.iter().zip(&circuit.variables).map(select).collect();
+        let far = self.far.iter().flat_map(|((var, row), logs)| {
+            let places = rows.iter().enumerate().filter(move |(_, from)| *from == row);
+            places.map(move |(to, _)| ((*var, to), logs.clone()))
+        });
+        Batch { rows: rows.len(), columns, far: far.collect() }
+    }
+
+    /// Adds the logarithms of likelihoods of an example that are too small for numbers.
+    pub(super) fn put_far(&mut self, var: VarId, row: usize, logs: Vec<f64>) {
+        self.far.insert((var, row), logs);
+    }
+
+    /// The logarithms of the likelihoods of an example, if they are too small for numbers.
+    pub(super) fn far(&self, var: VarId, row: usize) -> Option<&[f64]> {
+        if self.far.is_empty() { None } else { self.far.get(&(var, row)).map(Vec::as_slice) }
     }
 
     /// What is known of a variable.

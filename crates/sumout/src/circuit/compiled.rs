@@ -117,10 +117,9 @@ impl Circuit {
         self.tests.iter().map(|stage| stage.tested)
     }
 
-    /// Numbers for all values of the target, of which only those that are left are given, example after example.
-    pub(super) fn spread(&self, left: &[f64], rows: usize) -> Vec<f64> {
-        let Some(target) = self.target else { return left.to_vec() };
-        let (card, domain) = (self.variable(target).values.len(), self.possible(target));
+    /// Numbers for all values of a variable, of which only those that are left are given, example after example.
+    pub(super) fn spread(&self, var: VarId, left: &[f64], rows: usize) -> Vec<f64> {
+        let (card, domain) = (self.variable(var).values.len(), self.possible(var));
         let mut all = vec![0.0; rows * card];
         for (to, from) in all.chunks_exact_mut(card).zip(left.chunks_exact(domain.len())) {
             domain.iter().zip(from).for_each(|(&value, p)| to[value] = *p);

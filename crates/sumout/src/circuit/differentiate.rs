@@ -173,7 +173,7 @@ impl<'c> Differentiator<'c> {
         let origins: Vec<(TableId, Vec<f64>)> =
             self.graph.origins().iter().map(|(table, origin)| (*table, params.numbers_of(origin))).collect();
         origins.iter().for_each(|(table, numbers)| self.set_table(*table, numbers));
-        for TunedStage { stage, test, circuit } in &mut self.tests.stages {
+        for TunedStage { stage, test, circuit, .. } in &mut self.tests.stages {
             params.tune(test, stage.selector, stage.input);
             circuit.iter_mut().for_each(|circuit| circuit.set_params(params));
         }

@@ -98,9 +98,14 @@ pub struct Evaluator<'c> {
     by_output: bool,
     /// The variables whose likelihoods the graph reads.
     loaded: Vec<VarId>,
+    /// Whether each number of a posterior counts, however small it is: others go on with it.
+    is_exacting: bool,
     pool: Arc<rayon::ThreadPool>,
     tests: Selecting<'c>,
 }
+
+/// Examples whose posteriors have numbers that are too small for numbers, with the logarithms of all of them.
+pub(super) type Far = Vec<(usize, Vec<f64>)>;
 
 /// The memory and the threads that a schedule is run with.
 #[derive(Debug)]
@@ -211,8 +216,14 @@ impl<'c> Evaluator<'c> {
             targets,
             by_output,
             loaded: loaded(&circuit.graph).collect(),
+            is_exacting: false,
             pool: room.pool,
         })
+    }
+
+    /// The same for posteriors that others go on with.
+    pub(super) fn exacting(self, is_exacting: bool) -> Self {
+        Evaluator { is_exacting, ..self }
     }
 
     /// The number of threads.
@@ -241,8 +252,8 @@ impl<'c> Evaluator<'c> {
 
     pub(super) fn run_with(&self, batch: &Batch, stop: Option<&AtomicBool>) -> Result<Answers> {
         check_hard(self.circuit, batch)?;
-        let selected = self.tests.select(batch, stop)?;
-        let mut answers = self.run_main(&selected.batch, stop);
+        let selected = self.tests.select(batch, stop);
+        let (mut answers, _) = self.run_main(&selected.batch, stop);
         for row in (0..batch.len()).filter(|&row| selected.is_impossible(row)) {
             answers.refuse(row);
         }
@@ -250,7 +261,7 @@ impl<'c> Evaluator<'c> {
     }
 
     /// Runs the circuit, whose tests have selected what it needs.
-    fn run_main(&self, batch: &Batch, stop: Option<&AtomicBool>) -> Answers {
+    pub(super) fn run_main(&self, batch: &Batch, stop: Option<&AtomicBool>) -> (Answers, Far) {
         let mut answers = self.blank(batch.len());
         if answers.width() == 0 {
             answers.log_evidence.fill(f64::NAN);
@@ -261,16 +272,16 @@ impl<'c> Evaluator<'c> {
             self.run_on(&self.long, (batch, stop), batch.len(), &mut answers);
         }
         if stop.is_some_and(|stop| stop.load(Ordering::Relaxed)) {
-            return answers;
+            return (answers, vec![]);
         }
-        self.repeat_carefully(batch, &mut answers);
+        let far = self.repeat_carefully(batch, &mut answers);
         for (row, weight) in weigh_closed(self.circuit, batch).into_iter().enumerate() {
             answers.log_evidence[row] += weight;
             if weight == f64::NEG_INFINITY {
                 answers.refuse(row);
             }
         }
-        answers
+        (answers, far)
     }
 
     fn blank(&self, rows: usize) -> Answers {
@@ -295,14 +306,15 @@ impl<'c> Evaluator<'c> {
         let run = |worker: &mut Worker<'_, T>, (index, (posteriors, logs)): (usize, (&mut [f64], &mut [f64]))| {
             block.run(worker, index * lanes, posteriors, logs);
         };
+        let worker = || engine.worker().stopped_by(stop).exacting(self.is_exacting);
         if batch.is_empty() {
             return;
         }
         if batch.len() <= lanes && !engine.is_large() {
-            return run(&mut engine.worker().stopped_by(stop), (0, (posteriors, log_evidence))); // waking threads takes time
+            return run(&mut worker(), (0, (posteriors, log_evidence))); // waking threads takes time
         }
         let blocks = posteriors.par_chunks_mut(lanes * width).zip(log_evidence.par_chunks_mut(lanes)).enumerate();
-        self.pool.install(|| blocks.for_each_init(|| engine.worker().stopped_by(stop), run));
+        self.pool.install(|| blocks.for_each_init(worker, run));
     }
 
     /// Repeats examples that were lost with numbers that reach further, in the same way however many they are.
@@ -321,22 +333,25 @@ impl<'c> Evaluator<'c> {
     }
 
     /// Repeats examples that were lost with exact exponents, and logarithms if they need them.
-    fn repeat_carefully(&self, batch: &Batch, answers: &mut Answers) {
+    fn repeat_carefully(&self, batch: &Batch, answers: &mut Answers) -> Far {
         let (rows, width) = (lost(answers), answers.width());
         if rows.is_empty() {
-            return;
+            return vec![];
         }
         let block = Block { circuit: self.circuit, evaluator: self, batch };
         let run = |&row: &usize| {
             let (mut posteriors, mut log) = (vec![0.0; width], 0.0);
-            block.run_carefully(row, &mut posteriors, &mut log);
-            (row, posteriors, log)
+            let far = block.run_carefully(row, &mut posteriors, &mut log);
+            (row, posteriors, log, far)
         };
         let found: Vec<_> = self.pool.install(|| rows.par_iter().map(run).collect());
-        for (row, posteriors, log) in found {
+        let mut all = vec![];
+        for (row, posteriors, log, far) in found {
             answers.posteriors[row * width..][..width].copy_from_slice(&posteriors);
             answers.log_evidence[row] = log;
+            all.extend(far.map(|far| (row, far)));
         }
+        all
     }
 
     fn careful(&self) -> &Program {

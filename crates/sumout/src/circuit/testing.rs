@@ -5,6 +5,7 @@
 //! `model::testing`). So each stage is pruned and planned for its own question, on any level, and has its own guard against
 //! numbers that are too small; selections stand between circuits, and nowhere inside of one.
 
+mod before;
 mod derive;
 mod select;
 mod single;
@@ -19,8 +20,9 @@ use crate::compile::{self, Question, Search};
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{Expanded, Network, Test, Testing};
 use crate::tensor::Graph;
-use crate::vars::{VarId, VarSet};
+use crate::vars::VarId;
 
+use before::Before;
 pub use derive::TestDerivatives;
 pub(super) use derive::{TunedStage, Tuning};
 pub(super) use select::Selecting;
@@ -54,9 +56,20 @@ impl Stage {
         if let By::Posterior(circuit) = &self.by { Some(circuit) } else { None }
     }
 
+    /// The joint states of the parents, whose posterior is tested.
+    pub fn family(&self) -> Option<VarId> {
+        self.circuit()?.target
+    }
+
     pub fn circuit_mut(&mut self) -> Option<&mut Circuit> {
         if let By::Posterior(circuit) = &mut self.by { Some(circuit) } else { None }
     }
+}
+
+/// The tests whose posteriors are inputs of the circuits of later ones.
+fn sums(stages: &[Stage]) -> BTreeSet<VarId> {
+    let read: BTreeSet<VarId> = stages.iter().filter_map(Stage::circuit).flat_map(|c| loaded(&c.graph)).collect();
+    stages.iter().filter_map(Stage::family).filter(|family| read.contains(family)).collect()
 }
 
 /// Compiles a question, with circuits for the tests that it depends on.
@@ -93,11 +106,12 @@ impl Expanded {
 
     /// The tests that a graph depends on, each behind those that it depends on itself, and what they cost.
     pub(super) fn stages(&self, question: &Question, search: &Search, graph: &Graph) -> Result<(Vec<Stage>, Tests)> {
+        let before = Before::new(self, question).ok_or_else(|| nothing_possible(&self.net))?;
         let mut needed: BTreeSet<VarId> = loaded(graph).collect();
         let (mut stages, mut tests) = (vec![], Tests::default());
-        for testing in self.tests.iter().rev() {
-            if needed.contains(&testing.input) {
-                let stage = self.stage(testing, question, search, &mut tests)?;
+        for (index, testing) in self.tests.iter().enumerate().rev() {
+            if needed.contains(&testing.input) || needed.contains(&testing.family) {
+                let stage = self.stage(index, &before, search, &mut tests)?;
                 needed.extend(stage.circuit().into_iter().flat_map(|circuit| loaded(&circuit.graph)));
                 stages.push(stage);
             }
@@ -106,30 +120,21 @@ impl Expanded {
         Ok((stages, tests))
     }
 
-    fn stage(&self, testing: &Testing, question: &Question, search: &Search, cost: &mut Tests) -> Result<Stage> {
-        let Testing { tested, selector, input, ref test, .. } = *testing;
-        let by = match testing.by_evidence() {
+    fn stage(&self, index: usize, before: &Before<'_>, search: &Search, cost: &mut Tests) -> Result<Stage> {
+        let Testing { tested, selector, input, ref test, .. } = self.tests[index];
+        let by = match self.tests[index].by_evidence() {
             Some(of) => By::Evidence(of.iter().map(|&v| (v, self.net.card(v))).collect()),
-            None => By::Posterior(Box::new(self.posterior(testing, question, search, cost)?)),
+            None => By::Posterior(Box::new(posterior(index, before, search, cost)?)),
         };
         cost.count += 1;
         Ok(Stage { tested, selector, input, entries: self.net.card(input), test: test.clone(), by })
     }
+}
 
-    /// The circuit for what is tested.
-    fn posterior(&self, testing: &Testing, question: &Question, search: &Search, cost: &mut Tests) -> Result<Circuit> {
-        let is_open = question.inputs.is_empty() && question.targets.len() != 1;
-        let inputs = if is_open { &question.targets } else { &question.inputs };
-        let question = Question {
-            targets: VarSet::from_iter([testing.family]),
-            inputs: inputs & &testing.sees,
-            hard: &question.hard & &testing.sees,
-            trainable: question.trainable.clone(),
-            selected: self.selected(),
-            ..Question::default()
-        };
-        let compiled = compile::compile(&self.net, &question, search).ok_or_else(|| nothing_possible(&self.net))?;
-        cost.add(&compiled.cost);
-        Ok(Circuit::new(&self.net, question, compiled))
-    }
+/// The circuit for what is tested.
+fn posterior(index: usize, before: &Before<'_>, search: &Search, cost: &mut Tests) -> Result<Circuit> {
+    let (net, question) = before.question(index).expect("a test of a posterior has a question");
+    let compiled = compile::compile(&net, &question, search).ok_or_else(|| nothing_possible(&net))?;
+    cost.add(&compiled.cost);
+    Ok(Circuit::new(&net, question, compiled))
 }

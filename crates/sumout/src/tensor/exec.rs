@@ -25,6 +25,20 @@ pub(crate) struct Tensor {
     pub exponent: i64,
 }
 
+/// What is given of an input.
+#[derive(Clone, Debug)]
+pub(crate) enum Given {
+    Numbers(Vec<f64>),
+    /// The logarithms of numbers that may be too small for numbers.
+    Logs(Vec<f64>),
+}
+
+impl From<Vec<f64>> for Given {
+    fn from(numbers: Vec<f64>) -> Self {
+        Given::Numbers(numbers)
+    }
+}
+
 /// Numbers whose largest is within 2^±100 are not rescaled: a product of two is far from underflow.
 const CALM: i64 = 100;
 
@@ -52,6 +66,14 @@ impl Tensor {
             tensor.rescale();
         }
         tensor
+    }
+
+    /// Numbers or logarithms that are given; none if they are logarithms, and the semiring has none.
+    fn given<S: Semiring>(given: Given) -> Option<Self> {
+        match given {
+            Given::Numbers(numbers) => Some(Tensor::input::<S>(numbers)),
+            Given::Logs(logs) => S::IS_LOG.then_some(Tensor { data: logs, exponent: 0 }),
+        }
     }
 
     /// Whether a product of two such numbers could be too small to be told from zero.
@@ -108,7 +130,7 @@ pub(crate) struct Run<'a> {
 
 /// The tensors that do not depend on evidence; all others are empty.
 pub(crate) fn shared<S: Semiring>(graph: &Graph, program: &Program, varies: &[bool]) -> Vec<Tensor> {
-    let mut run = Run::load::<S>(graph, program, |_| vec![]);
+    let mut run = Run::load::<S, _>(graph, program, |_| vec![]).expect("numbers can be loaded");
     for step in &program.steps[..program.forward] {
         if !varies[step.planned.out] {
             let mut out = run.contract::<S>(step, vec![]);
@@ -155,39 +177,46 @@ fn relative(logs: Vec<f64>) -> Vec<f64> {
 
 impl<'a> Run<'a> {
     /// Computes sums of products; `evidence` gives the likelihood of each input.
-    pub fn sum(graph: &'a Graph, program: &'a Program, evidence: impl Fn(VarId) -> Vec<f64>) -> Self {
-        Run::with::<SumProduct, LogSumProduct>(graph, program, evidence)
+    pub fn sum<G: Into<Given>>(graph: &'a Graph, program: &'a Program, evidence: impl Fn(VarId) -> G) -> Self {
+        Run::with::<SumProduct, LogSumProduct, G>(graph, program, evidence)
     }
 
     /// Computes maxima of products.
-    pub fn max(graph: &'a Graph, program: &'a Program, evidence: impl Fn(VarId) -> Vec<f64>) -> Self {
-        Run::with::<MaxProduct, LogMaxProduct>(graph, program, evidence)
+    pub fn max<G: Into<Given>>(graph: &'a Graph, program: &'a Program, evidence: impl Fn(VarId) -> G) -> Self {
+        Run::with::<MaxProduct, LogMaxProduct, G>(graph, program, evidence)
     }
 
-    fn with<S: Semiring, L: Semiring>(
+    fn with<S: Semiring, L: Semiring, G: Into<Given>>(
         graph: &'a Graph,
         program: &'a Program,
-        evidence: impl Fn(VarId) -> Vec<f64>,
+        evidence: impl Fn(VarId) -> G,
     ) -> Self {
-        let mut run = Run::load::<S>(graph, program, &evidence);
-        if run.run::<S>().is_none() {
-            run = Run::load::<L>(graph, program, &evidence);
-            run.run::<L>();
+        if let Some(mut run) = Run::load::<S, G>(graph, program, &evidence)
+            && run.run::<S>().is_some()
+        {
+            return run;
         }
+        let mut run = Run::load::<L, G>(graph, program, &evidence).expect("logarithms of anything can be loaded");
+        run.run::<L>();
         run
     }
 
-    fn load<S: Semiring>(graph: &'a Graph, program: &'a Program, evidence: impl Fn(VarId) -> Vec<f64>) -> Self {
+    /// None if only logarithms are given of an input, and are no numbers of the semiring.
+    fn load<S: Semiring, G: Into<Given>>(
+        graph: &'a Graph,
+        program: &'a Program,
+        evidence: impl Fn(VarId) -> G,
+    ) -> Option<Self> {
         let mut slots: Vec<Tensor> = vec![Tensor::default(); program.sizes.len()];
         for (node, op) in graph.ops() {
-            let data = match op {
-                Op::Evidence(x) => evidence(*x),
-                Op::Table(t) => graph.tables()[t.index()].values.clone(),
+            let given = match op {
+                Op::Evidence(x) => evidence(*x).into(),
+                Op::Table(t) => Given::Numbers(graph.tables()[t.index()].values.clone()),
                 Op::Contract(..) | Op::Project(..) | Op::Join(..) | Op::Gather(..) | Op::Rescale(_) => continue,
             };
-            slots[node.index()] = Tensor::input::<S>(data);
+            slots[node.index()] = Tensor::given::<S>(given)?;
         }
-        Run { graph, program, slots, shared: &[], is_log: S::IS_LOG }
+        Some(Run { graph, program, slots, shared: &[], is_log: S::IS_LOG })
     }
 
     /// Runs all steps; none if small numbers could have been lost on the way.
@@ -289,7 +318,12 @@ impl<'a> Run<'a> {
 
     /// The output's numbers, up to a common factor.
     pub fn output(&self) -> Vec<f64> {
-        relative(self.logs(Schedule::value(self.graph, self.graph.output())))
+        relative(self.output_logs())
+    }
+
+    /// The logarithms of the output's numbers.
+    pub fn output_logs(&self) -> Vec<f64> {
+        self.logs(Schedule::value(self.graph, self.graph.output()))
     }
 
     /// The numbers of an input times the derivative with respect to them, up to a common factor.

@@ -217,20 +217,21 @@ fn row(rng: &mut ChaCha8Rng, card: usize) -> Vec<f64> {
     if total == 0.0 { vec![1.0 / card as f64; card] } else { row.into_iter().map(|x| x / total).collect() }
 }
 
-/// A network of three to eight variables, with one to four tests.
+/// A network of three to eight variables, with one to four tests: of any shape, or nearly a chain, in which the posteriors of
+/// early tests say all that later ones need of what is before them.
 pub fn random(rng: &mut ChaCha8Rng, kind: Kind, sight: Sight) -> Network {
     loop {
         let mut b = Network::builder("random");
         b.sight(sight);
-        let n = rng.random_range(3..=8);
+        let (n, is_chain) = (rng.random_range(3..=8), rng.random_bool(0.4));
         let cards: Vec<usize> = (0..n).map(|_| rng.random_range(2..=3)).collect();
         let nodes: Vec<Node> =
             (0..n).map(|i| b.variable(format!("x{i}"), (0..cards[i]).map(|v| format!("s{v}")))).collect();
         let mut tests = 0;
         for i in 0..n {
-            let mut earlier: Vec<usize> = (0..i).collect();
+            let mut earlier: Vec<usize> = (if is_chain { i.saturating_sub(2) } else { 0 }..i).collect();
             earlier.shuffle(rng);
-            earlier.truncate(rng.random_range(0..=i.min(2)));
+            earlier.truncate(if is_chain { 1 } else { rng.random_range(0..=i.min(2)) });
             let rows: usize = earlier.iter().map(|&p| cards[p]).product();
             let table = |rng: &mut ChaCha8Rng| (0..rows).flat_map(|_| row(rng, cards[i])).collect::<Vec<f64>>();
             let parents: Vec<Node> = earlier.iter().map(|&p| nodes[p]).collect();

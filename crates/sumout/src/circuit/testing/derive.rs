@@ -7,17 +7,17 @@
 //! g(u) = ∂L / ∂ln out(u) = p(u) · (∂L/∂p(u) - Σ p(v) ∂L/∂p(v))
 //! ```
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use rayon::ThreadPool;
 
 use super::select::{Selected, indicators};
-use super::{By, Stage};
+use super::{By, Stage, sums};
 use crate::circuit::Circuit;
 use crate::circuit::batch::Batch;
 use crate::circuit::differentiate::{Derivatives, Differentiator};
-use crate::circuit::evaluate::{Precision, Running};
+use crate::circuit::evaluate::{Precision, Running, loaded};
 use crate::error::Result;
 use crate::model::{Slopes, Test};
 use crate::tensor::TableId;
@@ -43,6 +43,8 @@ pub(in crate::circuit) struct Tuning<'c> {
     pub stages: Vec<TunedStage<'c>>,
     /// The inputs whose derivatives are asked for, and that tests see as they are.
     asked: Vec<VarId>,
+    /// The families whose posteriors later tests read.
+    sums: BTreeSet<VarId>,
 }
 
 #[derive(Debug)]
@@ -50,6 +52,8 @@ pub(in crate::circuit) struct TunedStage<'c> {
     pub stage: &'c Stage,
     pub test: Test,
     pub circuit: Option<Differentiator<'c>>,
+    /// The families whose posteriors the circuit reads.
+    reads: Vec<VarId>,
 }
 
 /// What each stage saw of each example.
@@ -75,33 +79,39 @@ impl<'c> Tuning<'c> {
             of.any(|of| of.iter().any(|(u, _)| u == v))
         };
         let asked = inputs.iter().copied().filter(is_tested).collect();
-        let inputs: Vec<VarId> = inputs.iter().copied().chain(stages.iter().map(|stage| stage.input)).collect();
+        let sums = sums(&circuit.tests);
+        let given = stages.iter().map(|stage| stage.input).chain(sums.iter().copied());
+        let inputs: Vec<VarId> = inputs.iter().copied().chain(given).collect();
         let ready = |stage: &'c Stage| {
             let ready = |circuit: &'c Circuit| {
                 let all = || circuit.graph.origins().keys().copied().collect();
                 let tables: Vec<TableId> = if with_tables { all() } else { vec![] };
                 Differentiator::new(circuit, &tables, &inputs, options, Some(pool))
             };
-            Ok(TunedStage { stage, test: stage.test.clone(), circuit: stage.circuit().map(ready).transpose()? })
+            let read = stage.circuit().into_iter().flat_map(|circuit| loaded(&circuit.graph));
+            let reads = read.filter(|v| sums.contains(v)).collect();
+            Ok(TunedStage { stage, test: stage.test.clone(), circuit: stage.circuit().map(ready).transpose()?, reads })
         };
-        Ok(Tuning { stages: stages.into_iter().map(ready).collect::<Result<_>>()?, asked })
+        let stages = stages.into_iter().map(ready).collect::<Result<_>>()?;
+        Ok(Tuning { stages, asked, sums })
     }
 
     /// The batch with what is selected for each example, and what each test saw.
     pub fn select<'b>(&self, batch: &'b Batch) -> (Selected<'b>, Seen) {
         let mut selected = Selected::new(batch, !self.stages.is_empty());
         let mut all = vec![];
-        for TunedStage { stage, test, circuit } in &self.stages {
+        for TunedStage { stage, test, circuit, .. } in &self.stages {
             let seen = match (&stage.by, circuit) {
                 (By::Posterior(of), Some(circuit)) => {
                     let found = circuit.run_main(&selected.batch, None);
                     selected.mark(&found.log_evidence);
-                    of.spread(&found.posteriors, batch.len())
+                    of.target.map_or(vec![], |family| of.spread(family, &found.posteriors, batch.len()))
                 }
                 (By::Evidence(of), _) => indicators(&selected.batch, of),
                 (By::Posterior(_), None) => unreachable!("a test of a posterior has a circuit"),
             };
             selected.give(stage, test, &seen);
+            selected.sum_up(stage, &self.sums, seen.clone(), vec![]);
             all.push(seen);
         }
         (selected, all)
@@ -145,7 +155,8 @@ impl TunedStage<'_> {
     ) -> TestDerivatives {
         let rows = selected.batch.len();
         let (width, entries) = (seen.len() / rows.max(1), self.stage.entries);
-        let mut by_seen = vec![0.0; seen.len()];
+        let read = self.stage.family().and_then(|family| to.remove(&family));
+        let mut by_seen = read.unwrap_or_else(|| vec![0.0; seen.len()]);
         let (mut gaps, mut free) = (vec![0.0; entries], vec![0.0; self.test.free().len()]);
         for (row, given) in given.chunks_exact(entries).enumerate().filter(|(row, _)| !selected.is_impossible(*row)) {
             let own = row * width..(row + 1) * width;
@@ -188,7 +199,10 @@ impl TunedStage<'_> {
         };
         let Derivatives { tables, evidence, .. } = ready.run_main(&selected.batch, Some(&skip));
         for (var, numbers) in evidence {
-            add(to, var, &numbers);
+            match self.reads.contains(&var) {
+                true => add(to, var, &circuit.spread(var, &numbers, selected.batch.len())),
+                false => add(to, var, &numbers),
+            }
         }
         tables
     }

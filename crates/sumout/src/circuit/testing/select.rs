@@ -1,14 +1,15 @@
 //! Runs the tests of a circuit on a batch.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use rayon::ThreadPool;
 
-use super::{By, Stage};
+use super::{By, Stage, sums};
 use crate::circuit::batch::{Batch, Column};
-use crate::circuit::evaluate::{Precision, Running};
+use crate::circuit::evaluate::{Far, Precision, Running};
 use crate::circuit::{Circuit, Evaluator};
 use crate::error::Result;
 use crate::model::Test;
@@ -18,6 +19,8 @@ use crate::vars::VarId;
 #[derive(Debug)]
 pub(in crate::circuit) struct Selecting<'c> {
     stages: Vec<(&'c Stage, Source<'c>)>,
+    /// The families whose posteriors later tests read.
+    sums: BTreeSet<VarId>,
 }
 
 /// What a test is computed from.
@@ -39,33 +42,38 @@ impl<'c> Selecting<'c> {
     /// Tests compare numbers, and so are computed in double precision; by the threads of the circuit.
     pub fn new(circuit: &'c Circuit, options: &Running, pool: &Arc<ThreadPool>) -> Result<Self> {
         let options = Running { of_inputs: false, precision: Precision::F64, ..*options };
+        let sums = sums(&circuit.tests);
         let ready = |stage: &'c Stage| {
             let source = match &stage.by {
                 By::Posterior(circuit) => {
-                    Source::Posterior(Box::new(Evaluator::sharing(circuit, &options, Some(pool))?))
+                    let is_read = circuit.target.is_some_and(|family| sums.contains(&family));
+                    let evaluator = Evaluator::sharing(circuit, &options, Some(pool))?;
+                    Source::Posterior(Box::new(evaluator.exacting(is_read)))
                 }
                 By::Evidence(of) => Source::Evidence(of),
             };
             Ok((stage, source))
         };
-        Ok(Selecting { stages: circuit.tests.iter().map(ready).collect::<Result<_>>()? })
+        let stages = circuit.tests.iter().map(ready).collect::<Result<_>>()?;
+        Ok(Selecting { stages, sums })
     }
 
     /// The batch with what is selected for each example.
-    pub fn select<'b>(&self, batch: &'b Batch, stop: Option<&AtomicBool>) -> Result<Selected<'b>> {
+    pub fn select<'b>(&self, batch: &'b Batch, stop: Option<&AtomicBool>) -> Selected<'b> {
         let mut selected = Selected::new(batch, !self.stages.is_empty());
         for (stage, source) in &self.stages {
-            let seen = match source {
-                Source::Evidence(of) => indicators(&selected.batch, of),
+            let (seen, far) = match source {
+                Source::Evidence(of) => (indicators(&selected.batch, of), vec![]),
                 Source::Posterior(evaluator) => {
-                    let answers = evaluator.run_with(&selected.batch, stop)?;
+                    let (answers, far) = evaluator.run_main(&selected.batch, stop);
                     selected.mark(&answers.log_evidence);
-                    answers.posteriors
+                    (answers.posteriors, far)
                 }
             };
             selected.give(stage, &stage.test, &seen);
+            selected.sum_up(stage, &self.sums, seen, far);
         }
-        Ok(selected)
+        selected
     }
 }
 
@@ -75,9 +83,10 @@ impl<'b> Selected<'b> {
         Selected { batch: Cow::Borrowed(batch), impossible }
     }
 
-    /// Notes examples that are impossible for a test.
+    /// Notes examples that are impossible for a test, or lost.
     pub fn mark(&mut self, log_evidence: &[f64]) {
-        self.impossible.iter_mut().zip(log_evidence).for_each(|(is, log)| *is |= *log == f64::NEG_INFINITY);
+        let has_answer = |log: f64| log > f64::NEG_INFINITY;
+        self.impossible.iter_mut().zip(log_evidence).for_each(|(is, log)| *is |= !has_answer(*log));
     }
 
     /// Adds what a test selects from what it sees of each example.
@@ -95,6 +104,15 @@ impl<'b> Selected<'b> {
             }
         }
         self.batch.to_mut().put(stage.input, Column::Likelihoods(weights));
+    }
+
+    /// Adds the posterior that a test has seen, if later ones read it.
+    pub fn sum_up(&mut self, stage: &Stage, sums: &BTreeSet<VarId>, seen: Vec<f64>, far: Far) {
+        if let Some(family) = stage.family().filter(|family| sums.contains(family)) {
+            let batch = self.batch.to_mut();
+            batch.put(family, Column::Likelihoods(seen));
+            far.into_iter().for_each(|(row, logs)| batch.put_far(family, row, logs));
+        }
     }
 
     /// Whether a test of an example had impossible evidence.

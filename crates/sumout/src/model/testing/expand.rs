@@ -109,6 +109,26 @@ impl Network {
         }
     }
 
+    /// Lets the likelihood of a test's family stand for all that is before its parents, which become functions of the family.
+    /// It has some of its values.
+    pub(crate) fn sum_up(&mut self, testing: &Testing, possible: &[usize]) {
+        let Testing { tested, selector, family, .. } = *testing;
+        let parents = self.parents(family).to_vec();
+        let mut ones = vec![0.0; self.card(family)];
+        possible.iter().for_each(|&value| ones[value] = 1.0);
+        let mut below = ones.len();
+        for &parent in &parents {
+            let card = self.card(parent);
+            below /= card;
+            let value = |joint: usize| (joint / below % card) as u32;
+            let function = Body::Function((0..ones.len()).map(value).collect());
+            self.cpts[parent.index()] = ordinary(vec![family, parent], function, Role::default());
+        }
+        self.cpts[family.index()] = ordinary(vec![family], Body::Table(ones), Role::default());
+        self.cpts[selector.index()].scope = vec![family, selector];
+        self.cpts[tested.index()].scope = vec![selector, family, tested];
+    }
+
     /// Adds a variable that cannot be found by its name.
     fn hide(&mut self, name: String, card: usize) -> VarId {
         self.variables.push(Variable { name, values: (0..card).map(|value| value.to_string()).collect() });

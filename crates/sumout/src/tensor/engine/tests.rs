@@ -66,7 +66,8 @@ fn compare<T: Number>(graph: &Graph, schedule: &Schedule, engine: &Engine<T>, to
     worker.forward();
     let program = layout::Program::new(graph, schedule);
     for lane in 0..lanes {
-        let given = |var: VarId| (0..graph.cards()[var.index()]).map(|k| likelihood(var, k, lane)).collect();
+        let given =
+            |var: VarId| (0..graph.cards()[var.index()]).map(|k| likelihood(var, k, lane)).collect::<Vec<f64>>();
         let run = Run::sum(graph, &program, given);
         let Tensor { data, exponent } = run.value(graph.output());
         let found = worker.output().unwrap().chunks_exact(lanes).map(|row| row[lane].to_f64());

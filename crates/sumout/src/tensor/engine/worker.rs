@@ -20,6 +20,8 @@ pub(crate) struct Worker<'e, T: Number> {
     memory: Memory<T>,
     /// Set when nobody wants the answer any more.
     stop: Option<&'e AtomicBool>,
+    /// Whether each number of the output counts, however small it is beside the others.
+    is_exacting: bool,
 }
 
 /// The tensors of a block.
@@ -80,12 +82,19 @@ impl<T: Number> Drop for Worker<'_, T> {
 
 impl<'e, T: Number> Worker<'e, T> {
     pub(super) fn new(engine: &'e Engine<T>, idle: Option<Memory<T>>) -> Self {
-        Worker { engine, isa: Isa::detect(), memory: idle.unwrap_or_else(|| Memory::new(engine)), stop: None }
+        let memory = idle.unwrap_or_else(|| Memory::new(engine));
+        Worker { engine, isa: Isa::detect(), memory, stop: None, is_exacting: false }
     }
 
     /// Lets others stop it between two steps; what it has computed is then of no use.
     pub fn stopped_by(mut self, stop: Option<&'e AtomicBool>) -> Self {
         self.stop = stop;
+        self
+    }
+
+    /// Lets examples count as lost unless each number of the output is certain, however small it is beside the others.
+    pub fn exacting(mut self, is_exacting: bool) -> Self {
+        self.is_exacting = is_exacting;
         self
     }
 
@@ -354,14 +363,18 @@ impl<'e, T: Number> Worker<'e, T> {
         };
         let Memory { arena, start: first, bounds, factors, lost, .. } = &mut self.memory;
         let Place::Block { start, .. } = place else { return };
-        factors.fill(T::ZERO);
-        for numbers in arena[*first + start * lanes..][..entries * lanes].chunks_exact(lanes) {
-            factors.iter_mut().zip(numbers).for_each(|(sum, x)| *sum = *sum + *x);
+        let numbers = arena[*first + start * lanes..][..entries * lanes].chunks_exact(lanes);
+        factors.fill(if self.is_exacting { T::ONE } else { T::ZERO });
+        for numbers in numbers {
+            match self.is_exacting {
+                true => factors.iter_mut().zip(numbers).for_each(|(least, x)| *least = least.smaller(*x)),
+                false => factors.iter_mut().zip(numbers).for_each(|(sum, x)| *sum = *sum + *x),
+            }
         }
         let unit = T::of(entries as f64) * T::power_of_two(T::TINY - T::TOLERANCE);
         let errors = Known::of(&bounds[slot * BOUNDS * lanes..][..BOUNDS * lanes]).errors;
-        for ((lost, error), sum) in lost.iter_mut().zip(errors).zip(factors) {
-            let is_certain = *error * unit <= *sum && sum.is_finite();
+        for ((lost, error), size) in lost.iter_mut().zip(errors).zip(factors) {
+            let is_certain = *error * unit <= *size && size.is_finite();
             *lost |= !is_certain;
         }
     }

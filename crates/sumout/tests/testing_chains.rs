@@ -1,0 +1,131 @@
+//! Long chains of tests: each goes on with the posterior of the one before it.
+
+use sumout::model::{Comparison, Node, Selection, Test};
+use sumout::{Batch, Circuit, Column, Evidence, Network, Options, Precision, Query, Running, VarId};
+
+const SOFT: Selection = Selection::Sigmoid { slope: 9.0, is_learned: false };
+const STEP: Selection = Selection::Step(Comparison::AtLeast);
+
+/// x0 → x1 → …, each tested, and an observation of each, whose likelihoods are given.
+fn chain(n: usize, copies: [[f64; 4]; 2], selection: &Selection) -> Network {
+    let mut b = Network::builder("chain");
+    let mut before: Option<Node> = None;
+    for i in 0..n {
+        let x = b.variable(format!("x{i}"), ["a", "b"]);
+        match before {
+            None => drop(b.table(x, [], [0.5, 0.5])),
+            Some(before) => drop(b.tested(x, [before], copies, Test::of_rows(2, &[0.4], selection.clone()))),
+        }
+        let y = b.variable(format!("y{i}"), ["s", "t"]);
+        b.table(y, [x], [0.8, 0.2, 0.3, 0.7]);
+        before = Some(x);
+    }
+    b.build().unwrap()
+}
+
+fn compile(net: &Network, target: &str) -> Circuit {
+    net.compile(&Query::of(target).given(["y*"]), &Options { effort: 0.0, ..Options::default() }).unwrap()
+}
+
+/// Every example, alone and by the network that its tests select, is what the batch says.
+fn check(net: &Network, target: &str, likelihoods: impl Fn(usize, usize) -> [f64; 2]) {
+    const ROWS: usize = 9;
+    let circuit = compile(net, target);
+    let observed: Vec<VarId> = net.matching("y*").unwrap();
+    let mut batch = Batch::new(ROWS);
+    for (i, &y) in observed.iter().enumerate() {
+        let numbers = (0..ROWS).flat_map(|row| likelihoods(row, i)).collect();
+        batch.insert(&circuit, y, Column::Likelihoods(numbers)).unwrap();
+    }
+    let running = Running { precision: Precision::F64, ..Running::default() };
+    let answers = circuit.evaluator(&running).unwrap().run(&batch).unwrap();
+    for row in 0..ROWS {
+        let mut evidence = Evidence::new();
+        for (i, &y) in observed.iter().enumerate() {
+            evidence = evidence.likelihood(net, &net.variable(y).name, likelihoods(row, i)).unwrap();
+        }
+        let alone = net.query(&[net.find(target).unwrap()], &evidence, &Options::default()).unwrap();
+        let (found, expected) = (answers.row(row), &alone.posteriors[0].1);
+        assert!(found.iter().zip(expected).all(|(x, y)| (x - y).abs() < 1e-9), "{row}: {found:?} {expected:?}");
+        assert!((answers.log_evidence[row] - alone.log_evidence).abs() < 1e-9 * alone.log_evidence.abs());
+    }
+}
+
+#[test]
+fn long_chains_answer_as_the_networks_that_their_tests_select() {
+    let copies = [[0.9, 0.1, 0.2, 0.8], [0.3, 0.7, 0.6, 0.4]];
+    for selection in [SOFT, STEP, Selection::Linear] {
+        let net = match &selection {
+            Selection::Linear => without_thresholds(40, copies),
+            _ => chain(40, copies, &selection),
+        };
+        check(&net, "x39", |row, i| [0.1 + ((row * 7 + i * 3) % 10) as f64, 0.2 + ((row + i * i) % 5) as f64]);
+        check(&net, "x20", |row, i| if (row + i).is_multiple_of(3) { [0.0, 1.0] } else { [1.0, 0.5] });
+    }
+}
+
+fn without_thresholds(n: usize, copies: [[f64; 4]; 2]) -> Network {
+    let mut b = Network::builder("linear");
+    let x0 = b.variable("x0", ["a", "b"]);
+    b.table(x0, [], [0.5, 0.5]);
+    let mut before = x0;
+    for i in 1..n {
+        let x = b.variable(format!("x{i}"), ["a", "b"]);
+        b.tested(x, [before], copies, Test { copies: 2, thresholds: vec![], selection: Selection::Linear });
+        let y = b.variable(format!("y{i}"), ["s", "t"]);
+        b.table(y, [x], [0.8, 0.2, 0.3, 0.7]);
+        before = x;
+    }
+    b.build().unwrap()
+}
+
+/// Early observations make `b` less probable than any number is, and later ones make it certain.
+#[test]
+fn states_that_become_improbable_may_come_back() {
+    let stays = [1.0, 0.0, 0.0, 1.0];
+    let mut b = Network::builder("stays");
+    let mut before = b.variable("x0", ["a", "b"]);
+    b.table(before, [], [0.5, 0.5]);
+    for i in 1..120 {
+        let x = b.variable(format!("x{i}"), ["a", "b"]);
+        b.tested(x, [before], [stays, [0.9999999, 1e-7, 0.0, 1.0]], Test::of_rows(2, &[1.0], Selection::Step(Comparison::Above)));
+        let y = b.variable(format!("y{i}"), ["s", "t"]);
+        b.table(y, [x], [0.5, 0.5, 0.5, 0.5]);
+        let z = b.variable(format!("z{i}"), ["s", "t"]);
+        b.table(z, [x], [0.8, 0.2, 0.3, 0.7]);
+        before = x;
+    }
+    let last = b.variable("last", ["s", "t"]);
+    b.tested(last, [before], [[0.1, 0.9, 0.2, 0.8], [0.6, 0.4, 0.7, 0.3]], Test::of_rows(2, &[0.5], STEP));
+    let net = b.build().unwrap();
+    let circuit = net.compile(&Query::of("last").given(["z*"]), &Options { effort: 0.0, ..Options::default() }).unwrap();
+    for turn in [0, 50, 59, 61, 70, 119] {
+        let (mut batch, mut evidence) = (Batch::new(6), Evidence::new());
+        for i in 1..120 {
+            let (name, likelihood) = (format!("z{i}"), if i <= turn { [1e9, 1e-3] } else { [1e-3, 1e9] });
+            evidence = evidence.likelihood(&net, &name, likelihood).unwrap();
+            batch = batch.with(&circuit, &name, Column::Likelihoods(likelihood.repeat(6))).unwrap();
+        }
+        let alone = net.query(&[net.find("last").unwrap()], &evidence, &Options::default()).unwrap();
+        let answers = circuit.evaluate(&batch).unwrap();
+        for (x, y) in answers.row(5).iter().zip(&alone.posteriors[0].1) {
+            assert!((x - y).abs() < 1e-9, "{turn}: {:?} {:?}", answers.row(5), alone.posteriors);
+        }
+    }
+}
+
+/// What the tests of a chain cost grows as the chain does, and not as its square.
+#[test]
+fn a_chain_of_tests_costs_as_much_as_it_is_long() {
+    let entries = |n: usize| {
+        let net = chain(n, [[0.9, 0.1, 0.2, 0.8], [0.3, 0.7, 0.6, 0.4]], &SOFT);
+        let query = Query::of(format!("x{}", n - 1)).given(["y*"]);
+        let plan = net.plan(&query, &Options { effort: 0.0, ..Options::default() }).unwrap();
+        let tests = plan.report().tests.unwrap();
+        assert_eq!(tests.count, n - 1);
+        (tests.entries.0, plan.circuit().to_bytes().unwrap().len())
+    };
+    let ((short, small), (long, large)) = (entries(20), entries(60));
+    assert!(long < 3.2 * short, "{short} {long}");
+    assert!(large < 4 * small, "{small} {large}");
+}
