@@ -161,7 +161,7 @@ fn the_order_of_variables_does_not_matter() {
 #[test]
 fn d_separated_evidence_is_irrelevant() {
     let mut checked = 0;
-    for seed in 0..120 {
+    for seed in 0..300 {
         let mut rng = ChaCha8Rng::seed_from_u64(500 + seed);
         let net = random(&mut rng, Kind::Sigmoid, Sight::Generalised);
         let n = net.variables().len();

@@ -88,7 +88,12 @@ fn states_that_become_improbable_may_come_back() {
     b.table(before, [], [0.5, 0.5]);
     for i in 1..120 {
         let x = b.variable(format!("x{i}"), ["a", "b"]);
-        b.tested(x, [before], [stays, [0.9999999, 1e-7, 0.0, 1.0]], Test::of_rows(2, &[1.0], Selection::Step(Comparison::Above)));
+        b.tested(
+            x,
+            [before],
+            [stays, [0.9999999, 1e-7, 0.0, 1.0]],
+            Test::of_rows(2, &[1.0], Selection::Step(Comparison::Above)),
+        );
         let y = b.variable(format!("y{i}"), ["s", "t"]);
         b.table(y, [x], [0.5, 0.5, 0.5, 0.5]);
         let z = b.variable(format!("z{i}"), ["s", "t"]);
@@ -98,7 +103,8 @@ fn states_that_become_improbable_may_come_back() {
     let last = b.variable("last", ["s", "t"]);
     b.tested(last, [before], [[0.1, 0.9, 0.2, 0.8], [0.6, 0.4, 0.7, 0.3]], Test::of_rows(2, &[0.5], STEP));
     let net = b.build().unwrap();
-    let circuit = net.compile(&Query::of("last").given(["z*"]), &Options { effort: 0.0, ..Options::default() }).unwrap();
+    let circuit =
+        net.compile(&Query::of("last").given(["z*"]), &Options { effort: 0.0, ..Options::default() }).unwrap();
     for turn in [0, 50, 59, 61, 70, 119] {
         let (mut batch, mut evidence) = (Batch::new(6), Evidence::new());
         for i in 1..120 {

@@ -104,7 +104,7 @@ impl Batch {
         let select = |(column, variable): (&Option<Column>, &Variable)| {
             column.as_ref().map(|column| column.select(rows, variable.values.len()))
         };
-        let columns = self.columns.iter().zip(&circuit.variables).map(select).collect();
+        let columns = self.columns.iter().zip(&*circuit.variables).map(select).collect();
         let far = self.far.iter().flat_map(|((var, row), logs)| {
             let places = rows.iter().enumerate().filter(move |(_, from)| *from == row);
             places.map(move |(to, _)| ((*var, to), logs.clone()))

@@ -1,5 +1,7 @@
 //! Circuits: compiled once, evaluated on any number of examples.
 
+use std::sync::Arc;
+
 use super::batch::{Answers, Batch};
 use super::evaluate::{Evaluator, Precision, Running};
 use super::explain::Explainer;
@@ -18,7 +20,8 @@ const UNKNOWN: &str = "is no variable of this circuit's network";
 /// See [`Batch`] for an example.
 #[derive(Clone, Debug)]
 pub struct Circuit {
-    pub(super) variables: Vec<Variable>,
+    /// Shared with the circuits of tests.
+    pub(super) variables: Arc<[Variable]>,
     /// The variable that is asked for; all that are no hard inputs if none.
     pub(super) target: Option<VarId>,
     pub(super) inputs: VarSet,
@@ -62,7 +65,7 @@ impl Circuit {
         let target = (question.targets.len() == 1).then(|| question.targets.iter().next()).flatten();
         let is_open = target.is_none() && question.inputs.is_empty();
         let inputs = if is_open { question.targets } else { question.inputs };
-        let variables = net.variables().to_vec();
+        let variables: Arc<[Variable]> = net.variables().into();
         Circuit {
             visible: variables.len(),
             variables,

@@ -13,6 +13,7 @@ mod testing;
 
 use std::collections::HashMap;
 use std::path::Path;
+use std::sync::Arc;
 
 use safetensors::tensor::{Dtype, SafeTensors, TensorView, serialize};
 use serde::{Deserialize, Serialize};
@@ -27,9 +28,8 @@ use completing::Completing;
 use origins::Origins;
 use testing::Testing;
 
-/// The newest version of the format that is read. What is of a network without tests is written as version 1, which older
-/// programs read.
-const VERSION: u32 = 2;
+/// The newest version of the format. What is of a network without tests is written as version 1, which older programs read.
+const VERSION: u32 = 3;
 
 /// The entry of the metadata.
 const KEY: &str = "sumout";
@@ -241,7 +241,12 @@ fn check_version(text: &str) -> Result<()> {
     let Versioned { version } = serde_json::from_str(text).map_err(|e| damaged(&e.to_string()))?;
     match version {
         0 => return Err(damaged("there is no version 0")),
-        1..=VERSION => return Ok(()),
+        1 | VERSION => return Ok(()),
+        2 => {
+            let error =
+                Error::new(ErrorKind::Format, "the circuit is of version 2, in which tests were written otherwise");
+            return Err(error.hint("compile the circuit again with `sumout compile … -o FILE`"));
+        }
         _ => {}
     }
     let message = format!("the circuit is of version {version}, and this program reads up to version {VERSION}");
@@ -273,11 +278,10 @@ impl Reader<'_> {
             return Err(damaged("its variables do not fit together"));
         }
         let var = |v: &usize| VarId::new(*v);
-        let named = |v: &Named| Variable { name: v.name.clone(), values: v.values.clone() };
         let graph = self.graph()?;
         Ok(Circuit {
             completion: self.header.completion.as_ref().map(|c| self.completion(c, &graph)).transpose()?,
-            variables: variables.iter().map(named).collect(),
+            variables: self.named(),
             target: target.as_ref().map(var),
             inputs: inputs.iter().map(var).collect(),
             hard: hard.iter().map(var).collect(),
@@ -286,6 +290,11 @@ impl Reader<'_> {
             visible: self.header.visible.unwrap_or(variables.len()).min(variables.len()),
             tests: tests.iter().enumerate().map(|(i, test)| self.stage(i, test)).collect::<Result<_>>()?,
         })
+    }
+
+    fn named(&self) -> Arc<[Variable]> {
+        let named = |v: &Named| Variable { name: v.name.clone(), values: v.values.clone() };
+        self.header.variables.iter().map(named).collect()
     }
 
     fn graph(&self) -> Result<Graph> {

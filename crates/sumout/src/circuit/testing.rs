@@ -136,5 +136,5 @@ fn posterior(index: usize, before: &Before<'_>, search: &Search, cost: &mut Test
     let (net, question) = before.question(index).expect("a test of a posterior has a question");
     let compiled = compile::compile(&net, &question, search).ok_or_else(|| nothing_possible(&net))?;
     cost.add(&compiled.cost);
-    Ok(Circuit::new(&net, question, compiled))
+    Ok(Circuit { variables: before.variables.clone(), ..Circuit::new(&net, question, compiled) })
 }

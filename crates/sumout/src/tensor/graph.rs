@@ -209,6 +209,44 @@ impl Graph {
         node
     }
 
+    /// The same graph over other axes, which are in the same order.
+    pub fn renamed(&self, cards: Vec<usize>, name: impl Fn(VarId) -> VarId) -> Graph {
+        let all = |axes: &[VarId]| axes.iter().map(|v| name(*v)).collect::<Vec<VarId>>();
+        let tables = self.tables.iter().map(|t| Table { axes: all(&t.axes), values: t.values.clone() });
+        let origins = self.origins.iter().map(|(id, o)| (*id, Origin { child: name(o.child), ..o.clone() }));
+        let lists = self.lists.iter().map(|list| List { axis: list.axis.map(&name), ..list.clone() });
+        let maps = self.maps.iter().map(|m| Map { from: all(&m.from), over: all(&m.over), index: m.index.clone() });
+        let mut graph = Graph {
+            tables: tables.collect(),
+            origins: origins.collect(),
+            lists: lists.collect(),
+            maps: maps.collect(),
+            ..Graph::new(cards)
+        };
+        for op in &self.ops {
+            graph.add(match op {
+                Op::Evidence(x) => Op::Evidence(name(*x)),
+                Op::Contract(a, b, keep) => Op::Contract(*a, *b, keep.iter().map(&name).collect()),
+                Op::Project(a, keep) => Op::Project(*a, keep.iter().map(&name).collect()),
+                Op::Table(_) | Op::Join(..) | Op::Gather(..) | Op::Rescale(_) => op.clone(),
+            });
+        }
+        Graph { output: self.output, ..graph }
+    }
+
+    /// All axes that it mentions.
+    pub fn mentioned(&self) -> VarSet {
+        let kept = self.ops.iter().flat_map(|op| match op {
+            Op::Contract(_, _, keep) | Op::Project(_, keep) => keep.as_slice(),
+            _ => &[],
+        });
+        let maps = self.maps.iter().flat_map(|map| map.from.iter().chain(&map.over));
+        let tables = self.tables.iter().flat_map(|table| &table.axes);
+        let children = self.origins.values().map(|origin| origin.child);
+        let axes = self.axes.iter().flat_map(VarSet::as_slice);
+        axes.chain(kept).chain(maps).chain(tables).copied().chain(children).collect()
+    }
+
     /// Adds an axis that is no variable of the network.
     pub fn axis(&mut self, card: usize) -> VarId {
         self.cards.push(card);

@@ -1,4 +1,7 @@
-//! The tests of a testing circuit, in files. The circuit of a test is a file of its own, as the tensor `test.N`.
+//! The tests of a testing circuit, in files. The circuit of a test is a file of its own, as the tensor `test.N`: of the
+//! variables that it mentions, so that files of many tests are not as large as the square of their number.
+
+use std::sync::Arc;
 
 use safetensors::tensor::Dtype;
 use serde::{Deserialize, Serialize};
@@ -7,7 +10,7 @@ use super::{Circuit, Numbers, Reader, damaged};
 use crate::circuit::testing::{By, Stage};
 use crate::error::Result;
 use crate::model::{Comparison, LARGEST_WEIGHT, Selection, Test, Variable};
-use crate::vars::VarId;
+use crate::vars::{VarId, VarSet};
 
 /// What is not a circuit.
 #[derive(Serialize, Deserialize)]
@@ -17,6 +20,9 @@ pub(super) struct Testing {
     tested: usize,
     selector: usize,
     input: usize,
+    /// The variables of the test's own circuit.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    variables: Vec<usize>,
     copies: usize,
     thresholds: Vec<f64>,
     selection: Selecting,
@@ -45,7 +51,9 @@ impl Testing {
             },
         };
         let [tested, selector, input] = [stage.tested, stage.selector, stage.input].map(VarId::index);
-        Testing { tested, selector, input, copies: *copies, thresholds: thresholds.clone(), selection }
+        let variables =
+            stage.circuit().map_or(vec![], |circuit| circuit.mentioned().iter().map(VarId::index).collect());
+        Testing { tested, selector, input, variables, copies: *copies, thresholds: thresholds.clone(), selection }
     }
 }
 
@@ -53,10 +61,57 @@ impl Testing {
 pub(super) fn numbers(stages: &[Stage]) -> Vec<Numbers> {
     let circuits = stages.iter().enumerate().filter_map(|(i, stage)| Some((i, stage.circuit()?)));
     let file = |(i, circuit): (usize, &Circuit)| {
-        let bytes = circuit.to_bytes().unwrap_or_default(); // an empty one is refused when it is read
+        let bytes = circuit.narrowed().to_bytes().unwrap_or_default(); // an empty one is refused when it is read
         Numbers { name: format!("test.{i}"), dtype: Dtype::U8, shape: vec![bytes.len()], bytes }
     };
     circuits.map(file).collect()
+}
+
+impl Circuit {
+    /// The variables that it has to do with.
+    fn mentioned(&self) -> VarSet {
+        let asked = &(&self.inputs | &self.hard) | &self.target.into_iter().collect();
+        let variables = (0..self.variables.len()).map(VarId::new).collect();
+        &(&self.graph.mentioned() | &asked) & &variables
+    }
+
+    /// The same with these variables alone, and axes that follow them.
+    fn narrowed(&self) -> Circuit {
+        let own = self.mentioned();
+        let place = |v: VarId| match own.as_slice().binary_search(&v) {
+            Ok(place) => VarId::new(place),
+            Err(_) => VarId::new(v.index() - self.variables.len() + own.len()),
+        };
+        let domains: Vec<Vec<usize>> = own.iter().map(|v| self.domains[v.index()].clone()).collect();
+        let variables = own.iter().map(|v| self.variable(v).clone()).collect();
+        Circuit { visible: own.len(), ..self.renamed(variables, domains, place) }
+    }
+
+    /// The same among more variables, of which it has the ones at some places.
+    fn widened(&self, places: &[usize], variables: Arc<[Variable]>) -> Circuit {
+        let mut domains: Vec<Vec<usize>> = variables.iter().map(|v| (0..v.values.len()).collect()).collect();
+        places.iter().zip(&self.domains).for_each(|(&place, domain)| domains[place] = domain.clone());
+        let place = |v: VarId| match places.get(v.index()) {
+            Some(&place) => VarId::new(place),
+            None => VarId::new(v.index() - places.len() + variables.len()),
+        };
+        Circuit { visible: variables.len(), ..self.renamed(variables.clone(), domains, place) }
+    }
+
+    fn renamed(&self, variables: Arc<[Variable]>, domains: Vec<Vec<usize>>, name: impl Fn(VarId) -> VarId) -> Circuit {
+        let added = &self.graph.cards()[self.variables.len()..];
+        let cards = domains.iter().map(Vec::len).chain(added.iter().copied()).collect();
+        let all = |vars: &VarSet| vars.iter().map(&name).collect();
+        Circuit {
+            target: self.target.map(&name),
+            inputs: all(&self.inputs),
+            hard: all(&self.hard),
+            graph: self.graph.renamed(cards, &name),
+            variables,
+            domains,
+            ..self.clone()
+        }
+    }
 }
 
 impl Reader<'_> {
@@ -68,7 +123,7 @@ impl Reader<'_> {
             Selection::Softmax { of, .. } => {
                 By::Evidence(of.iter().map(|&v| (v, self.header.variables[v.index()].values.len())).collect())
             }
-            _ => By::Posterior(Box::new(self.test_circuit(index)?)),
+            _ => By::Posterior(Box::new(self.test_circuit(index, &testing.variables)?)),
         };
         let Testing { copies, ref thresholds, .. } = *testing;
         let input = var(testing.input)?;
@@ -94,14 +149,18 @@ impl Reader<'_> {
         })
     }
 
-    /// The circuit of a test, which has the same variables.
-    fn test_circuit(&self, index: usize) -> Result<Circuit> {
+    /// The circuit of a test, which has some of the variables.
+    fn test_circuit(&self, index: usize, places: &[usize]) -> Result<Circuit> {
         let circuit = Circuit::read(self.tensor(&format!("test.{index}"), Dtype::U8)?, false)?;
-        let same = |(own, other): (&Variable, &super::Named)| own.name == other.name && own.values == other.values;
         let names = &self.header.variables;
-        let is_alike = circuit.variables.len() == names.len() && circuit.variables.iter().zip(names).all(same);
-        match is_alike && circuit.tests.is_empty() && circuit.target.is_some() && circuit.completion.is_none() {
-            true => Ok(circuit),
+        let same = |(own, &place): (&Variable, &usize)| {
+            names.get(place).is_some_and(|other| own.name == other.name && own.values == other.values)
+        };
+        let is_increasing = places.is_sorted_by(|a, b| a < b);
+        let is_alike = circuit.variables.len() == places.len() && circuit.variables.iter().zip(places).all(same);
+        let is_test = circuit.tests.is_empty() && circuit.target.is_some() && circuit.completion.is_none();
+        match is_alike && is_increasing && is_test {
+            true => Ok(circuit.widened(places, self.named())),
             false => Err(misfit()),
         }
     }

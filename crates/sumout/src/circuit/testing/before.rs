@@ -13,9 +13,10 @@
 
 use std::cmp::Reverse;
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use crate::compile::{Question, prune};
-use crate::model::{Expanded, Network, Testing};
+use crate::model::{Expanded, Network, Testing, Variable};
 use crate::vars::{VarId, VarSet};
 
 /// What is before a test.
@@ -35,6 +36,7 @@ pub(super) struct Before<'e> {
     parts: Vec<Option<Part>>,
     /// The values that each variable can have, whatever is known.
     domains: Vec<Vec<usize>>,
+    pub variables: Arc<[Variable]>,
 }
 
 impl<'e> Before<'e> {
@@ -54,7 +56,8 @@ impl<'e> Before<'e> {
             ..Question::default()
         };
         let domains = prune::prune(net, &everything)?.domains;
-        Some(Before { expanded, question, parts: expanded.tests.iter().map(part).collect(), domains })
+        let parts = expanded.tests.iter().map(part).collect();
+        Some(Before { expanded, question, parts, domains, variables: net.variables().into() })
     }
 
     /// The network and the question for the posterior of a test, with the posteriors of earlier tests for what is before
@@ -87,7 +90,8 @@ impl<'e> Before<'e> {
         earlier.sort_by_key(|(i, part)| Reverse((part.vars.len(), *i)));
         let mut chosen: Vec<(usize, &Part)> = vec![];
         for (i, candidate) in earlier {
-            if chosen.iter().all(|(_, other)| candidate.is_apart(other)) && candidate.sums_up(&self.expanded.net, part) {
+            if chosen.iter().all(|(_, other)| candidate.is_apart(other)) && candidate.sums_up(&self.expanded.net, part)
+            {
                 chosen.push((i, candidate));
             }
         }

@@ -148,11 +148,10 @@ impl<T: Number> Engine<T> {
         let found = exec::differentiate_shared(graph, &self.layout, &self.program.varies, &self.before, read);
         let numbers = |table: &TableId| {
             let node = graph.find(&Op::Table(*table)).expect("the table is there");
-            let Tensor { data, exponent } = &found[Schedule::adjoint(graph, node)];
             let size = graph.tables()[table.index()].values.len();
-            match data.is_empty() {
-                true => vec![0.0; size], // the output does not depend on it
-                false => data.iter().map(|x| x * 2f64.powi(*exponent as i32)).collect(),
+            match found.get(Schedule::adjoint(graph, node)).filter(|adjoint| !adjoint.data.is_empty()) {
+                None => vec![0.0; size], // the output does not depend on it
+                Some(Tensor { data, exponent }) => data.iter().map(|x| x * 2f64.powi(*exponent as i32)).collect(),
             }
         };
         tables.iter().map(numbers).collect()

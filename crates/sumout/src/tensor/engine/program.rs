@@ -93,6 +93,9 @@ impl BlockProgram {
             }
             builder.add(step, index >= program.forward);
         }
+        if program.forward == program.steps.len() && graph.op(graph.output()).table().is_some() {
+            builder.add_seed(); // a table that is the output has derivatives, too
+        }
         builder.finish()
     }
 
