@@ -228,6 +228,44 @@ impl Builder {
         self.draft(scope, Body::Tested(Box::new(tested)))
     }
 
+    /// Gives a variable a CPT whose rows are the softmax of W·e + b, where e are the indicators of the evidence on some other
+    /// variables: `biases` has a number for each row and each value, and `weights` for each of them one for each value of each of
+    /// the others.
+    ///
+    /// ```
+    /// use sumout::{Evidence, Network, Options};
+    ///
+    /// let mut b = Network::builder("weather");
+    /// let [season, sky, rain] = ["season", "sky", "rain"].map(|name| b.variable(name, ["a", "b"]));
+    /// b.table(season, [], [0.5, 0.5]);
+    /// b.table(sky, [season], [0.7, 0.3, 0.2, 0.8]);
+    /// // P(rain | sky) is one half in all rows but for the last, in which season `b` makes it e² times as probable.
+    /// b.logits(rain, [sky], [season], [0.0, 0.0, 0.0, 0.0, 0.0, 2.0, 0.0, 0.0], [0.0; 4]);
+    /// let net = b.build()?;
+    /// let evidence = Evidence::new().observe(&net, "season", "b")?.observe(&net, "sky", "b")?;
+    /// let answer = net.query(&[net.find("rain")?], &evidence, &Options::default())?;
+    /// assert!((answer.posteriors[0].1[0] - 1.0 / (1.0 + (-2.0f64).exp())).abs() < 1e-12);
+    /// # Ok::<(), sumout::Error>(())
+    /// ```
+    pub fn logits(
+        &mut self,
+        child: Node,
+        parents: impl IntoIterator<Item = Node>,
+        of: impl IntoIterator<Item = Node>,
+        weights: impl Into<Vec<f64>>,
+        biases: impl Into<Vec<f64>>,
+    ) -> &mut CptDraft {
+        let scope: Vec<usize> = parents.into_iter().chain([child]).map(|n| n.0).collect();
+        let (weights, biases) = (weights.into(), biases.into());
+        let card = self.card(child.0);
+        // As many as there are biases for, which is not more than somebody has written; the check says what is missing.
+        let rows = scope[..scope.len() - 1].iter().map(|&v| self.card(v)).fold(1, usize::saturating_mul);
+        let rows = if rows.saturating_mul(card) == biases.len() { rows } else { 0 };
+        let of = of.into_iter().map(|n| VarId::new(n.0)).collect();
+        let test = Test { copies: card, thresholds: vec![], selection: Selection::Softmax { of, weights, biases } };
+        self.draft(scope, Body::Tested(Box::new(Tested::direct(rows, card, test))))
+    }
+
     /// Says which evidence tests see.
     pub fn sight(&mut self, sight: Sight) -> &mut Self {
         self.sight = sight;

@@ -120,14 +120,14 @@ pub enum Selection {
     },
     /// Of the second of two copies as much as the posterior is. There are no thresholds.
     Linear,
-    /// The same for all rows: the softmax of W·e + b, where e are the indicators of the evidence on some variables; of a
-    /// variable without evidence they are uniform.
+    /// The softmax of W·e + b, where e are the indicators of the evidence on some variables; of a variable without evidence
+    /// they are uniform. The same for all rows of the CPT, or another W and b for each.
     Softmax {
         /// The variables.
         of: Vec<VarId>,
-        /// W, for each copy a row.
+        /// W, for each bias a row.
         weights: Vec<f64>,
-        /// b, for each copy a number.
+        /// b, for each copy a number; or for each row of the CPT and each copy.
         biases: Vec<f64>,
     },
 }
@@ -263,8 +263,8 @@ impl Test {
     pub(crate) fn weigh(&self, seen: &[f64], to: &mut [f64]) {
         let copies = self.copies;
         if let Selection::Softmax { .. } = self.selection {
-            let weights = self.softmax(seen);
-            return to.chunks_exact_mut(copies).for_each(|row| row.copy_from_slice(&weights));
+            let weights = self.softmax(seen); // of one row that stands for all, or of each
+            return to.chunks_exact_mut(weights.len()).for_each(|rows| rows.copy_from_slice(&weights));
         }
         for (u, (row, &p)) in to.chunks_exact_mut(copies).zip(seen).enumerate() {
             row.fill(0.0);
@@ -298,11 +298,14 @@ impl Test {
         let Selection::Softmax { weights, biases, .. } = &self.selection else { return vec![] };
         let dot = |row: &[f64]| row.iter().zip(seen).map(|(w, e)| w * e).sum::<f64>();
         let logits = biases.iter().enumerate().map(|(k, b)| b + dot(&weights[k * seen.len()..][..seen.len()]));
-        let logits: Vec<f64> = logits.collect();
-        let largest = logits.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        let numbers: Vec<f64> = logits.iter().map(|x| (x - largest).exp()).collect();
-        let total: f64 = numbers.iter().sum();
-        numbers.into_iter().map(|x| if x / total < NOTHING { 0.0 } else { x / total }).collect()
+        let mut numbers: Vec<f64> = logits.collect();
+        for row in numbers.chunks_exact_mut(self.copies) {
+            let largest = row.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+            row.iter_mut().for_each(|x| *x = (*x - largest).exp());
+            let total: f64 = row.iter().sum();
+            row.iter_mut().for_each(|x| *x = if *x / total < NOTHING { 0.0 } else { *x / total });
+        }
+        numbers
     }
 
     /// Adds the derivatives of a loss, from those with respect to what [`Test::weigh`] wrote.
@@ -342,13 +345,17 @@ impl Test {
 
     fn differentiate_softmax(&self, seen: &[f64], given: &[f64], weights: &[f64], to: &mut Slopes<'_>) {
         let found = self.softmax(seen);
-        let mut sums = vec![0.0; self.copies];
-        for row in given.chunks_exact(self.copies) {
-            sums.iter_mut().zip(row).for_each(|(sum, g)| *sum += g);
+        let mut sums = vec![0.0; found.len()];
+        for rows in given.chunks_exact(found.len()) {
+            sums.iter_mut().zip(rows).for_each(|(sum, g)| *sum += g);
         }
-        let mean: f64 = sums.iter().zip(&found).map(|(g, w)| g * w).sum();
+        let mean = |row: usize| {
+            let row = row * self.copies..(row + 1) * self.copies;
+            sums[row.clone()].iter().zip(&found[row]).map(|(g, w)| g * w).sum::<f64>()
+        };
+        let means: Vec<f64> = (0..found.len() / self.copies).map(mean).collect();
         for (k, w) in found.iter().enumerate() {
-            let by_logit = w * (sums[k] - mean);
+            let by_logit = w * (sums[k] - means[k / self.copies]);
             let row = k * seen.len()..(k + 1) * seen.len();
             to.free[row.clone()].iter_mut().zip(seen).for_each(|(to, e)| *to += by_logit * e);
             to.seen.iter_mut().zip(&weights[row]).for_each(|(to, w)| *to += by_logit * w);
@@ -372,6 +379,22 @@ impl Tested {
             weights.iter().enumerate().map(|(k, w)| w * self.table[k * size + at]).sum()
         };
         (0..size).map(entry).collect()
+    }
+
+    /// A CPT whose rows *are* the softmax of W·e + b: as many copies as values, each of which has one of the values for certain.
+    pub(crate) fn direct(rows: usize, card: usize, test: Test) -> Self {
+        let is_chosen = |at: usize| f64::from(u8::from(at % card == at / (rows * card)));
+        let known = Role { fixed: true, ..Role::default() };
+        let table = (0..card * rows * card).map(is_chosen).collect();
+        Tested { table, roles: vec![known; card], test, is_fixed: false, tie: None }
+    }
+
+    /// Whether it is of this kind.
+    pub(crate) fn is_direct(&self, card: usize) -> bool {
+        let Selection::Softmax { biases, .. } = &self.test.selection else { return false };
+        let rows = self.rows(card);
+        let direct = Tested::direct(rows, card, self.test.clone());
+        biases.len() == rows * card && self.table == direct.table && self.roles == direct.roles
     }
 
     /// The number of joint states of the parents.

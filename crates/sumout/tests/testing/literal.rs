@@ -19,11 +19,12 @@ pub enum Kind {
     SoftInterval,
     Linear,
     Softmax,
+    Logits,
 }
 
 impl Kind {
-    pub const ALL: [Kind; 6] =
-        [Kind::Step, Kind::Interval, Kind::Sigmoid, Kind::SoftInterval, Kind::Linear, Kind::Softmax];
+    pub const ALL: [Kind; 7] =
+        [Kind::Step, Kind::Interval, Kind::Sigmoid, Kind::SoftInterval, Kind::Linear, Kind::Softmax, Kind::Logits];
 }
 
 /// What comes out.
@@ -135,7 +136,11 @@ impl Selecting<'_> {
             }
             Selection::Softmax { of, weights, biases } => {
                 let e: Vec<f64> = of.iter().flat_map(|v| indicators(self.cards[v.index()], evidence.get(*v))).collect();
-                let logit = |c: usize| biases[c] + (0..e.len()).map(|i| weights[c * e.len() + i] * e[i]).sum::<f64>();
+                let first = if biases.len() > k { u * k } else { 0 }; // each row has its own, or all have the same
+                let logit = |c: usize| {
+                    let at = first + c;
+                    biases[at] + (0..e.len()).map(|i| weights[at * e.len() + i] * e[i]).sum::<f64>()
+                };
                 let total: f64 = (0..k).map(|c| logit(c).exp()).sum();
                 (0..k).map(|c| logit(c).exp() / total).collect()
             }
@@ -241,6 +246,13 @@ pub fn random(rng: &mut ChaCha8Rng, kind: Kind, sight: Sight) -> Network {
                 continue;
             }
             tests += 1;
+            if kind == Kind::Logits {
+                let mut numbers = |count: usize| (0..count).map(|_| 4.0 * rng.random::<f64>() - 2.0).collect::<Vec<f64>>();
+                let biases = numbers(rows * cards[i]);
+                let weights = numbers(biases.len() * cards[earlier[0]]);
+                b.logits(nodes[i], parents, [nodes[earlier[0]]], weights, biases);
+                continue;
+            }
             let test = test(rng, kind, rows, &cards, earlier[0]);
             let copies: Vec<Vec<f64>> = (0..test.copies).map(|_| table(rng)).collect();
             let roles: Vec<Role> = copies.iter().map(|_| role(rng)).collect();
@@ -267,7 +279,7 @@ fn test(rng: &mut ChaCha8Rng, kind: Kind, rows: usize, cards: &[usize], parent: 
         Kind::Step | Kind::Interval => Selection::Step(Comparison::ALL[rng.random_range(0..4)]),
         Kind::Sigmoid | Kind::SoftInterval => Selection::Sigmoid { slope, is_learned: rng.random_bool(0.5) },
         Kind::Linear => Selection::Linear,
-        Kind::Softmax => {
+        Kind::Softmax | Kind::Logits => {
             // An ancestor is always seen.
             let mut number = || 4.0 * rng.random::<f64>() - 2.0;
             let weights = (0..copies * cards[parent]).map(|_| number()).collect();

@@ -192,8 +192,8 @@ fn fits(stage: &Stage) -> bool {
             Selection::Softmax { weights, biases, .. } => {
                 let By::Evidence(of) = &stage.by else { return false };
                 let width: usize = of.iter().map(|(_, card)| card).sum();
-                weights.len() == width * copies
-                    && biases.len() == *copies
+                weights.len() == width * biases.len()
+                    && (biases.len() == *copies || biases.len() == rows * copies)
                     && are_numbers(weights)
                     && are_numbers(biases)
             }

@@ -26,6 +26,7 @@ impl Builder {
             let message = format!("{title} has {} copies, and a test for {}", tested.roles.len(), tested.test.copies);
             return wrong(message, "give two copies or more, and one threshold less for each row");
         }
+        self.check_softmax(index, cards)?; // whose rows a table may be made of
         let axes: Vec<usize> = [tested.roles.len()].into_iter().chain(cards.iter().copied()).collect();
         if let Some(message) = miscount(&title, &axes, "numbers", tested.table.len()) {
             return Err(Mistake::new(Site::Numbers(index), message));
@@ -87,13 +88,12 @@ impl Builder {
             Selection::Linear if test.copies != 2 => {
                 wrong(format!("{title} has {} copies, and a linear test", test.copies), "a linear test has two")
             }
-            Selection::Softmax { .. } => self.check_softmax(index),
             _ => Ok(()),
         }
     }
 
-    fn check_softmax(&self, index: usize) -> Result<(), Mistake> {
-        let Some(Tested { test, .. }) = self.tested_draft(index) else { return Ok(()) };
+    fn check_softmax(&self, index: usize, cards: &[usize]) -> Result<(), Mistake> {
+        let Some(tested @ Tested { test, .. }) = self.tested_draft(index) else { return Ok(()) };
         let Selection::Softmax { of, weights, biases } = &test.selection else { return Ok(()) };
         let title = self.title(index);
         let wrong = |message: String, hint: &str| Err(Mistake::new(Site::Cpt(index), message).hint(hint));
@@ -101,10 +101,15 @@ impl Builder {
             return wrong(format!("the test of {title} is of no variables"), "name some whose evidence decides");
         }
         let width: usize = of.iter().map(|v| self.card(v.index())).sum();
-        if weights.len() != width * test.copies || biases.len() != test.copies {
-            let (found, needed) = (weights.len() + biases.len(), (width + 1) * test.copies);
-            let message = format!("the test of {title} needs {needed} weights and biases, not {found}");
-            return wrong(message, "give each copy a weight for each value of each of the variables, and a bias");
+        let logits: f64 = cards[..cards.len() - 1].iter().map(|&card| card as f64).product::<f64>() * test.copies as f64;
+        let is_for_all = biases.len() == test.copies && !tested.table.is_empty();
+        if weights.len() != width * biases.len() || !(is_for_all || biases.len() as f64 == logits) {
+            let message = format!("the softmax of {title} has {} biases and {} weights", biases.len(), weights.len());
+            let biases = match tested.table.is_empty() {
+                true => format!("without copies it needs {logits} biases, one for each row and value"),
+                false => format!("it needs {} biases, one for each copy, or {logits}, for each row", test.copies),
+            };
+            return wrong(message, &format!("{biases}; and for each bias {width} weights"));
         }
         match weights.iter().chain(biases).find(|x| x.is_nan() || x.abs() > LARGEST_WEIGHT) {
             Some(bad) => {

@@ -50,6 +50,9 @@ fn derivatives_of_weights_are_central_differences() {
     let of = vec![VarId::new(0)];
     let softmax = Selection::Softmax { of, weights: vec![0.3, -1.0, 0.8, 2.0, 0.0, 0.5], biases: vec![0.1, 0.2, -0.3] };
     check(&Test { copies: 3, thresholds: vec![], selection: softmax }, &[0.25, 0.75], 2);
+    let (of, weights) = (vec![VarId::new(0)], (0..12).map(|i| f64::from((5 * i) % 7) - 3.0).collect());
+    let each = Selection::Softmax { of, weights, biases: vec![0.1, 0.2, -0.3, 0.8, 0.0, 1.5] };
+    check(&Test { copies: 3, thresholds: vec![], selection: each }, &[0.25, 0.75], 2);
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use super::text::{Object, Value};
 use super::{CptMarks, Entries, Reader, constraint, entries, names, only_one, role, roles, rows, table, words};
 use crate::error::{Result, many, shown};
-use crate::model::{Builder, Comparison, Network, Node, Role, Selection, Sight, Test, Tested};
+use crate::model::{Builder, Comparison, CptDraft, Network, Node, Role, Selection, Sight, Test, Tested};
 use crate::vars::VarId;
 
 const COPY: [&str; 7] = ["table", "function", "constraint", "functional", "fixed", "keep_zeros", "tie"];
@@ -41,8 +41,11 @@ pub(super) fn sight(file: &Object<'_>) -> Result<Sight> {
 impl<'a> Reader<'a> {
     /// Tells the builder a tested CPT.
     pub(super) fn tested(&self, cpt: &Object<'a>, scope: &[usize], to: &mut Builder) -> Result<CptMarks> {
-        let list = cpt.need("copies", "this tested CPT")?;
         let test = cpt.need("test", "this CPT with copies")?.object("`{` to begin a test")?;
+        if cpt.get("copies").is_none() && is_softmax(&test)? {
+            return self.direct(&test, scope, to);
+        }
+        let list = cpt.need("copies", "this tested CPT")?;
         let (child, width) = (scope[scope.len() - 1], self.variables.card(scope[scope.len() - 1]));
         let (mut tables, mut known, mut starts) = (vec![], vec![], vec![]);
         for copy in list.items("a list of copies")? {
@@ -59,13 +62,20 @@ impl<'a> Reader<'a> {
         let (&own, parents) = nodes.split_last().expect("a CPT has a child");
         let draft = to.tested(own, parents.iter().copied(), tables, self.test(&test, rows, known.len())?);
         draft.copies(known);
-        if test.flag("fixed")? {
-            draft.fix_test();
-        }
-        if let Some(tie) = test.get("tie") {
-            draft.tie_test(tie.string("a name for the tie")?);
-        }
+        settle(&test, draft)?;
         Ok(CptMarks { list: list.span.clone(), entries: starts, width, ..CptMarks::default() })
+    }
+
+    /// Tells the builder a CPT whose rows are a softmax.
+    fn direct(&self, test: &Object<'a>, scope: &[usize], to: &mut Builder) -> Result<CptMarks> {
+        test.only(&fields(Some("softmax")))?;
+        let Selection::Softmax { of, weights, biases } = self.softmax(test)? else { unreachable!("a softmax is one") };
+        let nodes = scope.iter().map(|&v| Node(v)).collect::<Vec<_>>();
+        let (&own, parents) = nodes.split_last().expect("a CPT has a child");
+        let of = of.into_iter().map(|v| Node(v.index()));
+        settle(test, to.logits(own, parents.iter().copied(), of, weights, biases))?;
+        let list = test.need("weights", "this softmax")?.span.clone();
+        Ok(CptMarks { list, width: self.variables.card(own.0), ..CptMarks::default() })
     }
 
     fn copy(&self, copy: &Object<'a>, child: usize, width: usize) -> Result<Entries<f64>> {
@@ -119,6 +129,22 @@ impl<'a> Reader<'a> {
     }
 }
 
+fn is_softmax(test: &Object<'_>) -> Result<bool> {
+    let name = test.get("select").map(|value| value.string("how copies are selected")).transpose()?;
+    Ok(name.as_deref() == Some("softmax"))
+}
+
+/// What is known of a test.
+fn settle(test: &Object<'_>, draft: &mut CptDraft) -> Result<()> {
+    if test.flag("fixed")? {
+        draft.fix_test();
+    }
+    if let Some(tie) = test.get("tie") {
+        draft.tie_test(tie.string("a name for the tie")?);
+    }
+    Ok(())
+}
+
 fn comparison(test: &Object<'_>) -> Result<Comparison> {
     let Some(value) = test.get("compare") else { return Ok(Comparison::default()) };
     let sign = value.string("a comparison")?;
@@ -152,6 +178,9 @@ pub(super) fn tested(net: &Network, tested: &Tested, card: usize) -> String {
     let size = tested.table.len() / tested.roles.len();
     let copy = |(table, role): (&[f64], &Role)| format!("{{\"table\": {}{}}}", rows(table, card), roles(role));
     let copies: Vec<String> = tested.table.chunks_exact(size).zip(&tested.roles).map(copy).collect();
+    if tested.is_direct(card) {
+        return format!("\"test\": {{{}}}", test(net, tested));
+    }
     format!("\"copies\": [{}], \"test\": {{{}}}", copies.join(", "), test(net, tested))
 }
 
@@ -169,7 +198,7 @@ fn test(net: &Network, Tested { test, is_fixed, tie, .. }: &Tested) -> String {
         Selection::Softmax { of, weights, biases } => {
             let of = names(of.iter().map(|&v| &net.variable(v).name));
             let weights: Vec<String> =
-                weights.chunks_exact(weights.len() / test.copies).map(|row| format!("{row:?}")).collect();
+                weights.chunks_exact(weights.len() / biases.len()).map(|row| format!("{row:?}")).collect();
             let _ = write!(out, ", \"of\": {of}, \"weights\": [{}], \"biases\": {biases:?}", weights.join(", "));
         }
     }
