@@ -224,7 +224,10 @@ fn list_markov(net: &Network, count: usize, out: &mut dyn Write) -> std::io::Res
 
 fn kind(cpt: &Cpt) -> String {
     if let Some(tested) = cpt.tested() {
-        return format!("{}, {} copies", tested.test.selection.name(), tested.test.copies);
+        return match tested.is_direct() {
+            true => "softmax of evidence".to_owned(),
+            false => format!("{}, {} copies", tested.test.selection.name(), tested.test.copies),
+        };
     }
     let kind = match cpt.is_functional() {
         true => "function",

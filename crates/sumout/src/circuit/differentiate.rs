@@ -84,6 +84,8 @@ pub struct Differentiator<'c> {
     schedule: Schedule,
     pool: Arc<rayon::ThreadPool>,
     tests: Tuning<'c>,
+    /// Whether each number of a posterior counts, however small it is: other circuits read it.
+    is_exacting: bool,
 }
 
 impl Circuit {
@@ -157,7 +159,13 @@ impl<'c> Differentiator<'c> {
             graph,
             pool: room.pool,
             tests: Tuning::default(),
+            is_exacting: false,
         })
+    }
+
+    /// The same for posteriors that other circuits read.
+    pub(super) fn exacting(self, is_exacting: bool) -> Self {
+        Differentiator { is_exacting, ..self }
     }
 
     /// Changes the numbers of a table. What they were stays in use until [`Differentiator::refresh`].
@@ -272,14 +280,15 @@ impl<'c> Differentiator<'c> {
             let rows = first..batch.len().min(first + engine.lanes());
             self.run_block(worker, batch, rows, loss, (engine.sums(), engine.seed_sum()))
         };
+        let worker = || engine.worker().exacting(self.is_exacting);
         // In rounds, so that what blocks add up to is never in memory for all of them; in order, so that the number of
         // threads changes nothing.
         let length = (ROUND / (1 + engine.sums())).clamp(1, 64);
         for start in (0..blocks).step_by(length) {
             let round = start..blocks.min(start + length);
             let parts: Vec<Part> = match blocks {
-                1 => vec![run(&mut engine.worker(), 0)],
-                _ => self.pool.install(|| round.into_par_iter().map_init(|| engine.worker(), run).collect()),
+                1 => vec![run(&mut worker(), 0)],
+                _ => self.pool.install(|| round.into_par_iter().map_init(worker, run).collect()),
             };
             parts.into_iter().for_each(|part| whole.append(part));
         }

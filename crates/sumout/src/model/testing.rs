@@ -389,10 +389,10 @@ impl Tested {
         Tested { table, roles: vec![known; card], test, is_fixed: false, tie: None }
     }
 
-    /// Whether it is of this kind.
-    pub(crate) fn is_direct(&self, card: usize) -> bool {
-        let Selection::Softmax { biases, .. } = &self.test.selection else { return false };
-        let rows = self.rows(card);
+    /// Whether its rows are a softmax, and it has no other copies than the values.
+    pub fn is_direct(&self) -> bool {
+        let (Selection::Softmax { biases, .. }, card) = (&self.test.selection, self.test.copies) else { return false };
+        let rows = self.table.len() / (card * card);
         let direct = Tested::direct(rows, card, self.test.clone());
         biases.len() == rows * card && self.table == direct.table && self.roles == direct.roles
     }

@@ -247,7 +247,8 @@ pub fn random(rng: &mut ChaCha8Rng, kind: Kind, sight: Sight) -> Network {
             }
             tests += 1;
             if kind == Kind::Logits {
-                let mut numbers = |count: usize| (0..count).map(|_| 4.0 * rng.random::<f64>() - 2.0).collect::<Vec<f64>>();
+                let mut numbers =
+                    |count: usize| (0..count).map(|_| 4.0 * rng.random::<f64>() - 2.0).collect::<Vec<f64>>();
                 let biases = numbers(rows * cards[i]);
                 let weights = numbers(biases.len() * cards[earlier[0]]);
                 b.logits(nodes[i], parents, [nodes[earlier[0]]], weights, biases);

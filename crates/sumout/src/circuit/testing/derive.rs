@@ -86,7 +86,8 @@ impl<'c> Tuning<'c> {
             let ready = |circuit: &'c Circuit| {
                 let all = || circuit.graph.origins().keys().copied().collect();
                 let tables: Vec<TableId> = if with_tables { all() } else { vec![] };
-                Differentiator::new(circuit, &tables, &inputs, options, Some(pool))
+                let is_read = circuit.target.is_some_and(|family| sums.contains(&family));
+                Ok(Differentiator::new(circuit, &tables, &inputs, options, Some(pool))?.exacting(is_read))
             };
             let read = stage.circuit().into_iter().flat_map(|circuit| loaded(&circuit.graph));
             let reads = read.filter(|v| sums.contains(v)).collect();

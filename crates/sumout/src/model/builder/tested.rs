@@ -101,7 +101,8 @@ impl Builder {
             return wrong(format!("the test of {title} is of no variables"), "name some whose evidence decides");
         }
         let width: usize = of.iter().map(|v| self.card(v.index())).sum();
-        let logits: f64 = cards[..cards.len() - 1].iter().map(|&card| card as f64).product::<f64>() * test.copies as f64;
+        let logits: f64 =
+            cards[..cards.len() - 1].iter().map(|&card| card as f64).product::<f64>() * test.copies as f64;
         let is_for_all = biases.len() == test.copies && !tested.table.is_empty();
         if weights.len() != width * biases.len() || !(is_for_all || biases.len() as f64 == logits) {
             let message = format!("the softmax of {title} has {} biases and {} weights", biases.len(), weights.len());

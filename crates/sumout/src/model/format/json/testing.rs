@@ -178,7 +178,7 @@ pub(super) fn tested(net: &Network, tested: &Tested, card: usize) -> String {
     let size = tested.table.len() / tested.roles.len();
     let copy = |(table, role): (&[f64], &Role)| format!("{{\"table\": {}{}}}", rows(table, card), roles(role));
     let copies: Vec<String> = tested.table.chunks_exact(size).zip(&tested.roles).map(copy).collect();
-    if tested.is_direct(card) {
+    if tested.is_direct() {
         return format!("\"test\": {{{}}}", test(net, tested));
     }
     format!("\"copies\": [{}], \"test\": {{{}}}", copies.join(", "), test(net, tested))
