@@ -15,13 +15,13 @@ use rayon::prelude::*;
 
 use super::Circuit;
 use super::batch::Batch;
-use super::evaluate::{Engines, Precision, Room, Running, check_hard, load, loaded, sums, weigh_closed};
+use super::evaluate::{Engines, FEW, Precision, Room, Running, check_hard, load, loaded, sums, weigh_closed};
 use super::testing::{TestDerivatives, TunedStage, Tuning};
 use crate::error::Result;
 use crate::learn::Params;
 use crate::tensor::engine::{Number, Worker};
 use crate::tensor::schedule::{Schedule, Want};
-use crate::tensor::{Graph, TableId};
+use crate::tensor::{Graph, Op, TableId};
 use crate::vars::VarId;
 
 /// Writes, for an example with this number and this posterior, g(k) for each value k of the target that is left.
@@ -82,6 +82,8 @@ pub struct Differentiator<'c> {
     short: Engines<f32>,
     long: Engines<f64>,
     schedule: Schedule,
+    /// Whether few examples are evaluated together, too.
+    shares_much: bool,
     pool: Arc<rayon::ThreadPool>,
     tests: Tuning<'c>,
     /// Whether each number of a posterior counts, however small it is: other circuits read it.
@@ -114,8 +116,14 @@ struct Part {
     width: usize,
     posteriors: Vec<f64>,
     log_evidence: Vec<f64>,
-    sums: Vec<f64>,
     evidence: Vec<Vec<f64>>,
+}
+
+/// Where the examples of a block add what all of them add up to; nowhere, if nothing is differentiated.
+struct Sums<'s> {
+    numbers: &'s mut [f64],
+    /// Those of the output, if it is the same for all examples.
+    seed: Option<Range<usize>>,
 }
 
 impl<'c> Differentiator<'c> {
@@ -156,6 +164,7 @@ impl<'c> Differentiator<'c> {
             short: Engines::new(&room, &[]),
             long: Engines::new(&room, &[]),
             schedule,
+            shares_much: shares_much(&graph),
             graph,
             pool: room.pool,
             tests: Tuning::default(),
@@ -241,15 +250,16 @@ impl<'c> Differentiator<'c> {
             }
         };
         let possible = loss.map(|_| &derive as &Derive<'_>);
+        let like = if self.shares_much { batch.len().max(FEW + 1) } else { batch.len() };
         let mut found = match self.precision {
-            Precision::F32 => self.run_on(&self.short, batch, batch.len(), possible),
-            Precision::F64 => self.run_on(&self.long, batch, batch.len(), possible),
+            Precision::F32 => self.run_on(&self.short, batch, like, possible),
+            Precision::F64 => self.run_on(&self.long, batch, like, possible),
         };
         let lost: Vec<usize> = (0..batch.len()).filter(|&row| found.1.log_evidence[row].is_nan()).collect();
         if self.precision == Precision::F32 && !lost.is_empty() {
             let again = |row: usize, posterior: &[f64], to: &mut [f64]| derive(lost[row], posterior, to);
             let again = loss.map(|_| &again as &Derive<'_>);
-            let again = self.run_on(&self.long, &batch.select(self.circuit, &lost), batch.len(), again);
+            let again = self.run_on(&self.long, &batch.select(self.circuit, &lost), like, again);
             found.0.iter_mut().zip(again.0).for_each(|(to, from)| to.iter_mut().zip(from).for_each(|(x, y)| *x += y));
             found.1.replace(&lost, &again.1);
         }
@@ -273,26 +283,43 @@ impl<'c> Differentiator<'c> {
         loss: Option<&Derive<'_>>,
     ) -> (Vec<Vec<f64>>, Part) {
         let engine = engines.engine(like, &self.graph, &self.schedule);
-        let mut whole = Part::new(self, 0, engine.sums());
+        let mut whole = Part::new(self, 0);
+        let zeros = || if loss.is_some() { engine.zeros() } else { vec![] };
+        let mut sums = zeros();
         let blocks = batch.len().div_ceil(engine.lanes());
-        let run = |worker: &mut Worker<'_, T>, block: usize| {
+        let run = |worker: &mut Worker<'_, T>, block: usize, numbers: &mut [f64]| {
             let first = block * engine.lanes();
             let rows = first..batch.len().min(first + engine.lanes());
-            self.run_block(worker, batch, rows, loss, (engine.sums(), engine.seed_sum()))
+            let seed = engine.seed_sum().filter(|_| loss.is_some());
+            self.run_block(worker, batch, rows, loss, Sums { numbers, seed })
         };
         let worker = || engine.worker().exacting(self.is_exacting);
         // In rounds, so that what blocks add up to is never in memory for all of them; in order, so that the number of
         // threads changes nothing.
-        let length = (ROUND / (1 + engine.sums())).clamp(1, 64);
-        for start in (0..blocks).step_by(length) {
-            let round = start..blocks.min(start + length);
-            let parts: Vec<Part> = match blocks {
-                1 => vec![run(&mut worker(), 0)],
-                _ => self.pool.install(|| round.into_par_iter().map_init(worker, run).collect()),
+        let length = (ROUND / (1 + sums.len())).clamp(1, 64);
+        if blocks == 1 {
+            whole.append(run(&mut worker(), 0, &mut sums));
+        } else if length == 1 || self.pool.current_num_threads() == 1 {
+            self.pool.install(|| {
+                let mut worker = worker();
+                (0..blocks).for_each(|block| whole.append(run(&mut worker, block, &mut sums)));
+            });
+        } else {
+            let apart = |worker: &mut Worker<'_, T>, block: usize| {
+                let mut sums = zeros();
+                (run(worker, block, &mut sums), sums)
             };
-            parts.into_iter().for_each(|part| whole.append(part));
+            for start in (0..blocks).step_by(length) {
+                let round = (start..blocks.min(start + length)).into_par_iter();
+                let parts: Vec<(Part, Vec<f64>)> = self.pool.install(|| round.map_init(worker, apart).collect());
+                for (part, more) in parts {
+                    whole.append(part);
+                    sums.iter_mut().zip(&more).for_each(|(sum, x)| *sum += x);
+                    engine.give_zeros(more);
+                }
+            }
         }
-        let tables = loss.map(|_| engine.differentiate(&self.graph, &whole.sums, &self.tables));
+        let tables = loss.map(|_| engine.differentiate(&self.graph, sums, &self.tables));
         (tables.unwrap_or_default(), whole)
     }
 
@@ -302,15 +329,15 @@ impl<'c> Differentiator<'c> {
         batch: &Batch,
         rows: Range<usize>,
         loss: Option<&Derive<'_>>,
-        (sums_len, seed_sum): (usize, Option<Range<usize>>),
+        sums_to: Sums<'_>,
     ) -> Part {
-        let mut part = Part::new(self, rows.len(), sums_len);
+        let mut part = Part::new(self, rows.len());
         worker.begin();
         self.loaded.iter().for_each(|&var| load(self.circuit, batch, worker, var, rows.clone()));
         worker.forward();
         let Some(output) = worker.output() else {
             if let Some((output, exponent)) = worker.constant() {
-                part.run_constant(output, exponent, rows.start, loss.unwrap_or(&|_, _, _| {}), seed_sum);
+                part.run_constant(output, exponent, rows.start, loss.unwrap_or(&|_, _, _| {}), sums_to);
             }
             return part;
         };
@@ -340,7 +367,7 @@ impl<'c> Differentiator<'c> {
             part.drop_overflowing(worker, &mut seeds);
         }
         if worker.has_numbers() {
-            worker.add_sums(&mut part.sums);
+            worker.add_sums(sums_to.numbers);
         }
         for (to, &var) in part.evidence.iter_mut().zip(&self.inputs) {
             worker.read_adjoint(var, rows.len(), to);
@@ -349,18 +376,31 @@ impl<'c> Differentiator<'c> {
     }
 }
 
+/// From so many numbers on that are the same for all examples, one block that is partly empty takes less time than one for
+/// each example: every block adds to the derivatives of all of them.
+const MUCH: f64 = 1e6;
+
+fn shares_much(graph: &Graph) -> bool {
+    let mut varies = vec![false; graph.len()];
+    let mut shared = 0.0;
+    for (node, op) in graph.ops() {
+        varies[node.index()] = matches!(op, Op::Evidence(_)) || op.inputs().any(|input| varies[input.index()]);
+        shared += if varies[node.index()] { 0.0 } else { graph.size(node) };
+    }
+    shared > MUCH
+}
+
 /// So many numbers may wait to be added up.
 const ROUND: usize = 1 << 24;
 
 impl Part {
-    fn new(of: &Differentiator<'_>, rows: usize, sums: usize) -> Self {
+    fn new(of: &Differentiator<'_>, rows: usize) -> Self {
         let width = of.graph.size(of.graph.output()) as usize;
         let numbers = |var: &VarId| vec![0.0; rows * of.circuit.domains[var.index()].len()];
         Part {
             width,
             posteriors: vec![0.0; rows * width],
             log_evidence: vec![0.0; rows],
-            sums: vec![0.0; sums],
             evidence: of.inputs.iter().map(numbers).collect(),
         }
     }
@@ -372,7 +412,7 @@ impl Part {
         exponent: i32,
         first: usize,
         loss: &Derive<'_>,
-        seed_sum: Option<Range<usize>>,
+        sums: Sums<'_>,
     ) {
         let joint: Vec<f64> = output.iter().map(|x| x.to_f64()).collect();
         let total: f64 = joint.iter().sum();
@@ -380,12 +420,12 @@ impl Part {
         if total == 0.0 {
             return;
         }
+        let to = sums.seed.map_or(&mut [][..], |at| &mut sums.numbers[at]);
         let mut derivatives = vec![0.0; self.width];
         for (row, posterior) in self.posteriors.chunks_exact_mut(self.width).enumerate() {
             posterior.iter_mut().zip(&joint).for_each(|(p, x)| *p = x / total);
             derivatives.fill(0.0);
             loss(first + row, posterior, &mut derivatives);
-            let to = seed_sum.clone().map_or(&mut [][..], |at| &mut self.sums[at]);
             let positive = to.iter_mut().zip(&derivatives).zip(&joint).filter(|(_, x)| **x > 0.0);
             positive.for_each(|((to, g), x)| *to += g / x);
         }
@@ -414,7 +454,6 @@ impl Part {
     fn append(&mut self, other: Part) {
         self.posteriors.extend(other.posteriors);
         self.log_evidence.extend(other.log_evidence);
-        self.sums.iter_mut().zip(other.sums).for_each(|(sum, x)| *sum += x);
         self.evidence.iter_mut().zip(other.evidence).for_each(|(to, from)| to.extend(from));
     }
 

@@ -163,7 +163,7 @@ pub(super) struct Engines<T> {
 }
 
 /// So few examples are evaluated one by one.
-const FEW: usize = 4;
+pub(super) const FEW: usize = 4;
 
 impl<T: Number> Engines<T> {
     /// Places in the largest tensor of a block must be numbers of 32 bits.

@@ -48,8 +48,11 @@ impl Problem {
         let differs = |(f, table): (usize, &Table)| table.axes.iter().any(is_clamped) || pruned.is_selected(f);
         let clamped: Vec<bool> = pruned.factors.iter().enumerate().map(differs).collect();
         varies.iter_mut().zip(&clamped).for_each(|(varies, clamped)| *varies |= clamped);
-        // Where nothing varies the circuit runs once, and everything counts.
-        let prices = if varies.contains(&true) { objective.prices() } else { objective.prices_of_one_run() };
+        let prices = match varies.contains(&true) {
+            true if !pruned.promised.is_empty() => objective.prices_of_steps(),
+            true => objective.prices(),
+            false => objective.prices_of_one_run(), // everything counts
+        };
         Problem {
             factors: pruned
                 .factors
@@ -142,5 +145,29 @@ impl Problem {
             known: leaves.iter().map(|leaf| self.known(leaf)).collect(),
             prices: self.prices,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::compile::{Question, prune};
+    use crate::model::Network;
+
+    /// What is the same for all examples is computed once, unless it is learned: then once for each step.
+    #[test]
+    fn constants_are_dearer_where_functions_are_learned() {
+        let mut b = Network::builder("learned");
+        let [x, y, z] = ["x", "y", "z"].map(|name| b.variable(name, ["a", "b"]));
+        b.table(x, [], [0.3, 0.7]);
+        b.function(y, [x], |u| u[0]).functional();
+        b.table(z, [y], [0.9, 0.1, 0.2, 0.8]);
+        let net = b.build().unwrap();
+        let price = |trainable: VarSet| {
+            let vars = |v: usize| [VarId::new(v)].into_iter().collect();
+            let question = Question { targets: vars(0), inputs: vars(2), trainable, ..Question::default() };
+            Problem::new(&prune::prune(&net, &question).unwrap(), Objective::Time).prices.constant
+        };
+        assert!(price([VarId::new(1)].into_iter().collect()) > 5.0 * price(VarSet::default()));
     }
 }

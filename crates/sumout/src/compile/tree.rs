@@ -128,6 +128,12 @@ impl Objective {
         Prices { store, multiply, constant: 0.02, by_cluster: self == Objective::LargestCluster }
     }
 
+    /// The prices of a circuit whose functions are learned: what is the same for all examples is computed again, and
+    /// differentiated, for each step of learning, of which many have few examples.
+    pub fn prices_of_steps(self) -> Prices {
+        Prices { constant: 0.2, ..self.prices() }
+    }
+
     /// The prices of a circuit that runs once, so that all steps count the same.
     pub fn prices_of_one_run(self) -> Prices {
         Prices { constant: 1.0, ..self.prices() }

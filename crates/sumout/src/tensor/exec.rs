@@ -8,6 +8,7 @@
 
 mod maxima;
 
+use std::collections::BTreeMap;
 use std::mem::take;
 
 use super::graph::{Graph, NodeId, Op};
@@ -48,7 +49,7 @@ const FAR: i64 = 500;
 impl Tensor {
     /// Moves a power of two to the exponent, unless the largest number is near one.
     fn rescale(&mut self) {
-        let largest = self.data.iter().copied().map(f64::abs).fold(0.0, f64::max);
+        let largest = largest(&self.data);
         let shift = exponent_of(largest);
         if largest == 0.0 || (-CALM..=CALM).contains(&shift) {
             return;
@@ -83,25 +84,58 @@ impl Tensor {
     }
 
     /// Adds a tensor of the same shape; whether no number of either could have been lost beside those of the other.
-    fn add(&mut self, other: Tensor) -> bool {
+    fn add(&mut self, other: &Tensor) -> bool {
         if other.is_zero() {
             return true; // whatever its exponent is
         }
         if self.is_zero() {
-            *self = other;
+            self.data.copy_from_slice(&other.data);
+            self.exponent = other.exponent;
             return true;
         }
-        let (high, low) = if self.exponent >= other.exponent { (&*self, &other) } else { (&other, &*self) };
-        let distance = high.exponent - low.exponent;
-        let factor = power_of_two(-distance);
-        let data = high.data.iter().zip(&low.data).map(|(x, y)| x + y * factor).collect();
-        *self = Tensor { data, exponent: high.exponent };
-        distance <= FAR
+        let distance = self.exponent - other.exponent;
+        let factor = power_of_two(-distance.abs());
+        let numbers = self.data.iter_mut().zip(&other.data);
+        match distance >= 0 {
+            true => numbers.for_each(|(x, y)| *x += y * factor),
+            false => numbers.for_each(|(x, y)| *x = y + *x * factor),
+        }
+        self.exponent = self.exponent.max(other.exponent);
+        distance.abs() <= FAR
     }
 
     fn is_zero(&self) -> bool {
         self.data.iter().all(|&x| x == 0.0)
     }
+
+    /// The smallest positive number, infinite if there is none, and the largest, zero if there is none.
+    pub fn range(&self) -> (f64, f64) {
+        let (mut lows, mut highs) = ([f64::INFINITY; LANES], [0.0; LANES]);
+        in_lanes(&self.data, |lane, x| {
+            lows[lane] = if x > 0.0 && x < lows[lane] { x } else { lows[lane] };
+            highs[lane] = if x > highs[lane] { x } else { highs[lane] };
+        });
+        (lows.into_iter().fold(f64::INFINITY, f64::min), highs.into_iter().fold(0.0, f64::max))
+    }
+}
+
+/// So many numbers are compared at once.
+const LANES: usize = 8;
+
+/// Visits all numbers, in lanes that do not wait for each other.
+#[inline(always)]
+fn in_lanes(numbers: &[f64], mut visit: impl FnMut(usize, f64)) {
+    let blocks = numbers.chunks_exact(LANES);
+    let rest = blocks.remainder();
+    blocks.for_each(|block| (0..LANES).for_each(|lane| visit(lane, block[lane])));
+    rest.iter().enumerate().for_each(|(lane, &x)| visit(lane, x));
+}
+
+/// The largest of some numbers, whatever their signs.
+fn largest(numbers: &[f64]) -> f64 {
+    let mut largest = [0.0; LANES];
+    in_lanes(numbers, |lane, x| largest[lane] = if x.abs() > largest[lane] { x.abs() } else { largest[lane] });
+    largest.into_iter().fold(0.0, f64::max)
 }
 
 /// The e for which x is in [2^e, 2^(e+1)); of a subnormal number, close to it.
@@ -128,12 +162,18 @@ pub(crate) struct Run<'a> {
     is_log: bool,
 }
 
-/// The tensors that do not depend on evidence; all others are empty.
-pub(crate) fn shared<S: Semiring>(graph: &Graph, program: &Program, varies: &[bool]) -> Vec<Tensor> {
+/// The tensors that do not depend on evidence, in the memory of those of another run; all others are empty.
+pub(crate) fn shared<S: Semiring>(
+    graph: &Graph,
+    program: &Program,
+    varies: &[bool],
+    mut before: Vec<Tensor>,
+) -> Vec<Tensor> {
     let mut run = Run::load::<S, _>(graph, program, |_| vec![]).expect("numbers can be loaded");
+    before.resize_with(program.sizes.len(), Tensor::default);
     for step in &program.steps[..program.forward] {
         if !varies[step.planned.out] {
-            let mut out = run.contract::<S>(step, vec![]);
+            let mut out = run.contract::<S>(step, take(&mut before[step.planned.out].data));
             if !S::IS_LOG {
                 out.rescale();
             }
@@ -151,22 +191,56 @@ pub(crate) fn differentiate_shared(
     varies: &[bool],
     shared: &[Tensor],
     read: impl Iterator<Item = (Slot, Tensor)>,
+    spare: &mut Spare,
 ) -> Vec<Tensor> {
-    let mut run = Run { graph, program, slots: shared.to_vec(), shared: &[], is_log: false };
+    let mut run = Run { graph, program, slots: vec![Tensor::default(); shared.len()], shared, is_log: false };
     read.for_each(|(slot, adjoint)| run.slots[slot] = adjoint);
     for step in &program.steps[program.forward..] {
-        let Planned { a, b, out, .. } = step.planned;
-        if varies[a - graph.len()] || b.is_some_and(|b| varies[b]) || run.slots[a].data.is_empty() {
+        let Planned { a, b, out, free, .. } = &step.planned;
+        if varies[a - graph.len()] || b.is_some_and(|b| varies[b]) || run.slots[*a].data.is_empty() {
             continue;
         }
-        let mut found = run.contract::<SumProduct>(step, vec![]);
+        let mut found = run.contract::<SumProduct>(step, spare.take(program.sizes[*out]));
         found.rescale();
-        match run.slots[out].data.is_empty() {
-            true => run.slots[out] = found,
-            false => _ = run.slots[out].add(found),
+        match run.slots[*out].data.is_empty() {
+            true => run.slots[*out] = found,
+            false => {
+                run.slots[*out].add(&found);
+                spare.give(found.data);
+            }
         }
+        free.iter().for_each(|&slot| spare.give(take(&mut run.slots[slot].data)));
     }
     run.slots
+}
+
+/// Memory that is used again: asking for new pages takes longer than filling them.
+#[derive(Debug, Default)]
+pub(crate) struct Spare {
+    /// Whatever was in them, by how much they can hold.
+    rooms: BTreeMap<usize, Vec<Vec<f64>>>,
+}
+
+impl Spare {
+    /// Room for so many numbers.
+    pub fn take(&mut self, numbers: usize) -> Vec<f64> {
+        let fitting = self.rooms.range_mut(numbers..=numbers.saturating_mul(2)).find(|(_, rooms)| !rooms.is_empty());
+        fitting.and_then(|(_, rooms)| rooms.pop()).unwrap_or_else(|| Vec::with_capacity(numbers))
+    }
+
+    /// So many zeros.
+    pub fn zeros(&mut self, numbers: usize) -> Vec<f64> {
+        let mut zeros = self.take(numbers);
+        zeros.clear();
+        zeros.resize(numbers, 0.0);
+        zeros
+    }
+
+    pub fn give(&mut self, room: Vec<f64>) {
+        if room.capacity() > 0 {
+            self.rooms.entry(room.capacity()).or_default().push(room);
+        }
+    }
 }
 
 /// Numbers with these logarithms, the largest of them one.
@@ -247,7 +321,7 @@ impl<'a> Run<'a> {
                     sums.iter_mut().zip(out.data).for_each(|(sum, x)| S::add(sum, x));
                 }
                 true => {
-                    if !self.slots[step.planned.out].add(out) {
+                    if !self.slots[step.planned.out].add(&out) {
                         return None;
                     }
                 }
@@ -355,8 +429,27 @@ mod tests {
     #[test]
     fn tensors_with_different_exponents_add_up() {
         let mut t = Tensor { data: vec![1.0], exponent: -3 };
-        t.add(Tensor { data: vec![1.0], exponent: 2 });
+        t.add(&Tensor { data: vec![1.0], exponent: 2 });
         assert_eq!(t.data[0] * 2f64.powi(t.exponent as i32), 4.125);
+    }
+
+    #[test]
+    fn ranges_are_of_positive_numbers() {
+        for n in [1, 7, 8, 9, 30] {
+            let t = Tensor { data: (0..n).map(|i| f64::from(i - 2) / 4.0).collect(), exponent: 0 };
+            let positive = || t.data.iter().copied().filter(|&x| x > 0.0);
+            assert_eq!(t.range(), (positive().fold(f64::INFINITY, f64::min), positive().fold(0.0, f64::max)), "{n}");
+        }
+    }
+
+    #[test]
+    fn memory_is_used_again_where_it_fits() {
+        let mut spare = Spare::default();
+        spare.give(vec![1.0; 100]);
+        assert_eq!(spare.zeros(10).capacity(), 10, "a hundred is too much for ten");
+        let zeros = spare.zeros(60);
+        assert_eq!((zeros.capacity(), zeros), (100, vec![0.0; 60]));
+        assert_eq!(spare.take(60).capacity(), 60, "it is in use");
     }
 
     /// The exponent of zeros means nothing; numbers that are too far apart are noticed.
@@ -364,11 +457,11 @@ mod tests {
     fn small_numbers_are_not_lost_beside_zeros_with_a_large_exponent() {
         let tensor = |x: f64, exponent: i64| Tensor { data: vec![x, 0.0], exponent };
         for (mut t, other) in [(tensor(0.0, 7), tensor(1.0, -3000)), (tensor(1.0, -3000), tensor(0.0, 7))] {
-            assert!(t.add(other));
+            assert!(t.add(&other));
             assert_eq!((t.data[0], t.exponent), (1.0, -3000));
         }
-        assert!(tensor(1.0, 0).add(tensor(1.0, -FAR)));
-        assert!(!tensor(1.0, 0).add(tensor(1.0, -3000)));
+        assert!(tensor(1.0, 0).add(&tensor(1.0, -FAR)));
+        assert!(!tensor(1.0, 0).add(&tensor(1.0, -3000)));
     }
 
     /// 400 observations of probability 1e-6 each. Logarithms would be right, too, but are slow.

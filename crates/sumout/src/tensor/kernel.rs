@@ -199,6 +199,12 @@ fn merged(loops: impl IntoIterator<Item = Loop>) -> Vec<Loop> {
 fn nest<S: Semiring>(outer: &[Loop], inner: &Loop, a: &[f64], b: &[f64], out: &mut [f64]) {
     match outer {
         [] => row::<S>(inner, a, b, out),
+        [last] => {
+            // Rows are often short: a call for each of them would take as long as the row.
+            for i in 0..last.extent {
+                row::<S>(inner, &a[i * last.a..], &b[i * last.b..], &mut out[i * last.out..]);
+            }
+        }
         [first, rest @ ..] => {
             for i in 0..first.extent {
                 nest::<S>(rest, inner, &a[i * first.a..], &b[i * first.b..], &mut out[i * first.out..]);

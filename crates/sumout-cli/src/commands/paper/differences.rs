@@ -23,8 +23,11 @@ const NOISE: &str = "The text flips min(N, a - 1, b/2) different ones of all b b
 const PIXEL_TIES: &str = "The text learns one CPT for all pixels; the program ties those with equally many segments that can reach them, \
     which is where 275 parameters come from.";
 
-const NO_PROMISE: &str = "Without background knowledge, the program does not declare rows and columns functional, so that the \
-    trainable circuit is compiled without functions.";
+const NO_PROMISE: &str = "Without background knowledge, the released program does not declare rows and columns functional, so that the \
+    trainable circuit is compiled without functions and is a posterior, as ours is. The printed accuracies are rather those of a \
+    circuit that takes rows and columns for functions: with them declared, and the paper's own plan, ours has 51.6 ± 1.8, \
+    65.1 ± 6.2 and 79.8 ± 1.7 % with 25, 100 and 250 examples (12, 7 and 3 runs). Few steps explain less: with one an epoch, the \
+    circuit without functions still has 65.6 ± 8.9 % with 25 examples (12 runs).";
 
 const PROMISE: &str = "Without background knowledge, the program still declares its tables functional, so that the trainable circuit \
     is no posterior of the network until they are: it is the function that was trained.";

@@ -75,7 +75,7 @@ fn compute(title: &str, printed: &'static [Accuracy], asked: &Asked, work: &Work
     Ok(table)
 }
 
-const NOTE: &str = "Printed: the paper's numbers, means of 25 runs; ±: the standard deviation of runs, not the error of their mean. \
+const NOTE: &str = "Printed: the paper's numbers, means of 25 runs; ±: the standard deviation of runs, not the error of their mean; a single run has none. \
     Apart: by how many standard errors, of both means together, ours is above the paper's. Each run has training examples, a test set of 1,000 examples and a seed of its own. Seconds: one run, one thread. \
     The preset `paper` learns as the paper does, `default` as `sumout fit` does.";
 
@@ -224,6 +224,11 @@ impl Run {
     }
 }
 
+/// A number of standard errors, with its sign; nothing if there is a single run.
+fn signed(apart: f64) -> String {
+    if apart.is_nan() { String::new() } else { format!("{apart:+.1}") }
+}
+
 fn grid(rows: &[Row<'_>]) -> Grid {
     let mut grid = Grid::new([
         key("model"),
@@ -249,7 +254,7 @@ fn grid(rows: &[Row<'_>]) -> Grid {
                 found.examples.to_string(),
                 mean::text(&found.accuracy, 2),
                 mean::text(&row.paper(found.examples), 2),
-                format!("{:+.1}", row.apart(found)),
+                signed(row.apart(found)),
                 format!("{:.2}", found.seconds),
             ]);
         }

@@ -229,7 +229,7 @@ fn ranks(rows: &[Row]) -> Grid {
         let [nodes, parents, functions] = name(row.printed);
         let mut cells = vec![nodes, parents, functions + " %"];
         cells.extend([&row.original, original, &row.replicated, shrunk].map(text));
-        cells.push(format!("{:.1}", row.standard_errors));
+        cells.push(mean::apart(row.standard_errors));
         cells.extend([&row.reduction, reduction, &row.shrunk, &row.ours].map(text));
         grid.push(cells);
     }

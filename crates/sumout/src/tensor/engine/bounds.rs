@@ -91,9 +91,18 @@ pub(super) fn indicators<T: Number>(entries: usize) -> [T; BOUNDS] {
 
 /// The bounds of numbers that are what they are, the same for all examples.
 pub(super) fn exact<T: Number>(numbers: &[T]) -> [T; BOUNDS] {
-    let mut row = [T::ZERO; BOUNDS];
-    bound_exact(numbers, &mut row);
-    row
+    const LANES: usize = 16; // which do not wait for each other
+    let (mut peaks, mut totals, mut lows) = ([T::ZERO; LANES], [T::ZERO; LANES], [T::ONE; LANES]);
+    let mut see = |l: usize, x: T| {
+        peaks[l] = peaks[l].larger(x);
+        totals[l] = totals[l] + x;
+        lows[l] = if x > T::ZERO { lows[l].smaller(x) } else { lows[l] };
+    };
+    let blocks = numbers.chunks_exact(LANES);
+    blocks.remainder().iter().enumerate().for_each(|(l, &x)| see(l, x));
+    blocks.for_each(|block| (0..LANES).for_each(|l| see(l, block[l])));
+    let total = totals.into_iter().fold(T::ZERO, |sum, x| sum + x);
+    [peaks.into_iter().fold(T::ZERO, T::larger), total, T::ZERO, lows.into_iter().fold(T::ONE, T::smaller)]
 }
 
 /// The bounds of numbers that are what they are, for the examples of a block.

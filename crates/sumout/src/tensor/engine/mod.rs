@@ -26,9 +26,9 @@ pub(crate) use worker::Worker;
 
 use std::collections::BTreeMap;
 use std::ops::Range;
-use std::sync::{Mutex, OnceLock};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
-use super::exec::{self, Tensor};
+use super::exec::{self, Spare, Tensor};
 use super::graph::{Graph, Op, TableId};
 use super::kernel::SumProduct;
 use super::layout;
@@ -52,6 +52,8 @@ pub(crate) struct Engine<T> {
     bounds: Vec<[T; BOUNDS]>,
     /// The shared tensors as they are, if they are differentiated.
     before: Vec<Tensor>,
+    /// What their derivatives took the last time.
+    spare: Mutex<Spare>,
     layout: layout::Program,
     /// Whether shared numbers are so far apart that small ones may be lost.
     is_fragile: bool,
@@ -105,6 +107,7 @@ impl<T: Number> Engine<T> {
             exponents: vec![],
             bounds: vec![],
             before: vec![],
+            spare: Mutex::default(),
             is_fragile: false,
             idle: Mutex::default(),
         };
@@ -114,15 +117,39 @@ impl<T: Number> Engine<T> {
 
     /// Takes over the numbers of the graph's tables.
     pub fn update(&mut self, graph: &Graph) {
-        let mut shared = exec::shared::<SumProduct>(graph, &self.layout, &self.program.varies);
-        if !self.program.sums.is_empty() {
-            self.before = shared.clone();
+        let before = std::mem::take(&mut self.before);
+        let shared = exec::shared::<SumProduct>(graph, &self.layout, &self.program.varies, before);
+        self.shared.resize_with(shared.len(), Vec::new);
+        self.exponents.resize(shared.len(), 0);
+        self.bounds.resize(shared.len(), [T::ZERO; BOUNDS]);
+        self.is_fragile = false;
+        for (slot, is_read) in self.program.read(shared.len(), self.ends.output).into_iter().enumerate() {
+            let range = shared[slot].range();
+            self.is_fragile |= is_fragile::<f64>(range); // products of them may have been lost already
+            if is_read {
+                self.is_fragile |= is_fragile::<T>(range);
+                self.exponents[slot] = convert(&shared[slot], range, &mut self.shared[slot]);
+                self.bounds[slot] = bounds::exact(&self.shared[slot]);
+            }
         }
-        self.is_fragile = shared.iter().any(is_fragile::<f64>); // products of them may have been lost already
-        self.program.keep_read(&mut shared, self.ends.output);
-        self.is_fragile |= shared.iter().any(is_fragile::<T>);
-        (self.shared, self.exponents) = shared.into_iter().map(converted).unzip();
-        self.bounds = self.shared.iter().map(|numbers: &Vec<T>| bounds::exact(numbers)).collect();
+        if !self.program.sums.is_empty() {
+            self.before = shared;
+        }
+    }
+
+    /// Memory that was used before.
+    fn spare(&self) -> MutexGuard<'_, Spare> {
+        self.spare.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Zeros for examples to add to.
+    pub fn zeros(&self) -> Vec<f64> {
+        self.spare().zeros(self.sums())
+    }
+
+    /// Takes back what examples have added to.
+    pub fn give_zeros(&self, sums: Vec<f64>) {
+        self.spare().give(sums);
     }
 
     /// The number of numbers that examples add to.
@@ -138,14 +165,21 @@ impl<T: Number> Engine<T> {
     }
 
     /// The derivatives with respect to some tables, from the sums that examples have added to.
-    pub fn differentiate(&self, graph: &Graph, sums: &[f64], tables: &[TableId]) -> Vec<Vec<f64>> {
-        let mut rest = sums;
-        let read = self.program.sums.iter().map(|&(slot, entries)| {
-            let (data, others) = rest.split_at(entries);
+    pub fn differentiate(&self, graph: &Graph, sums: Vec<f64>, tables: &[TableId]) -> Vec<Vec<f64>> {
+        let mut spare = std::mem::take(&mut *self.spare());
+        let mut rest = &sums[..];
+        let mut read = vec![];
+        for &(slot, entries) in &self.program.sums {
+            let (numbers, others) = rest.split_at(entries);
             rest = others;
-            (slot, Tensor { data: data.to_vec(), exponent: -i64::from(self.exponents[slot - graph.len()]) })
-        });
-        let found = exec::differentiate_shared(graph, &self.layout, &self.program.varies, &self.before, read);
+            let mut data = spare.take(entries);
+            data.clear();
+            data.extend_from_slice(numbers);
+            read.push((slot, Tensor { data, exponent: -i64::from(self.exponents[slot - graph.len()]) }));
+        }
+        spare.give(sums);
+        let (layout, varies, read) = (&self.layout, &self.program.varies, read.into_iter());
+        let found = exec::differentiate_shared(graph, layout, varies, &self.before, read, &mut spare);
         let numbers = |table: &TableId| {
             let node = graph.find(&Op::Table(*table)).expect("the table is there");
             let size = graph.tables()[table.index()].values.len();
@@ -154,7 +188,10 @@ impl<T: Number> Engine<T> {
                 Some(Tensor { data, exponent }) => data.iter().map(|x| x * 2f64.powi(*exponent as i32)).collect(),
             }
         };
-        tables.iter().map(numbers).collect()
+        let numbers = tables.iter().map(numbers).collect();
+        found.into_iter().for_each(|tensor| spare.give(tensor.data));
+        *self.spare() = spare;
+        numbers
     }
 
     /// Where the likelihood of a variable is, and its adjoint; none if the circuit does not depend on it.
@@ -187,21 +224,21 @@ impl<T: Number> Engine<T> {
 }
 
 /// Whether the smallest positive number of a tensor is too small beside the largest.
-fn is_fragile<T: Number>(tensor: &Tensor) -> bool {
-    let positive = || tensor.data.iter().copied().filter(|&x| x > 0.0);
-    let (low, high) = (positive().fold(f64::INFINITY, f64::min), positive().fold(0.0, f64::max));
+fn is_fragile<T: Number>((low, high): (f64, f64)) -> bool {
     high > 0.0 && low.exponent() - high.exponent() < T::TINY / 2
 }
 
-/// A tensor whose largest number is at least one and less than two.
-fn converted<T: Number>(tensor: Tensor) -> (Vec<T>, i32) {
-    let largest = tensor.data.iter().copied().fold(0.0, f64::max);
-    if largest == 0.0 {
-        return (tensor.data.iter().map(|_| T::ZERO).collect(), 0);
+/// Writes the numbers of a tensor, the largest of them at least one and less than two; the exponent that they share.
+fn convert<T: Number>(tensor: &Tensor, (_, high): (f64, f64), to: &mut Vec<T>) -> i32 {
+    to.clear();
+    if high == 0.0 {
+        to.resize(tensor.data.len(), T::ZERO);
+        return 0;
     }
-    let shift = largest.exponent();
-    let numbers = tensor.data.iter().map(|&x| T::of(x * f64::power_of_two(-shift))).collect();
-    (numbers, shift + tensor.exponent as i32)
+    let shift = high.exponent();
+    let factor = f64::power_of_two(-shift);
+    to.extend(tensor.data.iter().map(|&x| T::of(x * factor)));
+    shift + tensor.exponent as i32
 }
 
 #[cfg(test)]

@@ -10,7 +10,6 @@ use super::bounds::Growth;
 use super::fuse::Fusion;
 use super::lanes::{Form, MOST, Move, Store, Terms, Tiles};
 use super::single::Matrices;
-use crate::tensor::exec::Tensor;
 use crate::tensor::graph::{Graph, MapId, NodeId, Op, TableId};
 use crate::tensor::kernel::Loop;
 use crate::tensor::layout::{self, Step};
@@ -132,13 +131,13 @@ impl BlockProgram {
         Ends { output: place(output), seed: self.places[seed].or_else(sum) }
     }
 
-    /// Empties shared tensors that no block reads, and that are not the output.
-    pub fn keep_read(&self, shared: &mut [Tensor], output: Place) {
-        let mut is_read = vec![false; shared.len()];
+    /// Which of the slots are shared tensors that blocks read, or that are the output.
+    pub fn read(&self, slots: usize, output: Place) -> Vec<bool> {
+        let mut is_read = vec![false; slots];
         let places = self.steps.iter().flat_map(|step| step.inputs.iter().copied()).chain([output]);
         let slots = places.filter_map(|place| if let Place::Shared(slot) = place { Some(slot) } else { None });
         slots.for_each(|slot| is_read[slot] = true);
-        shared.iter_mut().zip(is_read).filter(|(_, is_read)| !is_read).for_each(|(t, _)| *t = Tensor::default());
+        is_read
     }
 }
 

@@ -177,7 +177,8 @@ impl<'e, T: Number> Worker<'e, T> {
 
     /// Whether all that the examples of the block have added up to are numbers.
     pub fn has_numbers(&self) -> bool {
-        self.memory.sums.iter().flatten().all(|x| x.is_finite())
+        let are_numbers = |sum: &Vec<T>| sum.iter().fold(true, |are, x| are & x.is_finite());
+        self.memory.sums.iter().all(are_numbers)
     }
 
     /// The output's numbers and their exponent, if they are the same for all examples.
@@ -190,7 +191,12 @@ impl<'e, T: Number> Worker<'e, T> {
 
     /// Adds what the examples of the block have added up to.
     pub fn add_sums(&self, to: &mut [f64]) {
-        to.iter_mut().zip(self.memory.sums.iter().flatten()).for_each(|(to, x)| *to += x.to_f64());
+        let mut rest = to;
+        for sum in &self.memory.sums {
+            let (to, others) = rest.split_at_mut(sum.len());
+            to.iter_mut().zip(sum).for_each(|(to, x)| *to += x.to_f64());
+            rest = others;
+        }
     }
 
     /// The derivatives with respect to the numbers of a table, entry by entry for all examples; none if the output does not

@@ -33,7 +33,7 @@ impl<'g> Maxima<'g> {
         for Planned { a, b, out, .. } in program.steps.iter().map(|step| &step.planned) {
             varies[*out] = varies[*a] || b.is_some_and(|b| varies[b]);
         }
-        let shared = Some(shared::<MaxProduct>(graph, &program, &varies));
+        let shared = Some(shared::<MaxProduct>(graph, &program, &varies, vec![]));
         let shared = shared.filter(|shared| !shared.iter().any(Tensor::is_at_risk));
         Maxima { graph, program, varies, inputs, shared, logarithms: OnceLock::new() }
     }
@@ -44,7 +44,7 @@ impl<'g> Maxima<'g> {
     }
 
     fn by_logarithms(&self) -> Run<'_> {
-        let logarithms = || shared::<LogMaxProduct>(self.graph, &self.program, &self.varies);
+        let logarithms = || shared::<LogMaxProduct>(self.graph, &self.program, &self.varies, vec![]);
         self.over::<LogMaxProduct>(self.logarithms.get_or_init(logarithms))
     }
 

@@ -30,7 +30,8 @@ fn number(value: &Value) -> f64 {
 
 /// A point with a mean and a standard deviation.
 fn point(x: &Value, mean: &Value) -> (f64, f64, f64) {
-    (number(x), number(&mean["mean"]), number(&mean["stdev"]))
+    let deviation = mean["stdev"].as_f64().unwrap_or(0.0); // that of a single run is not known
+    (number(x), number(&mean["mean"]), deviation)
 }
 
 /// By how much the largest cluster shrinks, by the share of functions, for each size of networks.
