@@ -9,7 +9,7 @@ use std::sync::{Arc, OnceLock};
 
 use rayon::prelude::*;
 
-use super::batch::{Answers, Batch, Column};
+use super::batch::{Answers, Batch};
 use super::testing::Selecting;
 use super::{Circuit, memory_limit, too_large};
 use crate::error::{Error, ErrorKind, Result};
@@ -373,8 +373,7 @@ pub(super) fn check_hard(circuit: &Circuit, batch: &Batch) -> Result<()> {
     for var in circuit.hard.iter() {
         let name = &circuit.variable(var).name;
         let missing = match batch.get(var) {
-            Some(Column::Values(values)) => values.iter().position(|&v| v < 0),
-            Some(Column::Likelihoods(_)) => Some(0),
+            Some(known) => known.missing(),
             None => (!batch.is_empty()).then_some(0),
         };
         if let Some(row) = missing {
@@ -392,7 +391,7 @@ pub(super) fn check_hard(circuit: &Circuit, batch: &Batch) -> Result<()> {
 mod tests {
     use super::*;
     use crate::model::Network;
-    use crate::{Level, Options, Query};
+    use crate::{Column, Level, Options, Query};
 
     fn images(model: &str, target: &str, inputs: &str, options: &Options) -> (Circuit, Batch) {
         let net = Network::read(model).unwrap();

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::Evaluator;
 use crate::circuit::Circuit;
-use crate::circuit::batch::{Batch, Column};
+use crate::circuit::batch::{Batch, Known};
 use crate::tensor::engine::{Number, Worker};
 use crate::tensor::exec::Run;
 use crate::tensor::{Graph, Op};
@@ -149,11 +149,15 @@ pub(in crate::circuit) fn load<T: Number>(
     let rows = range.len();
     let domain = &circuit.domains[var.index()];
     let card = circuit.variables[var.index()].values.len();
+    let column = batch.get(var);
+    if let Some(Known::Bytes(values)) = column {
+        return worker.indicate(var, domain, &values[range]);
+    }
     let Some(to) = worker.evidence(var) else { return };
     let lanes = to.len() / domain.len();
-    match batch.get(var) {
-        None => to.fill(T::ONE),
-        Some(Column::Values(values)) => {
+    match column {
+        None | Some(Known::Bytes(_)) => to.fill(T::ONE),
+        Some(Known::Values(values)) => {
             let values = &values[range.clone()];
             for (&value, to) in domain.iter().zip(to.chunks_exact_mut(lanes)) {
                 let (here, rest) = to.split_at_mut(rows);
@@ -163,7 +167,7 @@ pub(in crate::circuit) fn load<T: Number>(
                 rest.fill(T::ONE);
             }
         }
-        Some(Column::Likelihoods(numbers)) => {
+        Some(Known::Likelihoods(numbers)) => {
             let numbers = &numbers[range.start * card..range.end * card];
             let exponents: Vec<i32> = numbers.chunks_exact(card).map(exponent).collect();
             for (&value, to) in domain.iter().zip(to.chunks_exact_mut(lanes)) {

@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 use rayon::ThreadPool;
 
 use super::{By, Stage};
-use crate::circuit::batch::{Batch, Column};
+use crate::circuit::batch::Batch;
 use crate::circuit::evaluate::{Precision, Running};
 use crate::circuit::{Circuit, Evaluator};
 use crate::error::Result;
@@ -94,7 +94,7 @@ impl<'b> Selected<'b> {
                 false => test.weigh(seen, to),
             }
         }
-        self.batch.to_mut().put(stage.input, Column::Likelihoods(weights));
+        self.batch.to_mut().put_selected(stage.input, weights);
     }
 
     /// Whether a test of an example had impossible evidence.

@@ -123,6 +123,20 @@ impl Fused for Once {
     }
 }
 
+/// A number for each example and value of a domain: one if the example has that value, or if nothing is known of it,
+/// which a negative position says; else zero. Examples that are not there have ones.
+#[inline(always)]
+pub(super) fn indicate<T: Number>(domain: &[usize], values: &[i8], to: &mut [T], lanes: usize) {
+    for (&value, to) in domain.iter().zip(to.chunks_exact_mut(lanes)) {
+        let (here, rest) = to.split_at_mut(values.len());
+        let value = value as i8;
+        for (to, &v) in here.iter_mut().zip(values) {
+            *to = if (v < 0) | (v == value) { T::ONE } else { T::ZERO };
+        }
+        rest.fill(T::ONE);
+    }
+}
+
 /// The numbers of a line of examples at a place, or one number for all of them.
 #[allow(unsafe_code)]
 #[inline(always)]

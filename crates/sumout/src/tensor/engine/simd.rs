@@ -150,6 +150,31 @@ pub(super) fn run<T: Number>(isa: Isa, loops: &Loops, form: &Form, on: &mut Oper
     }
 }
 
+/// Says for each value of a domain which examples have it, or may have it; see [`lanes::indicate`].
+#[allow(unsafe_code)]
+pub(super) fn indicate<T: Number>(isa: Isa, domain: &[usize], values: &[i8], to: &mut [T], lanes: usize) {
+    match isa {
+        // SAFETY: `Isa::detect` has found the features that these functions are compiled for.
+        #[cfg(target_arch = "x86_64")]
+        Isa::Avx512 => unsafe { indicate_avx512(domain, values, to, lanes) },
+        #[cfg(target_arch = "x86_64")]
+        Isa::Avx2 => unsafe { indicate_avx2(domain, values, to, lanes) },
+        _ => lanes::indicate(domain, values, to, lanes),
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,fma")]
+fn indicate_avx2<T: Number>(domain: &[usize], values: &[i8], to: &mut [T], lanes: usize) {
+    lanes::indicate(domain, values, to, lanes);
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f,avx2,fma")]
+fn indicate_avx512<T: Number>(domain: &[usize], values: &[i8], to: &mut [T], lanes: usize) {
+    lanes::indicate(domain, values, to, lanes);
+}
+
 /// Bounds what a step may lose.
 #[allow(unsafe_code)]
 pub(super) fn bound<T: Number>(isa: Isa, growth: &Growth, inputs: &[Known<'_, T>], row: &mut [T]) {

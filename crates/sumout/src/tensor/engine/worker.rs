@@ -105,6 +105,15 @@ impl<'e, T: Number> Worker<'e, T> {
         Some(self.block_mut(place))
     }
 
+    /// Fills in the likelihood of a variable by the values that examples have, negative where nothing is known. Examples
+    /// that are not there get ones.
+    pub fn indicate(&mut self, var: VarId, domain: &[usize], values: &[i8]) {
+        let (isa, lanes) = (self.isa, self.lanes());
+        if let Some(to) = self.evidence(var) {
+            simd::indicate(isa, domain, values, to, lanes);
+        }
+    }
+
     /// The likelihood of a variable.
     pub fn evidence_of(&self, var: VarId) -> Option<&[T]> {
         self.engine.input(var).map(|(place, _)| self.block(place))
