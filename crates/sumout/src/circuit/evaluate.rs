@@ -146,6 +146,15 @@ impl Room {
     }
 }
 
+impl Room {
+    /// Whether there is memory for blocks of examples; places in the largest tensor of a block must be numbers of 32 bits.
+    pub fn fits_blocks<T: Number>(&self) -> bool {
+        let needed = self.needed * size_of::<T>() as f64 / size_of::<f64>() as f64;
+        let examples = (T::LANES * self.pool.current_num_threads()) as f64;
+        needed * examples <= self.limit && self.largest * (8 * T::LANES) as f64 <= f64::from(u32::MAX)
+    }
+}
+
 /// Two programs of the same circuit, compiled when they are first used.
 #[derive(Debug, Default)]
 pub(super) struct Engines<T> {
@@ -158,14 +167,11 @@ pub(super) struct Engines<T> {
 }
 
 /// So few examples are evaluated one by one.
-const FEW: usize = 4;
+pub(super) const FEW: usize = 4;
 
 impl<T: Number> Engines<T> {
-    /// Places in the largest tensor of a block must be numbers of 32 bits.
     pub fn new(room: &Room, each: &[TableId]) -> Self {
-        let needed = room.needed * size_of::<T>() as f64 / size_of::<f64>() as f64;
-        let examples = (T::LANES * room.pool.current_num_threads()) as f64;
-        let blocks_fit = needed * examples <= room.limit && room.largest * (8 * T::LANES) as f64 <= f64::from(u32::MAX);
+        let blocks_fit = room.fits_blocks::<T>();
         Engines { blocks: OnceLock::new(), one: OnceLock::new(), blocks_fit, each: each.to_vec() }
     }
 

@@ -98,7 +98,14 @@ pub(crate) struct Form {
 
 /// How products are summed.
 pub(crate) trait Fused: Copy {
+    /// Adds a product to a sum.
     fn add<T: Number>(x: T, y: T, sum: T) -> T;
+
+    /// Adds a number to a sum.
+    #[inline(always)]
+    fn plus<T: Number>(x: T, sum: T) -> T {
+        sum + x
+    }
 }
 
 /// In two roundings, on any machine.
@@ -108,6 +115,22 @@ pub(crate) struct Twice;
 /// In one rounding, where the machine can.
 #[derive(Clone, Copy)]
 pub(crate) struct Once;
+
+/// Not at all: the largest is kept, and all numbers are at least zero.
+#[derive(Clone, Copy)]
+pub(crate) struct Largest;
+
+impl Fused for Largest {
+    #[inline(always)]
+    fn add<T: Number>(x: T, y: T, sum: T) -> T {
+        sum.larger(x * y)
+    }
+
+    #[inline(always)]
+    fn plus<T: Number>(x: T, sum: T) -> T {
+        sum.larger(x)
+    }
+}
 
 impl Fused for Twice {
     #[inline(always)]
@@ -382,7 +405,7 @@ fn add_term<F: Fused, T: Number, const V: usize, const K: usize, const A: bool, 
     let last = read::<T, V, B>(on.inputs[K - 1], term[K - 1] as usize, chunk);
     if K == 1 {
         for l in 0..V {
-            sum[l] = sum[l] + last[l];
+            sum[l] = F::plus(last[l], sum[l]);
         }
         return sum;
     }
