@@ -209,7 +209,7 @@ fn variables_with_many_values_are_read_as_others_are() {
          probability (c | a) {{\n{}}}\n",
         values.join(", "),
         (0..200).map(row).collect::<String>(),
-        (0..200).rev().map(|i| row(i)).collect::<String>(),
+        (0..200).rev().map(row).collect::<String>(),
     );
     fs::write(folder.join("wide.bif"), text).unwrap();
     sumout(&folder, "compile wide.bif b --given a c -o wide.sumout");

@@ -107,8 +107,8 @@ fn is_readable(input: &Input, column: &ColumnDescriptor) -> bool {
 impl Source for Parquet {
     fn next(&mut self, rows: usize) -> Result<Option<Chunk>> {
         let mut chunk = Chunk::default();
-        let narrow = |input: &Input| Values::empty(input.values.len(), rows);
-        let mut columns: Vec<Values> = self.inputs.iter().map(narrow).collect();
+        let empty = |input: &Input| Values::empty(input.values.len(), rows);
+        let mut columns: Vec<Values> = self.inputs.iter().map(empty).collect();
         while chunk.rows < rows && self.advance()? {
             let count = self.left.min(rows - chunk.rows);
             for (i, reader) in self.readers.iter_mut().enumerate() {

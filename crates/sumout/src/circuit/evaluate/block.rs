@@ -146,43 +146,51 @@ pub(in crate::circuit) fn load<T: Number>(
     var: VarId,
     range: Range<usize>,
 ) {
-    let rows = range.len();
     let domain = &circuit.domains[var.index()];
     let card = circuit.variables[var.index()].values.len();
-    let column = batch.get(var);
-    if let Some(Known::Bytes(values)) = column {
-        return worker.indicate(var, domain, &values[range]);
-    }
-    let Some(to) = worker.evidence(var) else { return };
-    let lanes = to.len() / domain.len();
-    match column {
-        None | Some(Known::Bytes(_)) => to.fill(T::ONE),
-        Some(Known::Values(values)) => {
-            let values = &values[range.clone()];
-            for (&value, to) in domain.iter().zip(to.chunks_exact_mut(lanes)) {
-                let (here, rest) = to.split_at_mut(rows);
-                let value = value as i32;
-                let is = |v: i32| if (v < 0) | (v == value) { T::ONE } else { T::ZERO };
-                here.iter_mut().zip(values).for_each(|(to, &v)| *to = is(v));
-                rest.fill(T::ONE);
-            }
-        }
+    match batch.get(var) {
+        None => worker.evidence(var).into_iter().for_each(|to| to.fill(T::ONE)),
+        Some(Known::Bytes(values)) => worker.indicate(var, domain, &values[range]),
+        Some(Known::Values(values)) => load_values(worker, var, domain, &values[range]),
         Some(Known::Likelihoods(numbers)) => {
-            let numbers = &numbers[range.start * card..range.end * card];
-            let exponents: Vec<i32> = numbers.chunks_exact(card).map(exponent).collect();
-            for (&value, to) in domain.iter().zip(to.chunks_exact_mut(lanes)) {
-                let scaled = numbers.chunks_exact(card).zip(&exponents);
-                let scaled = scaled.map(|(row, e)| T::of(row[value] * f64::power_of_two(-e)));
-                to.iter_mut().zip(scaled).for_each(|(to, x)| *to = x);
-                to[rows..].fill(T::ONE);
-            }
-            worker.measure_evidence(var);
-            for (lane, (row, &exponent)) in numbers.chunks_exact(card).zip(&exponents).enumerate() {
-                worker.scale_evidence(var, lane, exponent);
-                if row.iter().any(|&x| x > 0.0 && x.exponent() - exponent < T::TINY / 2) {
-                    worker.lose(lane);
-                }
-            }
+            load_likelihoods(worker, var, domain, (&numbers[range.start * card..range.end * card], card));
+        }
+    }
+}
+
+/// The same for the values of a variable that has many.
+fn load_values<T: Number>(worker: &mut Worker<'_, T>, var: VarId, domain: &[usize], values: &[i32]) {
+    let lanes = worker.lanes();
+    let Some(to) = worker.evidence(var) else { return };
+    for (&value, to) in domain.iter().zip(to.chunks_exact_mut(lanes)) {
+        let (here, rest) = to.split_at_mut(values.len());
+        let is = |v: i32| if (v < 0) | (v == value as i32) { T::ONE } else { T::ZERO };
+        here.iter_mut().zip(values).for_each(|(to, &v)| *to = is(v));
+        rest.fill(T::ONE);
+    }
+}
+
+/// The same for likelihoods, so many for each example, each divided by a power of two.
+fn load_likelihoods<T: Number>(
+    worker: &mut Worker<'_, T>,
+    var: VarId,
+    domain: &[usize],
+    (numbers, card): (&[f64], usize),
+) {
+    let lanes = worker.lanes();
+    let Some(to) = worker.evidence(var) else { return };
+    let exponents: Vec<i32> = numbers.chunks_exact(card).map(exponent).collect();
+    for (&value, to) in domain.iter().zip(to.chunks_exact_mut(lanes)) {
+        let scaled = numbers.chunks_exact(card).zip(&exponents);
+        let scaled = scaled.map(|(row, e)| T::of(row[value] * f64::power_of_two(-e)));
+        to.iter_mut().zip(scaled).for_each(|(to, x)| *to = x);
+        to[exponents.len()..].fill(T::ONE);
+    }
+    worker.measure_evidence(var);
+    for (lane, (row, &exponent)) in numbers.chunks_exact(card).zip(&exponents).enumerate() {
+        worker.scale_evidence(var, lane, exponent);
+        if row.iter().any(|&x| x > 0.0 && x.exponent() - exponent < T::TINY / 2) {
+            worker.lose(lane);
         }
     }
 }
