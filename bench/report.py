@@ -34,7 +34,12 @@ def title(part):
     print(f"\n{TITLES[part]}", flush=True)
 
 
-def say_a(row):
+def say(clock, text):
+    """A line, behind the minutes and seconds since the start."""
+    print(f"{clock:>5}  {text}", flush=True)
+
+
+def say_a(clock, row):
     torch = row["torch"]
     base = torch.get("seconds")
     used = "" if torch.get("batch") in (None, row["batch"]) else f" (at batch {torch['batch']})"
@@ -42,10 +47,10 @@ def say_a(row):
     for level, seconds in row.items():
         if isinstance(seconds, float):
             text += f"  {level} {duration(seconds)}" + (f" ({base / seconds:,.3g}x)" if base else "")
-    print(text, flush=True)
+    say(clock, text)
 
 
-def say_b(row):
+def say_b(clock, row):
     for task in [task for task in ("posterior", "evidence", "marginals") if task in row]:
         mine = row["ours"]["posterior" if task == "evidence" else task]  # a posterior comes with P(e)
         text = f"{row['network']:12} {task:9} ours {shown(mine)}"
@@ -54,27 +59,30 @@ def say_b(row):
             ratio = f" ({times('total')}, processor {times('processor')})" if "total" in found and "total" in mine else ""
             search = f", {duration(found['search'])} of it search" if found.get("search", 0) > 0.001 else ""
             text += f"  {peer} {shown(found)}{search}{ratio}"
-        print(text)
+        say(clock, text)
     again = row["repeated"]
     text = "             again " + "  ".join(f"{k} {duration(v) if isinstance(v, float) else v}" for k, v in again.items())
     if all(isinstance(v, float) for v in again.values()):
         text += "  " + " ".join(f"({again['pyagrum'] / v:.3g}x)" for k, v in again.items() if k != "pyagrum")
-    print(text, flush=True)
+    say(clock, text)
 
 
 def shown(found):
     return found.get("failed") or f"{duration(found['total'])} (processor {duration(found['processor'])}) {found['memory'] / 2**20:.0f} MiB"
 
 
-def say_d(row):
+def say_d(clock, row):
     share = lambda kind: f"{row[kind] / 1e9:.1f} of {row['peak_' + kind] / 1e9:.1f} ({100 * row[kind] / row['peak_' + kind]:.0f} %)"
-    print(f"{row['model']:10} {row['level']:10} GFLOP/s {share('flops'):24} GB/s {share('bytes_per_second')}", flush=True)
+    say(clock, f"{row['model']:10} {row['level']:10} GFLOP/s {share('flops'):24} GB/s {share('bytes_per_second')}")
 
 
-def say_e(row):
+def say_e(clock, row):
     text = f"{row['file']:8} {row['rows']:,} rows on {row['threads']} threads  {row['rate']:,.0f} rows a second, {row['peak'] / 2**20:.0f} MiB"
-    print(f"{text}  in memory {row['in memory']:,.0f} ({100 * row['rate'] / row['in memory']:.0f} %)", flush=True)
+    shares = [f"{base:,.0f} in batches of {batch} ({100 * row['rate'] / base:.0f} %)" for batch, base in row["in memory"].items()]
+    say(clock, f"{text}  in memory {', '.join(shares)}")
 
+
+SAY = {"a": say_a, "b": say_b, "c": say_a, "d": say_d, "e": say_e}
 
 COLOURS = ["#444444", "#4477aa", "#228833", "#ccbb44", "#ee6677", "#aa3377"]
 

@@ -173,6 +173,59 @@ fn numpy_files_are_read_and_written() {
     }
 }
 
+/// Positions are kept in bytes, whatever they are written in; a number that is none is named as it stands.
+#[test]
+fn numbers_of_all_kinds_are_read_and_those_that_are_no_positions_are_named() {
+    let folder = folder("eval-kinds", CASES);
+    let expected = sumout(&folder, "eval lung.sumout cases.csv");
+    let kinds = [("|i1", 1, 100i64), ("|u1", 1, 200), ("<i2", 2, 300), ("<i4", 4, 70_000), ("<i8", 8, 5_000_000_000)];
+    for (kind, bytes, large) in kinds {
+        let missing = if kind == "|u1" { large } else { -7 };
+        let cells = [0, 1, 0, missing, missing, 0, 1, 1, 0, large];
+        let text = format!("{{'descr': '{kind}', 'fortran_order': False, 'shape': (5, 2), }}");
+        let mut file = b"\x93NUMPY\x01\x00\x76\x00".to_vec();
+        file.extend(format!("{text:<117}\n").bytes());
+        file.extend(cells.iter().flat_map(|cell| cell.to_le_bytes().into_iter().take(bytes)));
+        fs::write(folder.join("cases.npy"), file).unwrap();
+        let found = output(&folder, "eval lung.sumout cases.npy --skip-bad-rows");
+        let (rows, talk) = (String::from_utf8(found.stdout).unwrap(), String::from_utf8(found.stderr).unwrap());
+        assert!(talk.contains(&format!("row 5 is left empty: `dysp` has no value {large}, only 2 values")), "{talk}");
+        let same = |row: &usize| rows.lines().nth(*row) == expected.lines().nth(*row);
+        assert!([1, 4].iter().all(same) && (missing == large || [2, 3].iter().all(same)), "{kind}: {rows}");
+    }
+}
+
+/// A variable with so many values that a byte is not enough, and one with few, in all formats.
+#[test]
+fn variables_with_many_values_are_read_as_others_are() {
+    let folder = folder("eval-wide", CASES);
+    let values: Vec<String> = (0..200).map(|i| format!("v{i}")).collect();
+    let row = |i: usize| format!("  (v{i}) {}, {};\n", i as f64 / 256.0, 1.0 - i as f64 / 256.0);
+    let flat = vec!["0.005"; 200].join(", ");
+    let text = format!(
+        "network wide {{ }}\nvariable a {{ type discrete [200] {{ {} }}; }}\n\
+         variable b {{ type discrete [2] {{ t, f }}; }}\nvariable c {{ type discrete [2] {{ t, f }}; }}\n\
+         probability (a) {{ table {flat}; }}\nprobability (b | a) {{\n{}}}\n\
+         probability (c | a) {{\n{}}}\n",
+        values.join(", "),
+        (0..200).map(row).collect::<String>(),
+        (0..200).rev().map(row).collect::<String>(),
+    );
+    fs::write(folder.join("wide.bif"), text).unwrap();
+    sumout(&folder, "compile wide.bif b --given a c -o wide.sumout");
+    for kind in ["csv", "npy", "parquet"] {
+        sumout(&folder, &format!("sample wide.bif -n 700 --columns a c -o cases.{kind}"));
+        sumout(&folder, &format!("eval wide.sumout cases.{kind} -o from-{kind}.csv"));
+    }
+    let read = |kind: &str| fs::read_to_string(folder.join(format!("from-{kind}.csv"))).unwrap();
+    assert_eq!(read("csv").lines().count(), 701);
+    let first = fs::read_to_string(folder.join("cases.csv")).unwrap().lines().nth(1).unwrap().to_owned();
+    let a: f64 = first[1..first.find(',').unwrap()].parse().unwrap();
+    let b: f64 = read("csv").lines().nth(1).unwrap().split(',').next().unwrap().parse().unwrap();
+    assert!((b - a / 256.0).abs() < 1e-6, "{first}: {b}");
+    assert!(read("csv") == read("npy") && read("csv") == read("parquet"));
+}
+
 #[test]
 fn bad_rows_are_named_and_stop_the_run_unless_they_are_skipped() {
     let folder = folder("eval-bad", "xray,dysp\nyes,no\nmaybe,no\nno,no\n");

@@ -78,6 +78,62 @@ fn every_row_is_explained_as_by_brute_force_also_from_a_file() {
     }
 }
 
+/// The explanations of a batch, which go through blocks, beside those of its rows one by one, which do not: the same
+/// values, also where others are as probable.
+fn check_alone(circuit: &Circuit, batch: &Batch, context: &str) {
+    let together = circuit.explain(batch).unwrap();
+    for row in 0..batch.len() {
+        let alone = circuit.explain(&batch.select(circuit, &[row])).unwrap();
+        assert_eq!(together.row(row), alone.row(0), "row {row} of {context}");
+        let (x, y) = (together.log_probability[row], alone.log_probability[0]);
+        assert!(x == y || close(x, y, 1e-12), "row {row} of {context}: {x} {y}");
+    }
+}
+
+#[test]
+fn rows_of_a_block_are_explained_as_they_are_alone() {
+    for seed in 0..60 {
+        let mut rng = ChaCha8Rng::seed_from_u64(1000 + seed);
+        let nodes = 4 + (seed % 9) as usize;
+        let shape = Shape { nodes, max_values: 4, max_parents: 3, functional: 0.3 * (seed % 4) as f64 };
+        let net = if seed % 5 == 4 { random_markov(nodes, &mut rng) } else { network(&shape, seed).unwrap() };
+        let rows: Vec<Evidence> = (0..70).map(|_| random_evidence(&net, &mut rng)).collect();
+        for level in LEVELS {
+            let options = Options { level, seed, effort: 0.01, ..Options::default() };
+            let Ok(circuit) = net.compile(&Query::explain().given(["*"]), &options) else { continue };
+            check_alone(&circuit, &batch(&net, &circuit, &rows), &format!("{level:?}, {net:?}"));
+        }
+    }
+}
+
+/// Coins that are fair, and whether neighbours are alike: nearly everything is as probable as something else.
+#[test]
+fn of_many_explanations_that_are_as_probable_it_is_always_the_same_one() {
+    let mut b = Network::builder("coins");
+    let coins: Vec<_> = (0..8).map(|i| b.variable(format!("c{i}"), ["h", "t"])).collect();
+    for &coin in &coins {
+        b.table(coin, [], [0.5, 0.5]);
+    }
+    for (i, pair) in coins.windows(2).enumerate() {
+        let alike = b.variable(format!("a{i}"), ["no", "yes"]);
+        b.function(alike, [pair[0], pair[1]], |u| usize::from(u[0] == u[1]));
+        let seen = b.variable(format!("s{i}"), ["no", "yes"]);
+        b.table(seen, [alike], [0.75, 0.25, 0.25, 0.75]);
+    }
+    let net = b.build().unwrap();
+    let mut rng = ChaCha8Rng::seed_from_u64(5);
+    for level in LEVELS {
+        let options = Options { level, effort: 0.01, ..Options::default() };
+        let circuit = net.compile(&Query::explain().given(["s*", "c7"]), &options).unwrap();
+        let mut batch = Batch::new(100);
+        for input in circuit.inputs().collect::<Vec<_>>() {
+            let values = (0..100).map(|_| rng.random_range(-1..2)).collect();
+            batch.insert(&circuit, input, Column::Values(values)).unwrap();
+        }
+        check_alone(&circuit, &batch, &format!("{level:?}"));
+    }
+}
+
 /// The pixels of an image are noisy functions of what is drawn: each explanation is that of a single question.
 #[test]
 fn images_are_explained_as_by_single_questions() {
@@ -132,6 +188,7 @@ fn rows_whose_numbers_are_far_apart_are_explained_beside_others() {
         batch.insert(&circuit, input, Column::Values(vec![first, 0, -1])).unwrap();
     }
     let found = circuit.explain(&batch).unwrap();
+    check_alone(&circuit, &batch.select(&circuit, &[0, 1, 2].repeat(4)), "many rows");
     let (small, large) = (1e-6f64.ln(), (1.0 - 1e-6f64).ln());
     let quarter = 0.25f64.ln();
     let expected = [100.0 * (small + large) + quarter, 200.0 * large + quarter, 200.0 * large + quarter];

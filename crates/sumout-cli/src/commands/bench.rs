@@ -28,6 +28,10 @@ pub struct Args {
     #[arg(long, value_name = "N", default_value_t = 1024, value_parser = clap::value_parser!(u32).range(1..))]
     batch: u32,
 
+    /// Measure the forward pass alone.
+    #[arg(long)]
+    forward_only: bool,
+
     #[command(flatten)]
     using: Using,
 
@@ -44,6 +48,9 @@ const SECONDS: f64 = 0.5;
 /// The median of this many measurements counts.
 const REPEATS: usize = 5;
 
+/// Of fewer, if all of them would take more seconds than this.
+const LONG: f64 = 10.0;
+
 /// If noise makes a whole step look faster than its half, both are measured for twice as long, so many times.
 const PATIENCE: u32 = 4;
 
@@ -56,7 +63,10 @@ pub fn run(args: &Args, json: bool, out: &mut dyn Write) -> Result<Outcome> {
     let running = args.using.running(args.computing.options().memory);
     let forward = circuit.evaluator(&running)?;
     let rows = batch.len() as f64;
-    let (seconds, backward) = measured(&circuit, &forward, &batch, &running)?;
+    let (seconds, backward) = match args.forward_only {
+        true => (median(SECONDS, || forward.run(&batch).map(drop))?, None),
+        false => measured(&circuit, &forward, &batch, &running)?,
+    };
     let report = plan.report();
     let found = Found {
         seconds: seconds / rows,
@@ -129,9 +139,11 @@ fn cross_entropy(_: usize, posterior: &[f64], to: &mut [f64]) {
 
 /// Seconds for some work: the median of several measurements, which take so many seconds together.
 fn median(seconds: f64, mut work: impl FnMut() -> sumout::Result<()>) -> Result<f64> {
+    let first = Instant::now();
     work()?;
+    let repeats = (LONG / first.elapsed().as_secs_f64()).clamp(1.0, REPEATS as f64) as usize;
     let mut times = vec![];
-    for _ in 0..REPEATS {
+    for _ in 0..repeats {
         let (start, mut runs) = (Instant::now(), 0.0);
         while runs == 0.0 || start.elapsed().as_secs_f64() < seconds / REPEATS as f64 {
             work()?;
@@ -140,7 +152,7 @@ fn median(seconds: f64, mut work: impl FnMut() -> sumout::Result<()>) -> Result<
         times.push(start.elapsed().as_secs_f64() / runs);
     }
     times.sort_by(f64::total_cmp);
-    Ok(times[REPEATS / 2])
+    Ok(times[repeats / 2])
 }
 
 /// What was measured.
@@ -197,8 +209,10 @@ impl Found {
             Some(_) => writeln!(out, "forward           {} an example", duration(self.seconds))?,
             None => writeln!(out, "both passes       {} an example", duration(self.seconds))?,
         }
-        let backward = self.backward.map_or("hidden by noise".into(), |time| duration(time) + " an example");
-        writeln!(out, "backward          {backward}, to all tables")?;
+        if !args.forward_only {
+            let backward = self.backward.map_or("hidden by noise".into(), |time| duration(time) + " an example");
+            writeln!(out, "backward          {backward}, to all tables")?;
+        }
         writeln!(out, "throughput        {} examples a second", grouped((1.0 / self.seconds).round() as usize))?;
         writeln!(out, "GFLOP/s           {}", share(self.flops(), self.machine.flops))?;
         writeln!(out, "GB/s              {}", share(self.bytes(), self.machine.bytes))?;

@@ -186,7 +186,11 @@ impl Input {
             return Some(-1);
         }
         if self.values.len() <= FEW {
-            return self.values.iter().position(|value| value.as_bytes() == cell).map(|position| position as i32);
+            return self
+                .values
+                .iter()
+                .position(|value| is_same(value.as_bytes(), cell))
+                .map(|position| position as i32);
         }
         let name = |position: &i32| self.values[*position as usize].as_bytes();
         self.sorted.binary_search_by(|position| name(position).cmp(cell)).ok().map(|at| self.sorted[at])
@@ -233,4 +237,9 @@ impl Input {
     pub fn no_place(&self, number: impl std::fmt::Display) -> String {
         format!("`{}` has no value {number}, only {} values", self.name, self.values.len())
     }
+}
+
+/// Whether names are the same, byte by byte: most are so short that it would take longer to call what compares memory.
+fn is_same(name: &[u8], cell: &[u8]) -> bool {
+    name.len() == cell.len() && name.iter().zip(cell).all(|(x, y)| x == y)
 }

@@ -6,6 +6,7 @@ use sumout::{Error, ErrorKind, Result};
 
 use super::columns::{Columns, Input, Schema, wanted};
 use super::records::Records;
+use super::values::columns;
 use super::{Chunk, Source};
 
 pub struct Csv {
@@ -46,14 +47,14 @@ impl Csv {
     }
 
     /// Appends the positions of the values in a row; what is wrong if it cannot be read.
-    fn push(&self, cells: &mut [Vec<i32>]) -> std::result::Result<(), String> {
+    fn push(&self, cells: &mut Vec<i32>) -> std::result::Result<(), String> {
         let count = self.records.len();
         if count != self.width {
             return Err(format!("it has {count} cells, but the header has {}", self.width));
         }
-        for ((&(column, _), input), to) in self.columns.found.iter().zip(&self.inputs).zip(cells) {
+        for (&(column, _), input) in self.columns.found.iter().zip(&self.inputs) {
             let cell = self.records.cell(column);
-            to.push(input.named(cell).ok_or_else(|| input.no_name(cell))?);
+            cells.push(input.named(cell).ok_or_else(|| input.no_name(cell))?);
         }
         Ok(())
     }
@@ -62,19 +63,18 @@ impl Csv {
 impl Source for Csv {
     fn next(&mut self, rows: usize) -> Result<Option<Chunk>> {
         let mut chunk = Chunk::default();
-        let mut cells: Vec<Vec<i32>> = self.inputs.iter().map(|_| Vec::with_capacity(rows)).collect();
+        let cards: Vec<usize> = self.inputs.iter().map(|input| input.values.len()).collect();
+        let mut cells = Vec::with_capacity(rows * cards.len());
         while chunk.rows < rows && self.advance()? {
             if let Err(what) = self.push(&mut cells) {
                 chunk.bad.push((chunk.rows, what));
-                cells.iter_mut().for_each(|column| {
-                    column.truncate(chunk.rows);
-                    column.push(-1);
-                });
+                cells.truncate(chunk.rows * cards.len());
+                cells.resize((chunk.rows + 1) * cards.len(), -1);
             }
             chunk.rows += 1;
         }
         self.rows += chunk.rows as u64;
-        chunk.columns = self.inputs.iter().map(|input| input.var).zip(cells).collect();
+        chunk.columns = self.inputs.iter().map(|input| input.var).zip(columns(&cells, &cards, i64::from)).collect();
         Ok((chunk.rows > 0).then_some(chunk))
     }
 

@@ -13,12 +13,13 @@ mod parquet;
 mod records;
 mod runs;
 mod tables;
+mod values;
 
 use std::fs::File;
 use std::io::{self, BufReader, Read};
 use std::path::Path;
 
-use sumout::{Batch, Circuit, Column, Error, ErrorKind, Result, VarId};
+use sumout::{Batch, Circuit, Error, ErrorKind, Result, VarId};
 
 pub use answers::{Answering, Rows, Titles, csv_header};
 pub use cases::Cases;
@@ -26,12 +27,13 @@ pub use columns::{Columns, Schema, wanted};
 pub use journal::{Check, Fingerprint, Manifest};
 pub use numbers::{Number, numbers};
 pub use output::Output;
+pub use values::Values;
 
-/// Some rows: for each column the positions of values, negative where a cell is missing.
+/// Some rows: for each column the positions of values.
 #[derive(Debug, Default)]
 pub struct Chunk {
     pub rows: usize,
-    pub columns: Vec<(VarId, Vec<i32>)>,
+    pub columns: Vec<(VarId, Values)>,
     /// Rows that cannot be read, by their position in the chunk, with what is wrong; they get no answer.
     pub bad: Vec<(usize, String)>,
 }
@@ -46,10 +48,10 @@ impl Chunk {
                 let error = Error::new(ErrorKind::Evidence, message);
                 return Err(error.hint("add the column, or compile with `--given` instead of `--hard`"));
             };
-            for (row, value) in values.iter_mut().enumerate().filter(|(_, value)| **value < 0) {
+            for row in values.missing() {
                 let what = format!("`{name}` is missing, but the circuit was compiled with `--hard {name}`");
                 self.bad.push((row, what));
-                *value = 0; // any: the row gets no answer
+                values.set(row, 0); // any: the row gets no answer
             }
         }
         self.settle();
@@ -65,18 +67,14 @@ impl Chunk {
     /// Takes a column out.
     pub fn take(&mut self, var: VarId) -> Option<Vec<i32>> {
         let at = self.columns.iter().position(|(v, _)| *v == var)?;
-        Some(self.columns.remove(at).1)
+        Some(self.columns.remove(at).1.positions())
     }
 
     /// What tells this chunk from others.
     pub fn fingerprint(&self, before: Fingerprint) -> Fingerprint {
         let mut print = before.with(self.rows as u64);
         for (var, values) in &self.columns {
-            let (pairs, rest) = values.as_chunks::<2>();
-            print = print.with(var.index() as u64);
-            print =
-                pairs.iter().fold(print, |print, &[a, b]| print.with(u64::from(a as u32) << 32 | u64::from(b as u32)));
-            print = rest.iter().fold(print, |print, &value| print.with(u64::from(value as u32)));
+            print = values.fingerprint(print.with(var.index() as u64));
         }
         self.bad.iter().fold(print, |print, (row, _)| print.with(*row as u64))
     }
@@ -85,9 +83,8 @@ impl Chunk {
     pub fn batch(&mut self, circuit: &Circuit, least: usize) -> Result<Batch> {
         let rows = self.rows.max(least);
         let mut batch = Batch::new(rows);
-        for (var, mut values) in self.columns.drain(..) {
-            values.resize(rows, values.last().copied().unwrap_or(-1));
-            batch.insert(circuit, var, Column::Values(values))?;
+        for (var, values) in self.columns.drain(..) {
+            values.insert(&mut batch, circuit, var)?;
         }
         Ok(batch)
     }

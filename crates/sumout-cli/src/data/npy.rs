@@ -6,6 +6,7 @@ use std::io::Read;
 use sumout::{Error, ErrorKind, Result};
 
 use super::columns::{Columns, Input, Schema};
+use super::values::{Values, columns};
 use super::{Chunk, Source};
 
 pub struct Npy {
@@ -45,23 +46,23 @@ impl Kind {
         }
     }
 
-    /// A column of a matrix whose rows have so many bytes; what is larger than any position is left so.
-    fn column(self, bytes: &[u8], width: usize, column: usize) -> Vec<i32> {
+    /// The columns of a matrix of variables with so many values.
+    fn columns(self, bytes: &[u8], cards: &[usize]) -> Vec<Values> {
         match self {
-            Kind::U8 => each::<1>(bytes, width, column, |[x]| x.into()),
-            Kind::I8 => each::<1>(bytes, width, column, |[x]| (x as i8).into()),
-            Kind::I16 => each::<2>(bytes, width, column, |x| i16::from_le_bytes(x).into()),
-            Kind::I32 => each::<4>(bytes, width, column, i32::from_le_bytes),
-            Kind::I64 => each::<8>(bytes, width, column, |x| {
-                i64::from_le_bytes(x).clamp(i32::MIN.into(), i32::MAX.into()) as i32
-            }),
+            Kind::U8 => columns(bytes, cards, i64::from),
+            Kind::I8 => columns(bytes, cards, |x| i64::from(x as i8)),
+            Kind::I16 => columns(bytes.as_chunks().0, cards, |x| i16::from_le_bytes(x).into()),
+            Kind::I32 => columns(bytes.as_chunks().0, cards, |x| i32::from_le_bytes(x).into()),
+            Kind::I64 => columns(bytes.as_chunks().0, cards, i64::from_le_bytes),
         }
     }
-}
 
-fn each<const N: usize>(bytes: &[u8], width: usize, column: usize, number: fn([u8; N]) -> i32) -> Vec<i32> {
-    let cell = |row: &[u8]| row[column * N..].first_chunk().map_or(-1, |cell| number(*cell).max(-1));
-    bytes.chunks_exact(width * N).map(cell).collect()
+    /// The number that begins with the first of some bytes.
+    fn number(self, bytes: &[u8]) -> i64 {
+        let mut all = [if self != Kind::U8 && bytes[self.size() - 1] > 127 { 255 } else { 0 }; 8];
+        all[..self.size()].copy_from_slice(&bytes[..self.size()]);
+        i64::from_le_bytes(all)
+    }
 }
 
 impl Npy {
@@ -137,14 +138,13 @@ impl Source for Npy {
         read(&self.name, &mut *self.reader, &mut self.bytes)?;
         self.read += rows as u64;
         let mut chunk = Chunk { rows, ..Chunk::default() };
-        for (column, input) in self.inputs.iter().enumerate() {
-            let mut values = self.kind.column(&self.bytes, width, column);
-            let card = input.values.len() as i32;
-            if values.iter().max().is_some_and(|most| *most >= card) {
-                for (row, value) in values.iter_mut().enumerate().filter(|(_, value)| **value >= card) {
-                    chunk.bad.push((row, input.no_place(*value)));
-                    *value = -1;
-                }
+        let cards: Vec<usize> = self.inputs.iter().map(|input| input.values.len()).collect();
+        for (column, (input, mut values)) in self.inputs.iter().zip(self.kind.columns(&self.bytes, &cards)).enumerate()
+        {
+            for row in values.beyond(cards[column]) {
+                let number = self.kind.number(&self.bytes[(row * width + column) * size..]);
+                chunk.bad.push((row, input.no_place(number)));
+                values.set(row, -1);
             }
             chunk.columns.push((input.var, values));
         }

@@ -15,6 +15,7 @@ use sumout::{Error, ErrorKind, Result};
 
 use super::columns::{Cell, Columns, Input, Schema, wanted};
 use super::pages::Pages;
+use super::values::Values;
 use super::{Chunk, Source};
 
 pub struct Parquet {
@@ -27,6 +28,8 @@ pub struct Parquet {
     /// A reader for each input in the row group before that, and how many rows are left there.
     readers: Vec<Reader>,
     left: usize,
+    /// The cells of a column that are being read.
+    cells: Vec<i32>,
 }
 
 /// What reads a column of a row group.
@@ -47,7 +50,7 @@ impl Parquet {
         for (input, &(column, _)) in inputs.iter().zip(&columns.found) {
             check(&name, input, &written.column(column))?;
         }
-        Ok(Parquet { name, file, columns, inputs, next: 0, readers: vec![], left: 0 })
+        Ok(Parquet { name, file, columns, inputs, next: 0, readers: vec![], left: 0, cells: vec![] })
     }
 
     /// Goes to the next row group that has rows; false at the end.
@@ -104,17 +107,22 @@ fn is_readable(input: &Input, column: &ColumnDescriptor) -> bool {
 impl Source for Parquet {
     fn next(&mut self, rows: usize) -> Result<Option<Chunk>> {
         let mut chunk = Chunk::default();
-        let mut cells: Vec<Vec<i32>> = self.inputs.iter().map(|_| Vec::with_capacity(rows)).collect();
+        let empty = |input: &Input| Values::empty(input.values.len(), rows);
+        let mut columns: Vec<Values> = self.inputs.iter().map(empty).collect();
         while chunk.rows < rows && self.advance()? {
             let count = self.left.min(rows - chunk.rows);
             for (i, reader) in self.readers.iter_mut().enumerate() {
-                let mut column = Cells { input: &self.inputs[i], to: &mut cells[i], bad: &mut chunk.bad };
+                let (input, first) = (&self.inputs[i], chunk.bad.len());
+                self.cells.clear();
+                let mut column = Cells { input, to: &mut self.cells, bad: &mut chunk.bad };
                 column.read(reader, count).map_err(|e| damaged(&self.name, &e))?;
+                chunk.bad[first..].iter_mut().for_each(|(row, _)| *row += chunk.rows);
+                columns[i].extend(&self.cells);
             }
             chunk.rows += count;
             self.left -= count;
         }
-        chunk.columns = self.inputs.iter().map(|input| input.var).zip(cells).collect();
+        chunk.columns = self.inputs.iter().map(|input| input.var).zip(columns).collect();
         chunk.settle();
         Ok((chunk.rows > 0).then_some(chunk))
     }

@@ -24,12 +24,58 @@ impl Column {
             Column::Likelihoods(numbers) => numbers[row * card + value],
         }
     }
+}
 
-    fn select(&self, rows: &[usize], card: usize) -> Column {
+/// A variable with so few values has its positions in bytes.
+const FEW: usize = i8::MAX as usize;
+
+/// A column as a batch keeps it. Positions of few values are bytes, of which the memory has four in the place of one.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Known {
+    /// The position of its value, negative where nothing is known.
+    Bytes(Vec<i8>),
+    /// The same of a variable with many values.
+    Values(Vec<i32>),
+    /// The likelihood of each of its values, example after example.
+    Likelihoods(Vec<f64>),
+}
+
+impl Known {
+    /// What a column says that was checked.
+    fn new(column: Column, card: usize) -> Self {
+        match column {
+            Column::Values(values) if card <= FEW => {
+                Known::Bytes(values.into_iter().map(|value| value.max(-1) as i8).collect())
+            }
+            Column::Values(values) => Known::Values(values),
+            Column::Likelihoods(numbers) => Known::Likelihoods(numbers),
+        }
+    }
+
+    /// The likelihood of a value in an example, of a variable with this many values.
+    pub fn likelihood(&self, row: usize, value: usize, card: usize) -> f64 {
         match self {
-            Column::Values(values) => Column::Values(rows.iter().map(|&row| values[row]).collect()),
-            Column::Likelihoods(numbers) => {
-                Column::Likelihoods(rows.iter().flat_map(|&row| &numbers[row * card..][..card]).copied().collect())
+            Known::Bytes(values) => f64::from(values[row] < 0 || values[row] as usize == value),
+            Known::Values(values) => f64::from(values[row] < 0 || values[row] as usize == value),
+            Known::Likelihoods(numbers) => numbers[row * card + value],
+        }
+    }
+
+    /// The first example without a value.
+    pub fn missing(&self) -> Option<usize> {
+        match self {
+            Known::Bytes(values) => values.iter().position(|&v| v < 0),
+            Known::Values(values) => values.iter().position(|&v| v < 0),
+            Known::Likelihoods(_) => Some(0),
+        }
+    }
+
+    fn select(&self, rows: &[usize], card: usize) -> Known {
+        match self {
+            Known::Bytes(values) => Known::Bytes(rows.iter().map(|&row| values[row]).collect()),
+            Known::Values(values) => Known::Values(rows.iter().map(|&row| values[row]).collect()),
+            Known::Likelihoods(numbers) => {
+                Known::Likelihoods(rows.iter().flat_map(|&row| &numbers[row * card..][..card]).copied().collect())
             }
         }
     }
@@ -54,7 +100,7 @@ impl Column {
 pub struct Batch {
     rows: usize,
     /// By variable: examples are often single, and there can be hundreds of inputs.
-    columns: Vec<Option<Column>>,
+    columns: Vec<Option<Known>>,
     /// The logarithms of likelihoods that are too small for numbers, by variable and example.
     far: BTreeMap<(VarId, usize), Vec<f64>>,
 }
@@ -85,12 +131,40 @@ impl Batch {
     pub fn insert(&mut self, circuit: &Circuit, input: VarId, column: Column) -> Result<()> {
         let variable = circuit.check_input(input)?;
         check(&column, &variable.name, variable.values.len(), self.rows)?;
-        self.put(input, column);
+        self.put(input, Known::new(column, variable.values.len()));
         Ok(())
     }
 
-    /// Adds what a test selected, which is no input that anybody named.
-    pub(super) fn put(&mut self, var: VarId, column: Column) {
+    /// Adds the positions of an input's values in bytes, negative where nothing is known: nothing is copied of an input
+    /// that has at most 127 values.
+    ///
+    /// ```
+    /// # use sumout::{Batch, Column, Network, Options, Query};
+    /// # let asia = Network::read("asia")?;
+    /// # let circuit = asia.compile(&Query::of("lung").given(["xray"]), &Options::default())?;
+    /// let xray = circuit.input("xray")?;
+    /// let mut batch = Batch::new(3);
+    /// batch.insert_bytes(&circuit, xray, vec![0, 1, -1])?;
+    /// assert_eq!(batch, Batch::new(3).with(&circuit, "xray", Column::Values(vec![0, 1, -1]))?);
+    /// # Ok::<(), sumout::Error>(())
+    /// ```
+    pub fn insert_bytes(&mut self, circuit: &Circuit, input: VarId, mut values: Vec<i8>) -> Result<()> {
+        let card = circuit.check_input(input)?.values.len();
+        let fit = card <= FEW && values.len() == self.rows;
+        if !fit || values.iter().fold(-1, |most, &value| most.max(value)) >= card as i8 {
+            return self.insert(circuit, input, Column::Values(values.into_iter().map(i32::from).collect()));
+        }
+        values.iter_mut().for_each(|value| *value = (*value).max(-1));
+        self.put(input, Known::Bytes(values));
+        Ok(())
+    }
+
+    /// Adds the likelihoods that a test selected, of a variable that is no input that anybody named.
+    pub(super) fn put_selected(&mut self, var: VarId, likelihoods: Vec<f64>) {
+        self.put(var, Known::Likelihoods(likelihoods));
+    }
+
+    fn put(&mut self, var: VarId, column: Known) {
         let known = self.columns.len().max(var.index() + 1);
         self.columns.resize(known, None);
         self.columns[var.index()] = Some(column);
@@ -101,7 +175,7 @@ impl Batch {
     /// # Panics
     /// If there is no such row.
     pub fn select(&self, circuit: &Circuit, rows: &[usize]) -> Batch {
-        let select = |(column, variable): (&Option<Column>, &Variable)| {
+        let select = |(column, variable): (&Option<Known>, &Variable)| {
             column.as_ref().map(|column| column.select(rows, variable.values.len()))
         };
         let columns = self.columns.iter().zip(&*circuit.variables).map(select).collect();
@@ -123,7 +197,7 @@ impl Batch {
     }
 
     /// What is known of a variable.
-    pub(super) fn get(&self, var: VarId) -> Option<&Column> {
+    pub(super) fn get(&self, var: VarId) -> Option<&Known> {
         self.columns.get(var.index())?.as_ref()
     }
 }

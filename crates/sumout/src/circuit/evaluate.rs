@@ -9,7 +9,7 @@ use std::sync::{Arc, OnceLock};
 
 use rayon::prelude::*;
 
-use super::batch::{Answers, Batch, Column};
+use super::batch::{Answers, Batch};
 use super::testing::Selecting;
 use super::{Circuit, memory_limit, too_large};
 use crate::error::{Error, ErrorKind, Result};
@@ -151,6 +151,15 @@ impl Room {
     }
 }
 
+impl Room {
+    /// Whether there is memory for blocks of examples; places in the largest tensor of a block must be numbers of 32 bits.
+    pub fn fits_blocks<T: Number>(&self) -> bool {
+        let needed = self.needed * size_of::<T>() as f64 / size_of::<f64>() as f64;
+        let examples = (T::LANES * self.pool.current_num_threads()) as f64;
+        needed * examples <= self.limit && self.largest * (8 * T::LANES) as f64 <= f64::from(u32::MAX)
+    }
+}
+
 /// Two programs of the same circuit, compiled when they are first used.
 #[derive(Debug, Default)]
 pub(super) struct Engines<T> {
@@ -166,11 +175,8 @@ pub(super) struct Engines<T> {
 pub(super) const FEW: usize = 4;
 
 impl<T: Number> Engines<T> {
-    /// Places in the largest tensor of a block must be numbers of 32 bits.
     pub fn new(room: &Room, each: &[TableId]) -> Self {
-        let needed = room.needed * size_of::<T>() as f64 / size_of::<f64>() as f64;
-        let examples = (T::LANES * room.pool.current_num_threads()) as f64;
-        let blocks_fit = needed * examples <= room.limit && room.largest * (8 * T::LANES) as f64 <= f64::from(u32::MAX);
+        let blocks_fit = room.fits_blocks::<T>();
         Engines { blocks: OnceLock::new(), one: OnceLock::new(), blocks_fit, each: each.to_vec() }
     }
 
@@ -388,8 +394,7 @@ pub(super) fn check_hard(circuit: &Circuit, batch: &Batch) -> Result<()> {
     for var in circuit.hard.iter() {
         let name = &circuit.variable(var).name;
         let missing = match batch.get(var) {
-            Some(Column::Values(values)) => values.iter().position(|&v| v < 0),
-            Some(Column::Likelihoods(_)) => Some(0),
+            Some(known) => known.missing(),
             None => (!batch.is_empty()).then_some(0),
         };
         if let Some(row) = missing {
@@ -407,7 +412,7 @@ pub(super) fn check_hard(circuit: &Circuit, batch: &Batch) -> Result<()> {
 mod tests {
     use super::*;
     use crate::model::Network;
-    use crate::{Level, Options, Query};
+    use crate::{Column, Level, Options, Query};
 
     fn images(model: &str, target: &str, inputs: &str, options: &Options) -> (Circuit, Batch) {
         let net = Network::read(model).unwrap();

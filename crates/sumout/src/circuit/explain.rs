@@ -1,13 +1,19 @@
 //! Explains batches: the most probable values of all variables together, for each example.
+//!
+//! Blocks of examples are maximised side by side, in numbers of 64 bits, and then traced one by one. A product is the
+//! same in a block as for an example alone, up to a power of two: so are the explanations, also where several are equally
+//! probable. Few examples, and those whose numbers are too far apart for a block, are explained alone.
+
+use std::sync::{Arc, OnceLock};
 
 use rayon::prelude::*;
 
 use super::Circuit;
 use super::batch::Batch;
-use super::evaluate::{Room, Running, check_hard, likelihood};
+use super::evaluate::{FEW, Room, Running, check_hard, likelihood, load, loaded, sums, weigh_closed};
 use crate::compile::Completion;
 use crate::error::{Error, ErrorKind, Result};
-use crate::tensor::Op;
+use crate::tensor::engine::{Engine, Worker};
 use crate::tensor::exec::{Maxima, Run};
 use crate::tensor::layout::Program;
 use crate::tensor::schedule::{Schedule, Want};
@@ -55,10 +61,14 @@ pub struct Explainer<'c> {
     circuit: &'c Circuit,
     completion: &'c Completion,
     maxima: Maxima<'c>,
-    /// The inputs that the graph does not have.
-    closed: Vec<VarId>,
+    schedule: Schedule,
+    /// For blocks of examples, if they fit in memory.
+    blocks: OnceLock<Engine<f64>>,
+    blocks_fit: bool,
+    /// The variables whose likelihoods the graph reads.
+    loaded: Vec<VarId>,
     variables: Vec<VarId>,
-    pool: std::sync::Arc<rayon::ThreadPool>,
+    pool: Arc<rayon::ThreadPool>,
 }
 
 impl<'c> Explainer<'c> {
@@ -66,12 +76,14 @@ impl<'c> Explainer<'c> {
         let completion = circuit.completion.as_ref().ok_or_else(no_explanations)?;
         let schedule = Schedule::new(&circuit.graph, &Want::Everything);
         let room = Room::for_running(&circuit.graph, &schedule, options)?;
-        let is_closed = |v: &VarId| circuit.graph.find(&Op::Evidence(*v)).is_none();
         Ok(Explainer {
             circuit,
             completion,
             maxima: Maxima::new(&circuit.graph, Program::new(&circuit.graph, &schedule)),
-            closed: circuit.inputs.iter().filter(is_closed).collect(),
+            schedule,
+            blocks: OnceLock::new(),
+            blocks_fit: room.fits_blocks::<f64>(),
+            loaded: loaded(&circuit.graph).collect(),
             variables: circuit.targets(),
             pool: room.pool,
         })
@@ -80,30 +92,103 @@ impl<'c> Explainer<'c> {
     /// Explains each example of a batch.
     pub fn run(&self, batch: &Batch) -> Result<Explanations> {
         check_hard(self.circuit, batch)?;
-        let rows = (0..batch.len()).into_par_iter();
-        let found = rows.map_init(|| self.maxima.idle(), |run, row| self.explain(run, batch, row));
-        let found: Vec<(Vec<i32>, f64)> = self.pool.install(|| found.collect());
-        let (values, log_probability): (Vec<Vec<i32>>, Vec<f64>) = found.into_iter().unzip();
-        Ok(Explanations { variables: self.variables.clone(), values: values.concat(), log_probability })
-    }
-
-    /// The values of an example, and the logarithm of their probability.
-    fn explain<'m>(&'m self, run: &mut Run<'m>, batch: &Batch, row: usize) -> (Vec<i32>, f64) {
-        self.maxima.run(run, |v| likelihood(self.circuit, batch, v, row));
-        let log = run.log_sum() + self.closed.iter().map(|&v| self.weight(batch, v, row).ln()).sum::<f64>();
-        if log == f64::NEG_INFINITY {
-            return (vec![-1; self.variables.len()], log);
+        let (rows, width) = (batch.len(), self.variables.len());
+        let (mut values, mut logs) = (vec![-1; rows * width], vec![0.0; rows]);
+        let weights = weigh_closed(self.circuit, batch);
+        let weight = |row: usize| weights.get(row).copied().unwrap_or(0.0);
+        match self.engine(rows) {
+            Some(engine) => self.run_blocks(engine, batch, &weight, (&mut values, &mut logs)),
+            None => {
+                let found = (0..rows).into_par_iter().map_init(Alone::default, |alone, row| {
+                    let mut values = vec![-1; width];
+                    let log = self.explain(alone, batch, row, weight(row), &mut values);
+                    (values, log)
+                });
+                let found: Vec<(Vec<i32>, f64)> = self.pool.install(|| found.collect());
+                let (all, each): (Vec<Vec<i32>>, Vec<f64>) = found.into_iter().unzip();
+                (values, logs) = (all.concat(), each);
+            }
         }
-        let mut states = run.trace();
-        self.completion.complete(self.circuit.graph.cards(), &mut states);
-        let value = |v: &VarId| self.circuit.domains[v.index()][states[v.index()].unwrap_or(0)] as i32;
-        (self.variables.iter().map(value).collect(), log)
+        Ok(Explanations { variables: self.variables.clone(), values, log_probability: logs })
     }
 
-    /// The likelihood of the one value that an input can have.
-    fn weight(&self, batch: &Batch, var: VarId, row: usize) -> f64 {
-        likelihood(self.circuit, batch, var, row).first().copied().unwrap_or(1.0)
+    /// What maximises blocks of examples; none if that is not worth it for so many, or there is nothing to explain.
+    fn engine(&self, rows: usize) -> Option<&Engine<f64>> {
+        let is_worth_it = self.blocks_fit && rows > FEW && !self.variables.is_empty();
+        is_worth_it.then(|| self.blocks.get_or_init(|| Engine::for_blocks(&self.circuit.graph, &self.schedule, &[])))
     }
+
+    fn run_blocks(
+        &self,
+        engine: &Engine<f64>,
+        batch: &Batch,
+        weight: &(impl Fn(usize) -> f64 + Sync),
+        (values, logs): (&mut [i32], &mut [f64]),
+    ) {
+        let (lanes, width) = (engine.lanes(), self.variables.len());
+        let blocks = values.par_chunks_mut(lanes * width).zip(logs.par_chunks_mut(lanes)).enumerate();
+        let run = blocks.map_init(
+            || (engine.worker(), Alone::default(), vec![]),
+            |(worker, alone, traced), (block, (values, logs))| {
+                self.maximise(worker, batch, block * lanes, logs);
+                traced.resize(logs.len(), vec![]);
+                self.maxima.trace().run(|slot| worker.numbers(slot), false, traced);
+                for (lane, (values, log)) in values.chunks_exact_mut(width).zip(logs).enumerate() {
+                    let (row, states) = (block * lanes + lane, &mut traced[lane]);
+                    *log += weight(row);
+                    if log.is_nan() {
+                        *log = self.explain(alone, batch, row, weight(row), values);
+                    } else if *log > f64::NEG_INFINITY {
+                        self.read(states, values);
+                    }
+                }
+            },
+        );
+        self.pool.install(|| run.collect::<()>());
+    }
+
+    /// Maximises a block; the logarithms of examples that are to be explained alone are NaN.
+    fn maximise(&self, worker: &mut Worker<'_, f64>, batch: &Batch, first: usize, logs: &mut [f64]) {
+        worker.begin();
+        for &var in &self.loaded {
+            load(self.circuit, batch, worker, var, first..first + logs.len());
+        }
+        worker.maximise();
+        if worker.output().is_none() {
+            return logs.fill(f64::NAN); // no evidence reaches the output
+        }
+        sums(worker, logs);
+        let lost = logs.iter_mut().enumerate().filter(|(lane, _)| worker.is_lost(*lane));
+        lost.for_each(|(_, log)| *log = f64::NAN);
+    }
+
+    /// Finds the values of an example by itself, and the logarithm of their probability.
+    fn explain<'m>(&'m self, alone: &mut Alone<'m>, batch: &Batch, row: usize, weight: f64, values: &mut [i32]) -> f64 {
+        let run = alone.run.get_or_insert_with(|| self.maxima.idle());
+        self.maxima.run(run, |v| likelihood(self.circuit, batch, v, row));
+        let log = run.log_sum() + weight;
+        if log > f64::NEG_INFINITY {
+            run.trace_by(self.maxima.trace(), &mut alone.states);
+            self.read(&mut alone.states, values);
+        }
+        log
+    }
+
+    /// Reads the values of an example from the states that were traced.
+    fn read(&self, states: &mut [Option<usize>], values: &mut [i32]) {
+        self.completion.complete(self.circuit.graph.cards(), states);
+        for (to, v) in values.iter_mut().zip(&self.variables) {
+            *to = self.circuit.domains[v.index()][states[v.index()].unwrap_or(0)] as i32;
+        }
+    }
+}
+
+/// What a thread explains a single example with.
+#[derive(Default)]
+struct Alone<'m> {
+    /// None if no example had to be explained alone.
+    run: Option<Run<'m>>,
+    states: Vec<Option<usize>>,
 }
 
 /// A circuit for posteriors takes sums, and has no maxima.

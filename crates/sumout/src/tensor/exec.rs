@@ -7,6 +7,7 @@
 //! the end. A run in which that could happen is repeated with logarithms.
 
 mod maxima;
+mod trace;
 
 use std::collections::BTreeMap;
 use std::mem::take;
@@ -18,6 +19,7 @@ use super::schedule::{Guide, Planned, Schedule, Slot};
 use crate::vars::VarId;
 
 pub(crate) use maxima::Maxima;
+pub(crate) use trace::Numbers;
 
 /// Numbers, in the order of a slot's axes, times a power of two.
 #[derive(Clone, Debug, Default)]

@@ -76,19 +76,22 @@ pub(crate) struct Schedule {
     pub steps: Vec<Planned>,
     /// How many of the steps are the forward pass.
     pub forward: usize,
+    /// Whether no tensor is given up.
+    pub keeps_all: bool,
     nodes: usize,
 }
 
 impl Schedule {
     pub fn new(graph: &Graph, want: &Want) -> Self {
-        let mut schedule = Schedule { steps: vec![], forward: 0, nodes: graph.len() };
+        let keeps_all = matches!(want, Want::Everything);
+        let mut schedule = Schedule { steps: vec![], forward: 0, keeps_all, nodes: graph.len() };
         let order = order(graph);
         schedule.add_forward(graph, &order);
         schedule.forward = schedule.steps.len();
         if let Want::Gradients(vars, tables) = want {
             schedule.add_backward(graph, &leads_to(graph, vars, tables), &order);
         }
-        if !matches!(want, Want::Everything) {
+        if !keeps_all {
             schedule.add_frees(graph);
         }
         schedule

@@ -41,7 +41,7 @@ pub fn examples(args: &Args, net: &Network, targets: &[VarId]) -> Result<Example
             return Err(error.hint("mend it, or leave such rows out with `--skip-bad-rows`").into());
         }
         bad.extend(chunk.bad.iter().map(|(row, _)| rows + row));
-        chunk.columns.into_iter().for_each(|(var, values)| columns.entry(var).or_default().extend(values));
+        chunk.columns.into_iter().for_each(|(var, values)| columns.entry(var).or_default().extend(values.positions()));
         rows += chunk.rows;
     }
     if !bad.is_empty() {

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::Evaluator;
 use crate::circuit::Circuit;
-use crate::circuit::batch::{Batch, Column};
+use crate::circuit::batch::{Batch, Known};
 use crate::tensor::engine::{Number, Worker};
 use crate::tensor::exec::{Given, Run};
 use crate::tensor::{Graph, Op};
@@ -160,40 +160,52 @@ pub(in crate::circuit) fn load<T: Number>(
     var: VarId,
     range: Range<usize>,
 ) {
-    let rows = range.len();
     let domain = &circuit.domains[var.index()];
     let card = circuit.variables[var.index()].values.len();
-    let Some(to) = worker.evidence(var) else { return };
-    let lanes = to.len() / domain.len();
     match batch.get(var) {
-        None => to.fill(T::ONE),
-        Some(Column::Values(values)) => {
-            let values = &values[range.clone()];
-            for (&value, to) in domain.iter().zip(to.chunks_exact_mut(lanes)) {
-                let (here, rest) = to.split_at_mut(rows);
-                let value = value as i32;
-                let is = |v: i32| if (v < 0) | (v == value) { T::ONE } else { T::ZERO };
-                here.iter_mut().zip(values).for_each(|(to, &v)| *to = is(v));
-                rest.fill(T::ONE);
-            }
+        None => worker.evidence(var).into_iter().for_each(|to| to.fill(T::ONE)),
+        Some(Known::Bytes(values)) => worker.indicate(var, domain, &values[range]),
+        Some(Known::Values(values)) => load_values(worker, var, domain, &values[range]),
+        Some(Known::Likelihoods(numbers)) => {
+            load_likelihoods(worker, var, domain, (&numbers[range.start * card..range.end * card], card));
+            range.enumerate().filter(|(_, row)| batch.far(var, *row).is_some()).for_each(|(lane, _)| worker.lose(lane));
         }
-        Some(Column::Likelihoods(numbers)) => {
-            let numbers = &numbers[range.start * card..range.end * card];
-            let exponents: Vec<i32> = numbers.chunks_exact(card).map(exponent).collect();
-            for (&value, to) in domain.iter().zip(to.chunks_exact_mut(lanes)) {
-                let scaled = numbers.chunks_exact(card).zip(&exponents);
-                let scaled = scaled.map(|(row, e)| T::of(row[value] * f64::power_of_two(-e)));
-                to.iter_mut().zip(scaled).for_each(|(to, x)| *to = x);
-                to[rows..].fill(T::ONE);
-            }
-            worker.measure_evidence(var);
-            for (lane, (row, &exponent)) in numbers.chunks_exact(card).zip(&exponents).enumerate() {
-                worker.scale_evidence(var, lane, exponent);
-                let is_small = |&x: &f64| x > 0.0 && x.exponent() - exponent < T::TINY / 2;
-                if row.iter().any(is_small) || batch.far(var, range.start + lane).is_some() {
-                    worker.lose(lane);
-                }
-            }
+    }
+}
+
+/// The same for the values of a variable that has many.
+fn load_values<T: Number>(worker: &mut Worker<'_, T>, var: VarId, domain: &[usize], values: &[i32]) {
+    let lanes = worker.lanes();
+    let Some(to) = worker.evidence(var) else { return };
+    for (&value, to) in domain.iter().zip(to.chunks_exact_mut(lanes)) {
+        let (here, rest) = to.split_at_mut(values.len());
+        let is = |v: i32| if (v < 0) | (v == value as i32) { T::ONE } else { T::ZERO };
+        here.iter_mut().zip(values).for_each(|(to, &v)| *to = is(v));
+        rest.fill(T::ONE);
+    }
+}
+
+/// The same for likelihoods, so many for each example, each divided by a power of two.
+fn load_likelihoods<T: Number>(
+    worker: &mut Worker<'_, T>,
+    var: VarId,
+    domain: &[usize],
+    (numbers, card): (&[f64], usize),
+) {
+    let lanes = worker.lanes();
+    let Some(to) = worker.evidence(var) else { return };
+    let exponents: Vec<i32> = numbers.chunks_exact(card).map(exponent).collect();
+    for (&value, to) in domain.iter().zip(to.chunks_exact_mut(lanes)) {
+        let scaled = numbers.chunks_exact(card).zip(&exponents);
+        let scaled = scaled.map(|(row, e)| T::of(row[value] * f64::power_of_two(-e)));
+        to.iter_mut().zip(scaled).for_each(|(to, x)| *to = x);
+        to[exponents.len()..].fill(T::ONE);
+    }
+    worker.measure_evidence(var);
+    for (lane, (row, &exponent)) in numbers.chunks_exact(card).zip(&exponents).enumerate() {
+        worker.scale_evidence(var, lane, exponent);
+        if row.iter().any(|&x| x > 0.0 && x.exponent() - exponent < T::TINY / 2) {
+            worker.lose(lane);
         }
     }
 }

@@ -8,7 +8,7 @@ use std::sync::atomic::AtomicBool;
 use rayon::ThreadPool;
 
 use super::{By, Stage, sums};
-use crate::circuit::batch::{Batch, Column};
+use crate::circuit::batch::Batch;
 use crate::circuit::evaluate::{Far, Precision, Running};
 use crate::circuit::{Circuit, Evaluator};
 use crate::error::Result;
@@ -103,14 +103,14 @@ impl<'b> Selected<'b> {
                 false => test.weigh(seen, to),
             }
         }
-        self.batch.to_mut().put(stage.input, Column::Likelihoods(weights));
+        self.batch.to_mut().put_selected(stage.input, weights);
     }
 
     /// Adds the posterior that a test has seen, if later ones read it.
     pub fn sum_up(&mut self, stage: &Stage, sums: &BTreeSet<VarId>, seen: Vec<f64>, far: Far) {
         if let Some(family) = stage.family().filter(|family| sums.contains(family)) {
             let batch = self.batch.to_mut();
-            batch.put(family, Column::Likelihoods(seen));
+            batch.put_selected(family, seen);
             far.into_iter().for_each(|(row, logs)| batch.put_far(family, row, logs));
         }
     }

@@ -25,10 +25,10 @@ struct Product {
 }
 
 impl Fusion {
-    /// Finds what need not be stored. With a backward pass everything is read again.
+    /// Finds what need not be stored. With a backward pass everything is read again, as it is to find where maxima came from.
     pub fn of(graph: &Graph, schedule: &Schedule, varies: &[bool]) -> Self {
         let mut fusion = Fusion::default();
-        if schedule.forward < schedule.steps.len() {
+        if schedule.keeps_all || schedule.forward < schedule.steps.len() {
             return fusion;
         }
         let readers = readers(schedule);

@@ -98,7 +98,14 @@ pub(crate) struct Form {
 
 /// How products are summed.
 pub(crate) trait Fused: Copy {
+    /// Adds a product to a sum.
     fn add<T: Number>(x: T, y: T, sum: T) -> T;
+
+    /// Adds a number to a sum.
+    #[inline(always)]
+    fn plus<T: Number>(x: T, sum: T) -> T {
+        sum + x
+    }
 }
 
 /// In two roundings, on any machine.
@@ -108,6 +115,22 @@ pub(crate) struct Twice;
 /// In one rounding, where the machine can.
 #[derive(Clone, Copy)]
 pub(crate) struct Once;
+
+/// Not at all: the largest is kept, and all numbers are at least zero.
+#[derive(Clone, Copy)]
+pub(crate) struct Largest;
+
+impl Fused for Largest {
+    #[inline(always)]
+    fn add<T: Number>(x: T, y: T, sum: T) -> T {
+        sum.larger(x * y)
+    }
+
+    #[inline(always)]
+    fn plus<T: Number>(x: T, sum: T) -> T {
+        sum.larger(x)
+    }
+}
 
 impl Fused for Twice {
     #[inline(always)]
@@ -120,6 +143,20 @@ impl Fused for Once {
     #[inline(always)]
     fn add<T: Number>(x: T, y: T, sum: T) -> T {
         x.mul_add(y, sum)
+    }
+}
+
+/// A number for each example and value of a domain: one if the example has that value, or if nothing is known of it,
+/// which a negative position says; else zero. Examples that are not there have ones.
+#[inline(always)]
+pub(super) fn indicate<T: Number>(domain: &[usize], values: &[i8], to: &mut [T], lanes: usize) {
+    for (&value, to) in domain.iter().zip(to.chunks_exact_mut(lanes)) {
+        let (here, rest) = to.split_at_mut(values.len());
+        let value = value as i8;
+        for (to, &v) in here.iter_mut().zip(values) {
+            *to = if (v < 0) | (v == value) { T::ONE } else { T::ZERO };
+        }
+        rest.fill(T::ONE);
     }
 }
 
@@ -368,7 +405,7 @@ fn add_term<F: Fused, T: Number, const V: usize, const K: usize, const A: bool, 
     let last = read::<T, V, B>(on.inputs[K - 1], term[K - 1] as usize, chunk);
     if K == 1 {
         for l in 0..V {
-            sum[l] = sum[l] + last[l];
+            sum[l] = F::plus(last[l], sum[l]);
         }
         return sum;
     }

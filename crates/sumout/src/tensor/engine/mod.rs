@@ -8,6 +8,8 @@
 //! * Small numbers of a tensor may become zero all the same. Bounds go forward with the numbers and say what that can
 //!   have cost (`bounds`): an example for which it may be too much is marked. The caller repeats it with more care.
 //! * A product that is only read once, by another product, is never stored (`fuse`).
+//! * The largest of some products takes the place of their sum when examples are explained. All tensors are then kept, to
+//!   find where the largest came from.
 
 mod arena;
 mod bounds;
@@ -30,7 +32,7 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use super::exec::{self, Spare, Tensor};
 use super::graph::{Graph, Op, TableId};
-use super::kernel::SumProduct;
+use super::kernel::{MaxProduct, SumProduct};
 use super::layout;
 use super::schedule::Schedule;
 use crate::vars::VarId;
@@ -57,6 +59,8 @@ pub(crate) struct Engine<T> {
     layout: layout::Program,
     /// Whether shared numbers are so far apart that small ones may be lost.
     is_fragile: bool,
+    /// Whether maxima are computed, and all tensors kept to find where they came from; not sums.
+    is_for_maxima: bool,
     /// The memory of workers that are done.
     idle: Mutex<Vec<Memory<T>>>,
 }
@@ -76,7 +80,8 @@ fn cache() -> usize {
 
 impl<T: Number> Engine<T> {
     /// Compiles a graph for blocks of examples, as many as keep a block's tensors in the cache. Derivatives with respect
-    /// to the tables of `each` are kept for each example, others are summed.
+    /// to the tables of `each` are kept for each example, others are summed. A schedule that keeps all tensors is one for
+    /// maxima.
     pub fn for_blocks(graph: &Graph, schedule: &Schedule, each: &[TableId]) -> Self {
         let layout = layout::Program::new(graph, schedule);
         let one = BlockProgram::new(graph, schedule, &layout, each, T::LANES);
@@ -86,17 +91,23 @@ impl<T: Number> Engine<T> {
             1 => one,
             _ => BlockProgram::new(graph, schedule, &layout, each, lines * T::LANES),
         };
-        Engine::with(graph, layout, program, each)
+        Engine::with(graph, schedule, layout, program, each)
     }
 
     /// Compiles a graph for one example at a time.
     pub fn for_one(graph: &Graph, schedule: &Schedule, each: &[TableId]) -> Self {
         let layout = layout::Program::new(graph, schedule);
         let program = BlockProgram::new(graph, schedule, &layout, each, 1);
-        Engine::with(graph, layout, program, each)
+        Engine::with(graph, schedule, layout, program, each)
     }
 
-    fn with(graph: &Graph, layout: layout::Program, program: BlockProgram, each: &[TableId]) -> Self {
+    fn with(
+        graph: &Graph,
+        schedule: &Schedule,
+        layout: layout::Program,
+        program: BlockProgram,
+        each: &[TableId],
+    ) -> Self {
         let mut engine = Engine {
             inputs: program.inputs(graph),
             ends: program.ends(graph),
@@ -109,6 +120,7 @@ impl<T: Number> Engine<T> {
             before: vec![],
             spare: Mutex::default(),
             is_fragile: false,
+            is_for_maxima: schedule.keeps_all,
             idle: Mutex::default(),
         };
         engine.update(graph);
@@ -118,7 +130,11 @@ impl<T: Number> Engine<T> {
     /// Takes over the numbers of the graph's tables.
     pub fn update(&mut self, graph: &Graph) {
         let before = std::mem::take(&mut self.before);
-        let shared = exec::shared::<SumProduct>(graph, &self.layout, &self.program.varies, before);
+        let (layout, varies) = (&self.layout, &self.program.varies);
+        let shared = match self.is_for_maxima {
+            false => exec::shared::<SumProduct>(graph, layout, varies, before),
+            true => exec::shared::<MaxProduct>(graph, layout, varies, before),
+        };
         self.shared.resize_with(shared.len(), Vec::new);
         self.exponents.resize(shared.len(), 0);
         self.bounds.resize(shared.len(), [T::ZERO; BOUNDS]);
@@ -126,7 +142,7 @@ impl<T: Number> Engine<T> {
         for (slot, is_read) in self.program.read(shared.len(), self.ends.output).into_iter().enumerate() {
             let range = shared[slot].range();
             self.is_fragile |= is_fragile::<f64>(range); // products of them may have been lost already
-            if is_read {
+            if is_read || self.is_for_maxima {
                 self.is_fragile |= is_fragile::<T>(range);
                 self.exponents[slot] = convert(&shared[slot], range, &mut self.shared[slot]);
                 self.bounds[slot] = bounds::exact(&self.shared[slot]);

@@ -116,6 +116,11 @@ impl BlockProgram {
         self.steps.iter().any(|step| step.split.is_some())
     }
 
+    /// Where a tensor of the forward pass is.
+    pub fn place(&self, slot: Slot) -> Place {
+        self.places[slot].unwrap_or(Place::Shared(slot))
+    }
+
     /// The place of a table's derivative for each example.
     pub fn adjoint_of(&self, graph: &Graph, table: TableId) -> Option<Place> {
         let node = graph.find(&Op::Table(table))?;
@@ -125,10 +130,9 @@ impl BlockProgram {
     /// Where a forward pass ends, and a backward pass begins.
     pub fn ends(&self, graph: &Graph) -> Ends {
         let output = Schedule::value(graph, graph.output());
-        let place = |slot: Slot| self.places[slot].unwrap_or(Place::Shared(slot));
         let seed = Schedule::adjoint(graph, graph.output());
         let sum = || self.sums.iter().position(|(slot, _)| *slot == seed).map(Place::Sum);
-        Ends { output: place(output), seed: self.places[seed].or_else(sum) }
+        Ends { output: self.place(output), seed: self.places[seed].or_else(sum) }
     }
 
     /// Which of the slots are shared tensors that blocks read, or that are the output.

@@ -6,7 +6,7 @@
 use std::sync::OnceLock;
 
 use super::bounds::{Growth, Known};
-use super::lanes::{self, Form, Fused, Once, Operands, Twice};
+use super::lanes::{self, Form, Fused, Largest, Once, Operands, Twice};
 use super::number::Number;
 use super::program::Loops;
 use super::single;
@@ -148,6 +148,65 @@ pub(super) fn run<T: Number>(isa: Isa, loops: &Loops, form: &Form, on: &mut Oper
         Isa::Neon => dispatch::<Once, T>(loops, form, on),
         _ => dispatch::<Twice, T>(loops, form, on),
     }
+}
+
+/// The same for maxima instead of sums, of blocks of examples.
+#[allow(unsafe_code)]
+pub(super) fn maximise(isa: Isa, loops: &Loops, form: &Form, on: &mut Operands<'_, f64>) {
+    match isa {
+        // SAFETY: `Isa::detect` has found the features that these functions are compiled for.
+        #[cfg(target_arch = "x86_64")]
+        Isa::Avx512 => unsafe { maximise_avx512(loops, form, on) },
+        #[cfg(target_arch = "x86_64")]
+        Isa::Avx2 => unsafe { maximise_avx2(loops, form, on) },
+        _ => largest(loops, form, on),
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,fma")]
+fn maximise_avx2(loops: &Loops, form: &Form, on: &mut Operands<'_, f64>) {
+    largest(loops, form, on);
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f,avx2,fma")]
+fn maximise_avx512(loops: &Loops, form: &Form, on: &mut Operands<'_, f64>) {
+    largest(loops, form, on);
+}
+
+#[inline(always)]
+fn largest(loops: &Loops, form: &Form, on: &mut Operands<'_, f64>) {
+    match loops {
+        Loops::Tiles(tiles) => lanes::contract::<Largest, f64, 8>(tiles, form, on),
+        Loops::Terms(terms) => lanes::by_list::<Largest, f64, 8>(terms, form, on),
+        Loops::Matrices(_) => unreachable!("a block has more than one example"),
+    }
+}
+
+/// Says for each value of a domain which examples have it, or may have it; see [`lanes::indicate`].
+#[allow(unsafe_code)]
+pub(super) fn indicate<T: Number>(isa: Isa, domain: &[usize], values: &[i8], to: &mut [T], lanes: usize) {
+    match isa {
+        // SAFETY: `Isa::detect` has found the features that these functions are compiled for.
+        #[cfg(target_arch = "x86_64")]
+        Isa::Avx512 => unsafe { indicate_avx512(domain, values, to, lanes) },
+        #[cfg(target_arch = "x86_64")]
+        Isa::Avx2 => unsafe { indicate_avx2(domain, values, to, lanes) },
+        _ => lanes::indicate(domain, values, to, lanes),
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,fma")]
+fn indicate_avx2<T: Number>(domain: &[usize], values: &[i8], to: &mut [T], lanes: usize) {
+    lanes::indicate(domain, values, to, lanes);
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f,avx2,fma")]
+fn indicate_avx512<T: Number>(domain: &[usize], values: &[i8], to: &mut [T], lanes: usize) {
+    lanes::indicate(domain, values, to, lanes);
 }
 
 /// Bounds what a step may lose.

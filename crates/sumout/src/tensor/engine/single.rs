@@ -5,6 +5,9 @@
 //! * a matrix product whose three loops are long goes to a library for matrix products;
 //! * rows of the output that are sums of scaled rows of one input add up four terms at a time;
 //! * dot products, sums and products of rows are plain loops.
+//!
+//! The library is `matrixmultiply`. With `gemm` in its place, an example of rect:20 and of digits:16 at level `functional`
+//! took as long as before by the median of 15 turns, and 1 to 13 % less by the best of them, on a busy AVX-512 machine.
 
 use super::lanes::{Form, Fused, MOST, Move, Operands, Store, Terms, advance};
 use super::number::{Matrix, Number};

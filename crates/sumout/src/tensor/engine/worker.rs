@@ -6,12 +6,17 @@ use rayon::prelude::*;
 
 use super::Engine;
 use super::bounds::{self, BOUNDS, Known};
-use super::lanes::{MOST, Move, Operands};
+use super::lanes::{Form, MOST, Move, Operands};
 use super::number::Number;
-use super::program::{BlockStep, Place};
+use super::program::{BlockStep, Loops, Place};
 use super::simd::{self, Isa};
+use crate::tensor::exec::Numbers;
 use crate::tensor::graph::TableId;
+use crate::tensor::schedule::Slot;
 use crate::vars::VarId;
+
+/// What runs the loops of a step.
+type Kernel<T> = fn(Isa, &Loops, &Form, &mut Operands<'_, T>);
 
 /// Runs blocks, one at a time. Its memory goes back to the engine for the next worker.
 pub(crate) struct Worker<'e, T: Number> {
@@ -114,6 +119,15 @@ impl<'e, T: Number> Worker<'e, T> {
         Some(self.block_mut(place))
     }
 
+    /// Fills in the likelihood of a variable by the values that examples have, negative where nothing is known. Examples
+    /// that are not there get ones.
+    pub fn indicate(&mut self, var: VarId, domain: &[usize], values: &[i8]) {
+        let (isa, lanes) = (self.isa, self.lanes());
+        if let Some(to) = self.evidence(var) {
+            simd::indicate(isa, domain, values, to, lanes);
+        }
+    }
+
     /// The likelihood of a variable.
     pub fn evidence_of(&self, var: VarId) -> Option<&[T]> {
         self.engine.input(var).map(|(place, _)| self.block(place))
@@ -145,6 +159,10 @@ impl<'e, T: Number> Worker<'e, T> {
 
     /// Computes the output. An example is lost if small numbers that became zero may count.
     pub fn forward(&mut self) {
+        self.forward_by(simd::run);
+    }
+
+    fn forward_by(&mut self, kernel: Kernel<T>) {
         let _flushing = simd::Flushing::begin();
         let engine = self.engine;
         (0..self.memory.measured.len()).for_each(|i| self.bound_input(self.memory.measured[i]));
@@ -152,7 +170,7 @@ impl<'e, T: Number> Worker<'e, T> {
             if self.is_stopped() {
                 return;
             }
-            self.step_forward(step);
+            self.step_forward(step, kernel);
         }
         self.judge();
     }
@@ -171,7 +189,7 @@ impl<'e, T: Number> Worker<'e, T> {
             if let Some(slot) = step.unscale {
                 self.unscale(slot, step.inputs[0]);
             }
-            self.run(step);
+            self.run(step, simd::run);
         }
     }
 
@@ -259,7 +277,7 @@ impl<'e, T: Number> Worker<'e, T> {
     }
 
     /// Runs the loops of a step. The last row of bounds gets the peaks and totals.
-    fn run(&mut self, step: &BlockStep) {
+    fn run(&mut self, step: &BlockStep, kernel: Kernel<T>) {
         let lanes = self.engine.lanes();
         let Memory { arena, start: first, bounds, sums, .. } = &mut self.memory;
         let (start, entries) =
@@ -280,13 +298,13 @@ impl<'e, T: Number> Worker<'e, T> {
         let row = bounds.len() - BOUNDS * lanes;
         let (peaks, totals) = bounds[row..][..2 * lanes].split_at_mut(lanes);
         match step.split {
-            None => simd::run(self.isa, &step.loops, &step.form, &mut Operands { inputs, out, peaks, totals }),
+            None => kernel(self.isa, &step.loops, &step.form, &mut Operands { inputs, out, peaks, totals }),
             Some(split) => (peaks[0], totals[0]) = run_split(self.isa, step, split, inputs, out),
         }
     }
 
-    fn step_forward(&mut self, step: &BlockStep) {
-        self.run(step);
+    fn step_forward(&mut self, step: &BlockStep, kernel: Kernel<T>) {
+        self.run(step, kernel);
         let Place::Block { slot, .. } = step.out else { return };
         let lanes = self.lanes();
         let (known, row) = self.memory.bounds.split_at_mut(self.engine.program.tensors * BOUNDS * lanes);
@@ -413,6 +431,22 @@ impl<'e, T: Number> Worker<'e, T> {
         }
         for row in numbers.chunks_exact_mut(lanes) {
             row.iter_mut().zip(&*factors).for_each(|(x, factor)| *x = *x * *factor);
+        }
+    }
+}
+
+impl Worker<'_, f64> {
+    /// Computes the largest products instead of their sums. What bounds the error of a sum bounds that of its largest
+    /// product as well.
+    pub fn maximise(&mut self) {
+        self.forward_by(simd::maximise);
+    }
+
+    /// The numbers of a tensor for all examples.
+    pub fn numbers(&self, slot: Slot) -> Numbers<'_> {
+        match self.engine.program.place(slot) {
+            Place::Shared(slot) => Numbers { data: &self.engine.shared[slot], strides: [1, 0] },
+            place => Numbers { data: self.block(place), strides: [self.lanes(), 1] },
         }
     }
 }
