@@ -341,7 +341,7 @@ def repeated(args, folder, file, evidence, gone):
         try:
             line = ["bench", file, "--hard", *evidence, "--batch", batch, "--threads", 1, "--precision", "f64", "--json", "--forward-only"]
             found[f"ours, batch {batch}"] = json.loads(sumout(*line))["seconds_per_example"]
-        except subprocess.CalledProcessError as error:
+        except (subprocess.CalledProcessError, subprocess.TimeoutExpired) as error:
             found[f"ours, batch {batch}"] = reason(error)
     return found
 

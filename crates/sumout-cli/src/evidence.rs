@@ -4,10 +4,11 @@
 //! a pattern that matches some; if several do, at the first that also leaves one of its values on the right.
 
 use std::path::PathBuf;
+use std::time::{Duration, Instant};
 
 use clap::Args;
 use sumout::model::format::read_evidence;
-use sumout::{Error, ErrorKind, Evidence, Finding, Network, Result, VarId, Variable};
+use sumout::{Error, ErrorKind, Evidence, Finding, Network, Options, Result, VarId, Variable};
 
 use crate::output::talk;
 
@@ -150,13 +151,31 @@ fn likelihood(net: &Network, var: VarId, text: &str) -> Result<Finding> {
 }
 
 /// Says on stderr that the evidence is impossible, and what it was.
-pub fn talk_of_impossible(net: &Network, evidence: &Evidence) {
+pub fn talk_of_impossible(net: &Network, evidence: &Evidence, options: &Options) {
     talk("impossible evidence: P(evidence) = 0");
+    let evidence = &conflict(net, evidence, options);
     talk(&match evidence.len() {
         0 => "hint: the factors of the network have no joint state in common".into(),
         1 => format!("hint: {} has probability 0 in this network", listed(net, evidence)),
         _ => format!("hint: these cannot be true together: {}", listed(net, evidence)),
     });
+}
+
+/// For so long findings are tried one by one; each takes as long as the question did.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// Findings of which none can be left out: without any of them, the others are possible. Those that time is too short for stay.
+fn conflict(net: &Network, evidence: &Evidence, options: &Options) -> Evidence {
+    let begun = Instant::now();
+    let mut left = evidence.clone();
+    for (var, _) in evidence.iter().take_while(|_| begun.elapsed() < PATIENCE) {
+        let fewer = left.clone().without(var);
+        let target = net.ids().next().into_iter().collect::<Vec<VarId>>();
+        if net.query(&target, &fewer, options).is_ok_and(|answer| answer.is_impossible()) {
+            left = fewer;
+        }
+    }
+    left
 }
 
 /// The findings as they would be typed, the first dozen of them.

@@ -1,7 +1,10 @@
 //! Long chains of tests: each goes on with the posterior of the one before it.
 
+use sumout::learn::{Loss, Start};
 use sumout::model::{Comparison, Node, Selection, Test};
-use sumout::{Batch, Circuit, Column, Evidence, Network, Options, Precision, Query, Running, VarId};
+use sumout::{
+    Batch, Circuit, Column, Evidence, Examples, Learning, Network, Options, Precision, Query, Running, Subject, VarId,
+};
 
 const SOFT: Selection = Selection::Sigmoid { slope: 9.0, is_learned: false };
 const STEP: Selection = Selection::Step(Comparison::AtLeast);
@@ -79,14 +82,13 @@ fn without_thresholds(n: usize, copies: [[f64; 4]; 2]) -> Network {
     b.build().unwrap()
 }
 
-/// Early observations make `b` less probable than any number is, and later ones make it certain.
-#[test]
-fn states_that_become_improbable_may_come_back() {
+/// A state that stays what it is, with nearly certain observations; tests whose thresholds are never passed, but for the last.
+fn stays(n: usize) -> Network {
     let (stays, strays) = ([1.0, 0.0, 0.0, 1.0], [0.5, 0.5, 0.5, 0.5]);
     let mut b = Network::builder("stays");
     let mut before = b.variable("x0", ["a", "b"]);
     b.table(before, [], [0.5, 0.5]);
-    for i in 1..120 {
+    for i in 1..n {
         let x = b.variable(format!("x{i}"), ["a", "b"]);
         let never = Test::of_rows(2, &[1.0], Selection::Step(Comparison::Above));
         b.tested(x, [before], [stays, strays], never);
@@ -96,7 +98,13 @@ fn states_that_become_improbable_may_come_back() {
     }
     let last = b.variable("last", ["s", "t"]);
     b.tested(last, [before], [[0.1, 0.9, 0.2, 0.8], [0.6, 0.4, 0.7, 0.3]], Test::of_rows(2, &[0.5], STEP));
-    let net = b.build().unwrap();
+    b.build().unwrap()
+}
+
+/// Early observations make `b` less probable than any number is, and later ones make it certain.
+#[test]
+fn states_that_become_improbable_may_come_back() {
+    let net = stays(120);
     let circuit = compile(&net, "last");
     for turn in [0, 50, 59, 60, 70, 119] {
         let (mut batch, mut evidence) = (Batch::new(6), Evidence::new());
@@ -112,6 +120,47 @@ fn states_that_become_improbable_may_come_back() {
             assert!(found.iter().zip(expected).all(|(x, y)| (x - y).abs() < 1e-9), "{turn}: {found:?} {expected:?}");
         }
     }
+}
+
+/// Examples with very improbable states are learned from, too.
+#[test]
+fn improbable_states_are_no_reason_not_to_learn() {
+    for (n, turn) in [(41, 16), (120, 118)] {
+        let net = stays(n);
+        let mut examples = Examples::new(3);
+        for i in 1..n {
+            let y = net.find(&format!("y{i}")).unwrap();
+            examples.insert(y, Column::Values(vec![i32::from(i > turn); 3]));
+        }
+        let last = net.find("last").unwrap();
+        examples.insert(last, Column::Values(vec![0, 1, 0]));
+        let subject = Subject { trainable: Some([last].into_iter().collect()), ..Subject::of(&[last], &examples) };
+        let learning = Learning { prior: 0.0, starts: vec![Start::Network], validation: 0.0, ..Learning::default() };
+        let learning = Learning { loss: Loss { likelihood: 0.0, ..Loss::default() }, ..learning };
+        let options = Options { effort: 0.0, ..Options::default() };
+        let course = net.course(&subject, learning, &options, &Running::default()).unwrap();
+        let (loss, gradient) = course.trainer(&examples).unwrap().gradient(&[0, 1, 2]).unwrap();
+        let [p, q] = if turn < n / 2 { [0.7f64, 0.3] } else { [0.6, 0.4] };
+        let expected = -(2.0 * p.ln() + q.ln()) / 3.0;
+        assert!((loss - expected).abs() < 1e-6, "{loss} {expected}");
+        assert!(gradient.iter().any(|g| g.abs() > 0.01), "{gradient:?}");
+    }
+}
+
+/// A softmax has no posterior, and so may be of very many joint states.
+#[test]
+fn a_softmax_of_many_joint_states_is_compiled() {
+    let mut b = Network::builder("wide");
+    let parents: Vec<Node> = (0..13).map(|i| b.variable(format!("u{i}"), ["t", "f"])).collect();
+    for &u in &parents {
+        b.table(u, [], [0.5, 0.5]);
+    }
+    let x = b.variable("x", ["t", "f"]);
+    b.logits(x, parents.clone(), [parents[0]], vec![1.0; 4 << 13], vec![0.0; 2 << 13]);
+    let net = b.build().unwrap();
+    let circuit = net.compile(&Query::of("x").given(["u*"]), &Options { effort: 0.0, ..Options::default() }).unwrap();
+    let batch = Batch::new(1).with(&circuit, "u0", Column::Values(vec![0])).unwrap();
+    assert_eq!(circuit.evaluate(&batch).unwrap().row(0), [0.5, 0.5]);
 }
 
 /// What the tests of a chain cost grows as the chain does, and not as its square.

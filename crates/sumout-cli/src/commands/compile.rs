@@ -8,7 +8,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use serde_json::json;
 use sumout::compile::start::{SavedPlan, Start};
 use sumout::files::save;
-use sumout::{Compilation, Error, ErrorKind, Network, Objective, Options, Query};
+use sumout::{Compilation, Error, ErrorKind, Format, Network, Objective, Options, Query};
 
 use crate::args::{Approximating, Asking, Computing, Reading};
 use crate::output::{Outcome, Result, talk};
@@ -104,6 +104,7 @@ struct Drawing {
 }
 
 pub fn run(args: &Args, json: bool, out: &mut dyn Write) -> Result<Outcome> {
+    args.refuse_overwriting()?;
     let net = args.reading.network(&args.asking.model)?;
     let plan = match args.starting.start(&net)? {
         None => net.plan(&args.query(), &args.options())?,
@@ -128,6 +129,18 @@ pub fn run(args: &Args, json: bool, out: &mut dyn Write) -> Result<Outcome> {
 }
 
 impl Args {
+    /// A circuit must not take the place of a network.
+    fn refuse_overwriting(&self) -> Result<()> {
+        let Some(path) = &self.output else { return Ok(()) };
+        let is_model = self.asking.model.canonicalize().ok().is_some_and(|m| path.canonicalize().ok() == Some(m));
+        if !is_model && Format::of_path(path).is_none() {
+            return Ok(());
+        }
+        let what = if is_model { "is the model" } else { "is the name of a network" };
+        let error = Error::new(ErrorKind::Io, format!("`{}` {what}, and `-o` writes a circuit", path.display()));
+        Err(error.hint("give `-o` a name such as `query.sumout`; `sumout convert` writes networks").into())
+    }
+
     fn options(&self) -> Options {
         Options { objective: self.objective, near: self.approximating.near, ..self.computing.options() }
     }

@@ -180,7 +180,7 @@ struct LearningArgs {
     temperature: Option<(f64, f64)>,
 
     /// Slopes of the sigmoids of tests, of the first epoch and of the last, such as `8,64`.
-    #[arg(long, value_name = "FROM,TO", value_parser = temperatures)]
+    #[arg(long, value_name = "FROM,TO", value_parser = slopes)]
     slope: Option<(f64, f64)>,
 }
 
@@ -258,6 +258,10 @@ fn rates(text: &str) -> std::result::Result<(f64, f64), String> {
 fn temperatures(text: &str) -> std::result::Result<(f64, f64), String> {
     let parsed = text.split_once(',').and_then(|(a, b)| Some((a.trim().parse().ok()?, b.trim().parse().ok()?)));
     parsed.filter(|&(a, b): &(f64, f64)| a > 0.0 && b > 0.0).ok_or("give two positive numbers, such as 1,0.1".into())
+}
+
+fn slopes(text: &str) -> std::result::Result<(f64, f64), String> {
+    temperatures(text).map_err(|_| "give two positive numbers, such as 8,64".into())
 }
 
 /// What is to be snapped in the end is better nearly one-hot before.

@@ -40,7 +40,7 @@ pub fn run(args: &Args, json: bool, out: &mut dyn Write) -> Result<Outcome> {
     let explanation = patiently("computing", || net.mpe(&evidence, &args.computing.options()))?;
     match (&explanation.assignment, json) {
         (_, true) => writeln!(out, "{}", to_json(&net, &explanation))?,
-        (None, false) => talk_of_impossible(&net, &evidence),
+        (None, false) => talk_of_impossible(&net, &evidence, &args.computing.options()),
         (Some(values), false) => {
             table(out, [Align::Left; 3], &rows(&net, &evidence, values))?;
             writeln!(out, "{} = {}", measure(&net), significant(explanation.log_probability, 7))?;

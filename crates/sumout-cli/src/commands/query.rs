@@ -57,7 +57,7 @@ pub fn run(args: &Args, json: bool, out: &mut dyn Write) -> Result<Outcome> {
     match (json, outcome) {
         (true, _) => writeln!(out, "{}", to_json(&net, &answer))?,
         (false, Outcome::Done) => print(&net, &evidence, &answer, out)?,
-        (false, Outcome::Impossible) => talk_of_impossible(&net, &evidence),
+        (false, Outcome::Impossible) => talk_of_impossible(&net, &evidence, &args.computing.options()),
     }
     Ok(outcome)
 }

@@ -18,6 +18,11 @@ pub trait Schema {
     /// What a file without any of them has no column for.
     fn wanted(&self) -> &'static str;
 
+    /// Whether columns `NAME=VALUE` may be there, which say something else than the value of a variable.
+    fn knows_likelihoods(&self) -> bool {
+        false
+    }
+
     /// What the columns of a matrix are, which have no names.
     fn order(&self) -> &'static str {
         "a column for each input, in the order of the network"
@@ -62,6 +67,10 @@ impl Schema for (&Network, Vec<VarId>) {
     fn wanted(&self) -> &'static str {
         "a variable of the network"
     }
+
+    fn knows_likelihoods(&self) -> bool {
+        true
+    }
 }
 
 /// The columns of a file.
@@ -93,6 +102,10 @@ impl Columns {
                     return Err(error.hint("give each variable one column"));
                 }
                 (None, false) => columns.ignored.push(title.to_owned()),
+            }
+            let (of, _) = title.split_once('=').unwrap_or_default();
+            if let Some(var) = inputs.get(of).filter(|_| !inputs.contains_key(title) && !schema.knows_likelihoods()) {
+                return Err(no_likelihood(name, title, &schema.variable(*var).name));
             }
         }
         columns.missing =
@@ -131,6 +144,14 @@ impl Columns {
                 .map_or_else(hint, |title| format!("columns are {title}")),
         ))
     }
+}
+
+/// To ignore such a column would be to answer another question.
+fn no_likelihood(file: &str, title: &str, input: &str) -> Error {
+    let error = Error::new(ErrorKind::Format, format!("`{file}`: the column `{title}` is no value of `{input}`"));
+    error.hint(format!(
+        "give a column `{input}` with values; likelihoods are taken by `sumout query --soft`, and from Python and Rust"
+    ))
 }
 
 /// What the titles should have been.
@@ -242,4 +263,22 @@ impl Input {
 /// Whether names are the same, byte by byte: most are so short that it would take longer to call what compares memory.
 fn is_same(name: &[u8], cell: &[u8]) -> bool {
     name.len() == cell.len() && name.iter().zip(cell).all(|(x, y)| x == y)
+}
+
+#[cfg(test)]
+mod tests {
+    use sumout::{Options, Query};
+
+    use super::*;
+
+    #[test]
+    fn likelihoods_of_inputs_are_not_ignored() {
+        let asia = Network::read("asia").unwrap();
+        let circuit = asia.compile(&Query::of("lung").given(["xray", "dysp"]), &Options::default()).unwrap();
+        let error = Columns::find("cases.csv", ["xray=yes", "xray=no", "dysp"], &circuit).unwrap_err();
+        assert_eq!(error.message(), "`cases.csv`: the column `xray=yes` is no value of `xray`");
+        // What `eval` has written of others may stay in the file.
+        let columns = Columns::find("cases.csv", ["xray", "dysp", "lung=yes", "lung=no"], &circuit).unwrap();
+        assert_eq!((columns.found.len(), columns.ignored.len()), (2, 2));
+    }
 }

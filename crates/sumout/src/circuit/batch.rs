@@ -1,6 +1,6 @@
 //! Batches of evidence, and the answers to them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::Circuit;
 use crate::error::{Error, ErrorKind, Result};
@@ -179,11 +179,14 @@ impl Batch {
             column.as_ref().map(|column| column.select(rows, variable.values.len()))
         };
         let columns = self.columns.iter().zip(&*circuit.variables).map(select).collect();
-        let far = self.far.iter().flat_map(|((var, row), logs)| {
-            let places = rows.iter().enumerate().filter(move |(_, from)| *from == row);
-            places.map(move |(to, _)| ((*var, to), logs.clone()))
-        });
-        Batch { rows: rows.len(), columns, far: far.collect() }
+        let mut batch = Batch { rows: rows.len(), columns, far: BTreeMap::new() };
+        let vars: BTreeSet<VarId> = self.far.keys().map(|(var, _)| *var).collect();
+        for (to, var) in (0..rows.len()).flat_map(|to| vars.iter().map(move |var| (to, *var))) {
+            if let Some(logs) = self.far(var, rows[to]) {
+                batch.put_far(var, to, logs.to_vec());
+            }
+        }
+        batch
     }
 
     /// Adds the logarithms of likelihoods of an example that are too small for numbers.

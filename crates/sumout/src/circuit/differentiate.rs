@@ -86,8 +86,8 @@ pub struct Differentiator<'c> {
     shares_much: bool,
     pool: Arc<rayon::ThreadPool>,
     tests: Tuning<'c>,
-    /// Whether each number of a posterior counts, however small it is: other circuits read it.
-    is_exacting: bool,
+    /// Whether losses are derived with respect to the numbers of the posterior, and not to their logarithms: these may be zero.
+    by_numbers: bool,
 }
 
 impl Circuit {
@@ -168,13 +168,13 @@ impl<'c> Differentiator<'c> {
             graph,
             pool: room.pool,
             tests: Tuning::default(),
-            is_exacting: false,
+            by_numbers: false,
         })
     }
 
-    /// The same for posteriors that other circuits read.
-    pub(super) fn exacting(self, is_exacting: bool) -> Self {
-        Differentiator { is_exacting, ..self }
+    /// The same for losses whose derivatives are ∂L / ∂p(x) - Σ p(y) ∂L / ∂p(y).
+    pub(super) fn by_numbers(self) -> Self {
+        Differentiator { by_numbers: true, ..self }
     }
 
     /// Changes the numbers of a table. What they were stays in use until [`Differentiator::refresh`].
@@ -225,15 +225,15 @@ impl<'c> Differentiator<'c> {
         check_hard(self.circuit, batch)?;
         let (selected, seen) = self.tests.select(batch);
         let derive = |row: usize, posterior: &[f64], to: &mut [f64]| {
-            if let Some(loss) = loss.filter(|_| !selected.is_impossible(row)) {
+            if let Some(loss) = loss.filter(|_| !selected.is_refused(row)) {
                 loss(row, posterior, to);
             }
         };
         let mut found = self.run_main(&selected.batch, loss.map(|_| &derive as &Derive<'_>));
         let width = found.posteriors.len() / batch.len().max(1);
-        for row in (0..batch.len()).filter(|&row| selected.is_impossible(row)) {
+        for row in (0..batch.len()).filter(|&row| selected.is_refused(row)) {
             found.posteriors[row * width..][..width].fill(0.0);
-            found.log_evidence[row] = f64::NEG_INFINITY;
+            found.log_evidence[row] = selected.refused[row];
         }
         if loss.is_some() {
             found.tests = self.tests.differentiate(&selected, &seen, &mut found.evidence, &self.circuit.domains);
@@ -293,15 +293,14 @@ impl<'c> Differentiator<'c> {
             let seed = engine.seed_sum().filter(|_| loss.is_some());
             self.run_block(worker, batch, rows, loss, Sums { numbers, seed })
         };
-        let worker = || engine.worker().exacting(self.is_exacting);
         // In rounds, so that what blocks add up to is never in memory for all of them; in order, so that the number of
         // threads changes nothing.
         let length = (ROUND / (1 + sums.len())).clamp(1, 64);
         if blocks == 1 {
-            whole.append(run(&mut worker(), 0, &mut sums));
+            whole.append(run(&mut engine.worker(), 0, &mut sums));
         } else if length == 1 || self.pool.current_num_threads() == 1 {
             self.pool.install(|| {
-                let mut worker = worker();
+                let mut worker = engine.worker();
                 (0..blocks).for_each(|block| whole.append(run(&mut worker, block, &mut sums)));
             });
         } else {
@@ -311,7 +310,8 @@ impl<'c> Differentiator<'c> {
             };
             for start in (0..blocks).step_by(length) {
                 let round = (start..blocks.min(start + length)).into_par_iter();
-                let parts: Vec<(Part, Vec<f64>)> = self.pool.install(|| round.map_init(worker, apart).collect());
+                let parts: Vec<(Part, Vec<f64>)> =
+                    self.pool.install(|| round.map_init(|| engine.worker(), apart).collect());
                 for (part, more) in parts {
                     whole.append(part);
                     sums.iter_mut().zip(&more).for_each(|(sum, x)| *sum += x);
@@ -321,6 +321,14 @@ impl<'c> Differentiator<'c> {
         }
         let tables = loss.map(|_| engine.differentiate(&self.graph, sums, &self.tables));
         (tables.unwrap_or_default(), whole)
+    }
+
+    /// The derivative with respect to a number of the output, from that of a loss.
+    fn seed(&self, g: f64, joint: f64, total: f64) -> f64 {
+        match if self.by_numbers { total } else { joint } {
+            0.0 => 0.0,
+            divisor => g / divisor,
+        }
     }
 
     fn run_block<T: Number>(
@@ -337,7 +345,7 @@ impl<'c> Differentiator<'c> {
         worker.forward();
         let Some(output) = worker.output() else {
             if let Some((output, exponent)) = worker.constant() {
-                part.run_constant(output, exponent, rows.start, loss.unwrap_or(&|_, _, _| {}), sums_to);
+                part.run_constant(self, output, exponent, rows.start, loss.unwrap_or(&|_, _, _| {}), sums_to);
             }
             return part;
         };
@@ -354,8 +362,8 @@ impl<'c> Differentiator<'c> {
                 let Some(loss) = loss else { continue };
                 derivatives.fill(0.0);
                 loss(rows.start + lane, posterior, &mut derivatives);
-                for (k, g) in derivatives.iter().enumerate().filter(|(k, _)| joint(*k) > 0.0) {
-                    seeds[k * lanes + lane] = T::of(g / joint(k));
+                for (k, g) in derivatives.iter().enumerate() {
+                    seeds[k * lanes + lane] = T::of(self.seed(*g, joint(k), totals[lane]));
                 }
             }
         }
@@ -408,6 +416,7 @@ impl Part {
     /// No evidence reaches the output: it is the same for all examples.
     fn run_constant<T: Number>(
         &mut self,
+        of: &Differentiator<'_>,
         output: &[T],
         exponent: i32,
         first: usize,
@@ -420,15 +429,16 @@ impl Part {
         if total == 0.0 {
             return;
         }
-        let to = sums.seed.map_or(&mut [][..], |at| &mut sums.numbers[at]);
-        let mut derivatives = vec![0.0; self.width];
+        let (mut derivatives, mut added) = (vec![0.0; self.width], vec![0.0; self.width]);
         for (row, posterior) in self.posteriors.chunks_exact_mut(self.width).enumerate() {
             posterior.iter_mut().zip(&joint).for_each(|(p, x)| *p = x / total);
             derivatives.fill(0.0);
             loss(first + row, posterior, &mut derivatives);
-            let positive = to.iter_mut().zip(&derivatives).zip(&joint).filter(|(_, x)| **x > 0.0);
-            positive.for_each(|((to, g), x)| *to += g / x);
+            added.iter_mut().zip(&derivatives).zip(&joint).for_each(|((to, g), x)| *to += of.seed(*g, *x, total));
         }
+        // At once, so that sums are the same whether blocks add to one or to one each.
+        let to = sums.seed.map_or(&mut [][..], |at| &mut sums.numbers[at]);
+        to.iter_mut().zip(added).for_each(|(to, x)| *to += x);
     }
 
     /// Derivatives of some examples are too large for numbers: drops these, and runs the others again.

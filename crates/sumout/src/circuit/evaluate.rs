@@ -260,7 +260,7 @@ impl<'c> Evaluator<'c> {
         check_hard(self.circuit, batch)?;
         let selected = self.tests.select(batch, stop);
         let (mut answers, _) = self.run_main(&selected.batch, stop);
-        for row in (0..batch.len()).filter(|&row| selected.is_impossible(row)) {
+        for row in (0..batch.len()).filter(|&row| selected.is_refused(row)) {
             answers.refuse(row);
         }
         Ok(answers)

@@ -31,6 +31,9 @@ use testing::Testing;
 /// The newest version of the format. What is of a network without tests is written as version 1, which older programs read.
 const VERSION: u32 = 3;
 
+/// Tests times variables: what the circuits of tests know of all variables takes so much memory, however short the file is.
+const MOST: usize = 1 << 26;
+
 /// The entry of the metadata.
 const KEY: &str = "sumout";
 
@@ -276,6 +279,9 @@ impl Reader<'_> {
         let are_inputs = hard.iter().all(|v| inputs.contains(v)) && !target.is_some_and(|t| inputs.contains(&t));
         if !is_whole || !is_increasing || !are_inputs || !inputs.iter().chain(hard).chain(target).all(is_known) {
             return Err(damaged("its variables do not fit together"));
+        }
+        if tests.len().saturating_mul(variables.len()) > MOST {
+            return Err(damaged("it has too many tests"));
         }
         let var = |v: &usize| VarId::new(*v);
         let graph = self.graph()?;

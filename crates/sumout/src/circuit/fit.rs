@@ -274,7 +274,7 @@ impl Network {
         refuse_tests(&learning, self)?;
         if learning.slope.is_some() && !params.has_annealed() {
             let error = Error::new(ErrorKind::Model, "there is no sigmoid of a test whose slope could be given");
-            return Err(error.hint("leave out the slopes; those that are learned, or fixed, stay what they are"));
+            return Err(error.hint("leave out the slopes: those that are learned find their own, and fixed ones stay"));
         }
         let precision = if learning.method == Method::Em { Precision::F64 } else { running.precision };
         let running = Running { precision, ..*running };
@@ -365,7 +365,7 @@ fn refuse_promises(learning: &Learning, params: &Params) -> Result<()> {
 fn refuse_tests(learning: &Learning, net: &Network) -> Result<()> {
     if matches!(learning.method, Method::Em) && net.is_testing() {
         let error = Error::new(ErrorKind::Model, "the CPTs of testing networks cannot be learned by counting");
-        return Err(error.hint("learn them by gradients"));
+        return Err(error.hint("learn them by gradients: leave out the method"));
     }
     Ok(())
 }

@@ -49,7 +49,7 @@ impl Problem {
         let clamped: Vec<bool> = pruned.factors.iter().enumerate().map(differs).collect();
         varies.iter_mut().zip(&clamped).for_each(|(varies, clamped)| *varies |= clamped);
         let prices = match varies.contains(&true) {
-            true if !pruned.promised.is_empty() => objective.prices_of_steps(),
+            true if pruned.promised.iter().any(|v| !pruned.selected.contains_key(&v)) => objective.prices_of_steps(),
             true => objective.prices(),
             false => objective.prices_of_one_run(), // everything counts
         };

@@ -258,9 +258,15 @@ impl Builder {
         let scope: Vec<usize> = parents.into_iter().chain([child]).map(|n| n.0).collect();
         let (weights, biases) = (weights.into(), biases.into());
         let card = self.card(child.0);
-        // As many as there are biases for, which is not more than somebody has written; the check says what is missing.
+        // None if there are not as many as biases, of which the check tells; or too many.
         let rows = scope[..scope.len() - 1].iter().map(|&v| self.card(v)).fold(1, usize::saturating_mul);
         let rows = if rows.saturating_mul(card) == biases.len() { rows } else { 0 };
+        let is_large = rows.saturating_mul(card).saturating_mul(card) > MAX_TABULATED;
+        if is_large {
+            let mistake = Mistake::new(Site::Cpt(self.drafts.len()), "a softmax has too many logits to tabulate");
+            self.mistakes.push(mistake.hint("give the variable fewer values, or fewer parents"));
+        }
+        let rows = if is_large { 0 } else { rows };
         let of = of.into_iter().map(|n| VarId::new(n.0)).collect();
         let test = Test { copies: card, thresholds: vec![], selection: Selection::Softmax { of, weights, biases } };
         self.draft(scope, Body::Tested(Box::new(Tested::direct(rows, card, test))))

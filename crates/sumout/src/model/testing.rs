@@ -364,6 +364,11 @@ impl Test {
     }
 }
 
+/// An entry of copies each of which has one of the values for certain.
+fn direct(at: usize, rows: usize, card: usize) -> f64 {
+    f64::from(u8::from(at % card == at / (rows * card)))
+}
+
 fn sigmoid(x: f64) -> f64 {
     1.0 / (1.0 + (-x).exp())
 }
@@ -383,9 +388,8 @@ impl Tested {
 
     /// A CPT whose rows *are* the softmax of W·e + b: as many copies as values, each of which has one of the values for certain.
     pub(crate) fn direct(rows: usize, card: usize, test: Test) -> Self {
-        let is_chosen = |at: usize| f64::from(u8::from(at % card == at / (rows * card)));
         let known = Role { fixed: true, ..Role::default() };
-        let table = (0..card * rows * card).map(is_chosen).collect();
+        let table = (0..card * rows * card).map(|at| direct(at, rows, card)).collect();
         Tested { table, roles: vec![known; card], test, is_fixed: false, tie: None }
     }
 
@@ -393,8 +397,9 @@ impl Tested {
     pub fn is_direct(&self) -> bool {
         let (Selection::Softmax { biases, .. }, card) = (&self.test.selection, self.test.copies) else { return false };
         let rows = self.table.len() / (card * card);
-        let direct = Tested::direct(rows, card, self.test.clone());
-        biases.len() == rows * card && self.table == direct.table && self.roles == direct.roles
+        let entry = |(at, &p): (usize, &f64)| p == direct(at, rows, card);
+        let is_known = |role: &Role| *role == Role { fixed: true, ..Role::default() };
+        biases.len() == rows * card && self.roles.iter().all(is_known) && self.table.iter().enumerate().all(entry)
     }
 
     /// The number of joint states of the parents.

@@ -59,9 +59,9 @@ impl Block<'_> {
     /// All rows are alike if no evidence reaches the output.
     fn run_constant(&self, first: usize, posteriors: &mut [f64], logs: &mut [f64]) {
         let width = posteriors.len() / logs.len();
-        _ = self.run_carefully(first, &mut posteriors[..width], &mut logs[0]);
+        let far = self.run_carefully(first, &mut posteriors[..width], &mut logs[0]);
         (1..logs.len()).for_each(|row| posteriors.copy_within(..width, row * width));
-        logs.fill(logs[0]);
+        logs.fill(if far.is_some() { f64::NAN } else { logs[0] }); // those whose logarithms count are repeated
     }
 
     /// The posterior of the one target is the output, divided by its sum.

@@ -130,7 +130,15 @@ impl Reader<'_> {
         let entries = self.header.variables[input.index()].values.len();
         let test = Test { copies, thresholds: thresholds.clone(), selection };
         let stage = Stage { tested: var(testing.tested)?, selector: var(testing.selector)?, input, entries, test, by };
-        if fits(&stage) { Ok(stage) } else { Err(misfit()) }
+        if fits(&stage) && self.is_apart(&stage) { Ok(stage) } else { Err(misfit()) }
+    }
+
+    /// Whether what a test computes is about variables that are not the network's, and of no other test.
+    fn is_apart(&self, stage: &Stage) -> bool {
+        let visible = self.header.visible.unwrap_or(usize::MAX);
+        let is_hidden = |v: VarId| v.index() >= visible;
+        let of = self.header.tests.iter().filter(|testing| testing.input == stage.input.index());
+        is_hidden(stage.input) && stage.family().is_none_or(|v| is_hidden(v) && v != stage.input) && of.count() == 1
     }
 
     fn selection(&self, selection: &Selecting) -> Result<Selection> {

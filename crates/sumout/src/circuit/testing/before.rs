@@ -49,8 +49,9 @@ impl<'e> Before<'e> {
         let part = |testing: &Testing| {
             testing.by_evidence().is_none().then(|| Part::new(net, &children, testing, &(inputs & &testing.sees)))
         };
+        let tested = expanded.tests.iter().filter(|testing| testing.by_evidence().is_none());
         let everything = Question {
-            targets: expanded.tests.iter().map(|testing| testing.family).collect(),
+            targets: tested.flat_map(|testing| net.parents(testing.family)).copied().collect(),
             trainable: question.trainable.clone(),
             selected: question.selected.clone(),
             ..Question::default()
@@ -74,7 +75,7 @@ impl<'e> Before<'e> {
         };
         for (earlier, known) in self.standing_in(index, part) {
             let family = self.expanded.tests[earlier].family;
-            net.sum_up(&self.expanded.tests[earlier], &self.domains[family.index()]);
+            net.sum_up(&self.expanded.tests[earlier], &self.domains);
             question.inputs = &(&question.inputs - &known.vars) | &VarSet::from_iter([family]);
             question.trainable = &question.trainable - &known.vars;
         }

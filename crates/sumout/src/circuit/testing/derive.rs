@@ -1,10 +1,10 @@
 //! Differentiates through the tests of a circuit.
 //!
 //! The circuit's derivatives with respect to what a test selected become those with respect to its thresholds, and to the
-//! posterior p that it tested; and these are the g of the test's own circuit (see `differentiate`):
+//! posterior p that it tested; and with p(u) = out(u) / Σ out(v) these become those of the test's own circuit:
 //!
 //! ```text
-//! g(u) = ∂L / ∂ln out(u) = p(u) · (∂L/∂p(u) - Σ p(v) ∂L/∂p(v))
+//! ∂L / ∂out(u) = (∂L/∂p(u) - Σ p(v) ∂L/∂p(v)) / Σ out(v)
 //! ```
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -56,6 +56,9 @@ pub(in crate::circuit) struct TunedStage<'c> {
     reads: Vec<VarId>,
 }
 
+/// What is less probable before a test is impossible behind it, where examples are learned from: it would be too small beside others.
+const NOTHING: f64 = 1e-150;
+
 /// What each stage saw of each example.
 type Seen = Vec<Vec<f64>>;
 
@@ -86,8 +89,7 @@ impl<'c> Tuning<'c> {
             let ready = |circuit: &'c Circuit| {
                 let all = || circuit.graph.origins().keys().copied().collect();
                 let tables: Vec<TableId> = if with_tables { all() } else { vec![] };
-                let is_read = circuit.target.is_some_and(|family| sums.contains(&family));
-                Ok(Differentiator::new(circuit, &tables, &inputs, options, Some(pool))?.exacting(is_read))
+                Ok(Differentiator::new(circuit, &tables, &inputs, options, Some(pool))?.by_numbers())
             };
             let read = stage.circuit().into_iter().flat_map(|circuit| loaded(&circuit.graph));
             let reads = read.filter(|v| sums.contains(v)).collect();
@@ -112,7 +114,8 @@ impl<'c> Tuning<'c> {
                 (By::Posterior(_), None) => unreachable!("a test of a posterior has a circuit"),
             };
             selected.give(stage, test, &seen);
-            selected.sum_up(stage, &self.sums, seen.clone(), vec![]);
+            let read = seen.iter().map(|&p| if p < NOTHING { 0.0 } else { p }).collect();
+            selected.sum_up(stage, &self.sums, read, vec![]);
             all.push(seen);
         }
         (selected, all)
@@ -159,7 +162,7 @@ impl TunedStage<'_> {
         let read = self.stage.family().and_then(|family| to.remove(&family));
         let mut by_seen = read.unwrap_or_else(|| vec![0.0; seen.len()]);
         let (mut gaps, mut free) = (vec![0.0; entries], vec![0.0; self.test.free().len()]);
-        for (row, given) in given.chunks_exact(entries).enumerate().filter(|(row, _)| !selected.is_impossible(*row)) {
+        for (row, given) in given.chunks_exact(entries).enumerate().filter(|(row, _)| !selected.is_refused(*row)) {
             let own = row * width..(row + 1) * width;
             let mut slopes = Slopes { seen: &mut by_seen[own.clone()], gaps: &mut gaps, free: &mut free };
             self.test.differentiate(&seen[own], given, &mut slopes);
@@ -188,13 +191,11 @@ impl TunedStage<'_> {
         let derive = |row: usize, posterior: &[f64], g: &mut [f64]| {
             let slopes = &by_seen[row * width..][..width];
             let mean: f64 = posterior.iter().zip(domain).map(|(p, &u)| p * slopes[u]).sum();
-            for (g, (p, &u)) in g.iter_mut().zip(posterior.iter().zip(domain)) {
-                *g = p * (slopes[u] - mean);
-            }
+            g.iter_mut().zip(domain).for_each(|(g, &u)| *g = slopes[u] - mean);
         };
         let Some(ready) = &self.circuit else { return vec![] };
         let skip = |row: usize, posterior: &[f64], g: &mut [f64]| {
-            if !selected.is_impossible(row) && domain.len() > 1 {
+            if !selected.is_refused(row) && domain.len() > 1 {
                 derive(row, posterior, g);
             }
         };

@@ -34,8 +34,9 @@ enum Source<'c> {
 #[derive(Debug)]
 pub(in crate::circuit) struct Selected<'b> {
     pub batch: Cow<'b, Batch>,
-    /// The examples for which a test had impossible evidence; empty if there are no tests.
-    pub impossible: Vec<bool>,
+    /// For each example zero; negative infinity if a test had impossible evidence, NaN if its numbers were lost. Empty if there
+    /// are no tests.
+    pub refused: Vec<f64>,
 }
 
 impl<'c> Selecting<'c> {
@@ -79,14 +80,16 @@ impl<'c> Selecting<'c> {
 
 impl<'b> Selected<'b> {
     pub fn new(batch: &'b Batch, has_tests: bool) -> Self {
-        let impossible = if has_tests { vec![false; batch.len()] } else { vec![] };
-        Selected { batch: Cow::Borrowed(batch), impossible }
+        let refused = if has_tests { vec![0.0; batch.len()] } else { vec![] };
+        Selected { batch: Cow::Borrowed(batch), refused }
     }
 
     /// Notes examples that are impossible for a test, or lost.
     pub fn mark(&mut self, log_evidence: &[f64]) {
         let has_answer = |log: f64| log > f64::NEG_INFINITY;
-        self.impossible.iter_mut().zip(log_evidence).for_each(|(is, log)| *is |= !has_answer(*log));
+        let fresh =
+            self.refused.iter_mut().zip(log_evidence).filter(|(refused, log)| **refused == 0.0 && !has_answer(**log));
+        fresh.for_each(|(refused, log)| *refused = *log);
     }
 
     /// Adds what a test selects from what it sees of each example.
@@ -98,8 +101,8 @@ impl<'b> Selected<'b> {
         let (width, entries) = (seen.len() / rows, stage.entries);
         let mut weights = vec![0.0; rows * entries];
         for (row, (to, seen)) in weights.chunks_exact_mut(entries).zip(seen.chunks_exact(width)).enumerate() {
-            match self.impossible[row] {
-                true => to.fill(1.0 / test.copies as f64), // whatever it is, the answer is "impossible"
+            match self.is_refused(row) {
+                true => to.fill(1.0 / test.copies as f64), // whatever it is, there is no answer
                 false => test.weigh(seen, to),
             }
         }
@@ -115,9 +118,9 @@ impl<'b> Selected<'b> {
         }
     }
 
-    /// Whether a test of an example had impossible evidence.
-    pub fn is_impossible(&self, row: usize) -> bool {
-        self.impossible.get(row).copied().unwrap_or(false)
+    /// Whether a test of an example had impossible evidence, or lost it.
+    pub fn is_refused(&self, row: usize) -> bool {
+        self.refused.get(row).is_some_and(|&refused| refused != 0.0)
     }
 }
 

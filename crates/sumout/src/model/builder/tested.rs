@@ -4,7 +4,7 @@ use super::Builder;
 use super::check::{Mistake, Site, miscount, rounded, row_hint, settle};
 use crate::model::cpt::Body;
 use crate::model::network::Network;
-use crate::model::testing::{LARGEST_WEIGHT, Selection, Tested};
+use crate::model::testing::{LARGEST_WEIGHT, Selection, Sight, Tested};
 
 /// What a test is of has so many values at most: its posterior is one of a variable with a value for each joint state of
 /// the parents, and a table from these to those.
@@ -106,7 +106,7 @@ impl Builder {
         let is_for_all = biases.len() == test.copies && !tested.table.is_empty();
         if weights.len() != width * biases.len() || !(is_for_all || biases.len() as f64 == logits) {
             let message = format!("the softmax of {title} has {} biases and {} weights", biases.len(), weights.len());
-            let biases = match tested.table.is_empty() {
+            let biases = match tested.table.is_empty() || tested.is_direct() {
                 true => format!("without copies it needs {logits} biases, one for each row and value"),
                 false => format!("it needs {} biases, one for each copy, or {logits}, for each row", test.copies),
             };
@@ -130,7 +130,10 @@ pub(super) fn check_sight(net: &Network, draft_of: impl Fn(usize) -> usize) -> R
         if let Some(hidden) = of.iter().find(|u| !seen.contains(**u)) {
             let (name, hidden) = (&net.variable(v).name, &net.variable(*hidden).name);
             let message = format!("the test of `{name}` is of `{hidden}`, whose evidence it does not see");
-            let hint = "evidence at or below a tested variable counts only when its CPT is selected";
+            let hint = match net.sight() {
+                Sight::Ancestral => "by the ancestral rule a test sees its ancestors: name some of them in `of`",
+                _ => "name variables in `of` that are not at or below a tested one, or are ancestors of this one",
+            };
             return Err(Mistake::new(Site::Cpt(draft_of(v.index())), message).hint(hint));
         }
     }

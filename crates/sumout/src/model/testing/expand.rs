@@ -110,19 +110,19 @@ impl Network {
     }
 
     /// Lets the likelihood of a test's family stand for all that is before its parents, which become functions of the family.
-    /// It has some of its values.
-    pub(crate) fn sum_up(&mut self, testing: &Testing, possible: &[usize]) {
+    /// It has the values that the domains of the parents allow.
+    pub(crate) fn sum_up(&mut self, testing: &Testing, domains: &[Vec<usize>]) {
         let Testing { tested, selector, family, .. } = *testing;
         let parents = self.parents(family).to_vec();
-        let mut ones = vec![0.0; self.card(family)];
-        possible.iter().for_each(|&value| ones[value] = 1.0);
+        let mut ones = vec![1.0; self.card(family)];
         let mut below = ones.len();
         for &parent in &parents {
             let card = self.card(parent);
             below /= card;
-            let value = |joint: usize| (joint / below % card) as u32;
-            let function = Body::Function((0..ones.len()).map(value).collect());
-            self.cpts[parent.index()] = ordinary(vec![family, parent], function, Role::default());
+            let values: Vec<u32> = (0..ones.len()).map(|joint| (joint / below % card) as u32).collect();
+            let is_possible = |value: u32| domains[parent.index()].contains(&(value as usize));
+            ones.iter_mut().zip(&values).filter(|(_, value)| !is_possible(**value)).for_each(|(one, _)| *one = 0.0);
+            self.cpts[parent.index()] = ordinary(vec![family, parent], Body::Function(values), Role::default());
         }
         self.cpts[family.index()] = ordinary(vec![family], Body::Table(ones), Role::default());
         self.cpts[selector.index()].scope = vec![family, selector];

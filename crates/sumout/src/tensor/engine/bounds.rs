@@ -29,7 +29,7 @@ pub(super) const BOUNDS: usize = 4;
 #[derive(Clone, Copy)]
 pub(super) struct Known<'a, T> {
     peaks: &'a [T],
-    totals: &'a [T],
+    pub totals: &'a [T],
     pub errors: &'a [T],
     lows: &'a [T],
 }

@@ -396,10 +396,11 @@ impl<'e, T: Number> Worker<'e, T> {
             }
         }
         let unit = T::of(entries as f64) * T::power_of_two(T::TINY - T::TOLERANCE);
-        let errors = Known::of(&bounds[slot * BOUNDS * lanes..][..BOUNDS * lanes]).errors;
-        for ((lost, error), size) in lost.iter_mut().zip(errors).zip(factors) {
+        let Known { errors, totals, .. } = Known::of(&bounds[slot * BOUNDS * lanes..][..BOUNDS * lanes]);
+        for (((lost, error), size), total) in lost.iter_mut().zip(errors).zip(factors).zip(totals) {
             let is_certain = *error * unit <= *size && size.is_finite();
-            *lost |= !is_certain;
+            let is_share = *size == T::ZERO || *size >= *total * T::power_of_two(T::TINY); // divided by the sum, too
+            *lost |= !is_certain || !is_share;
         }
     }
 

@@ -158,6 +158,10 @@ fn comparison(test: &Object<'_>) -> Result<Comparison> {
 /// Thresholds for each row; a single number, or a list of one less than there are copies, is meant for all of them.
 fn thresholds(value: &Value<'_>, rows: usize, copies: usize) -> Result<Vec<f64>> {
     let number = |value: &Value<'_>| value.number("a threshold");
+    if !value.is_list() && copies != 2 {
+        let error = value.error(format!("a single threshold is for two copies, and this CPT has {copies}"));
+        return Err(error.hint(format!("give a list of {}", many(copies.max(1) - 1, "threshold"))));
+    }
     if !value.is_list() {
         return Ok(vec![number(value)?; rows]);
     }
