@@ -74,8 +74,8 @@ fn keep<T>(cell: super::Cell<T>, machines: &mut BTreeSet<String>) -> T {
 }
 
 const NOTES: [&str; 4] = [
-    "Functions: a monotone function of a probability, by as many tests as 1 / within says; the largest error at 1,001 places. \
-     The literature says that it is at most what is printed (PGM 2018).",
+    "Functions: a monotone function of a probability, by so many tests; the largest error at 1,001 places. \
+     The literature says that with ⌈1/ε⌉ tests it is at most the ε that is printed (PGM 2018).",
     "Kidney stones: Simpson's paradox in a model without the edge from size to treatment, learned from the nine rates of recovery \
      given what may be known. The largest error in points; printed: ICML 2019.",
     "Hidden Markov models: the last state, given all that is seen of sequences of eight that a random third-order model generates; half of the \
