@@ -37,7 +37,7 @@ const PLACES: usize = 1001;
 const LENGTH: usize = 8;
 
 pub fn circuits(work: &Work<'_>) -> sumout::Result<Table> {
-    let models = if work.args.quick { 4 } else { 32 };
+    let models = if work.args.quick { 4 } else { 256 }; // as in the literature
     let mut functions = vec![];
     for function in FUNCTIONS {
         functions.extend(NEAR.map(|near| (format!("{}/{near}", function.0), (function, near))));
