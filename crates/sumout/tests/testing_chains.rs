@@ -82,8 +82,8 @@ fn without_thresholds(n: usize, copies: [[f64; 4]; 2]) -> Network {
     b.build().unwrap()
 }
 
-/// A state that stays what it is, with nearly certain observations; tests whose thresholds are never passed, but for the last.
-fn stays(n: usize) -> Network {
+/// A state that stays what it is, each time with some nearly certain observations; tests whose thresholds are never passed, but for the last.
+fn stays(n: usize, each: usize) -> Network {
     let (stays, strays) = ([1.0, 0.0, 0.0, 1.0], [0.5, 0.5, 0.5, 0.5]);
     let mut b = Network::builder("stays");
     let mut before = b.variable("x0", ["a", "b"]);
@@ -92,8 +92,10 @@ fn stays(n: usize) -> Network {
         let x = b.variable(format!("x{i}"), ["a", "b"]);
         let never = Test::of_rows(2, &[1.0], Selection::Step(Comparison::Above));
         b.tested(x, [before], [stays, strays], never);
-        let y = b.variable(format!("y{i}"), ["s", "t"]);
-        b.table(y, [x], [1.0 - 1e-9, 1e-9, 1e-9, 1.0 - 1e-9]);
+        for k in 1..=each {
+            let y = b.variable(format!("y{}", (i - 1) * each + k), ["s", "t"]);
+            b.table(y, [x], [1.0 - 1e-9, 1e-9, 1e-9, 1.0 - 1e-9]);
+        }
         before = x;
     }
     let last = b.variable("last", ["s", "t"]);
@@ -101,16 +103,20 @@ fn stays(n: usize) -> Network {
     b.build().unwrap()
 }
 
-/// Early observations make `b` less probable than any number is, and later ones make it certain.
+/// Early observations make `b` less probable than any number is, little by little or at once, and later ones make it certain.
 #[test]
 fn states_that_become_improbable_may_come_back() {
-    let net = stays(120);
-    let circuit = compile(&net, "last");
-    for turn in [0, 50, 59, 60, 70, 119] {
+    come_back(&stays(120, 1), 119, [0, 50, 59, 60, 70, 119]);
+    come_back(&stays(4, 40), 120, [0, 40, 50, 59, 61, 120]);
+}
+
+fn come_back(net: &Network, observations: usize, turns: [usize; 6]) {
+    let circuit = compile(net, "last");
+    for turn in turns {
         let (mut batch, mut evidence) = (Batch::new(6), Evidence::new());
-        for i in 1..120 {
+        for i in 1..=observations {
             let (name, value) = (format!("y{i}"), i32::from(i > turn));
-            evidence = evidence.observe(&net, &name, ["s", "t"][value as usize]).unwrap();
+            evidence = evidence.observe(net, &name, ["s", "t"][value as usize]).unwrap();
             batch = batch.with(&circuit, &name, Column::Values(vec![value; 6])).unwrap();
         }
         let alone = net.query(&[net.find("last").unwrap()], &evidence, &Options::default()).unwrap();
@@ -126,7 +132,7 @@ fn states_that_become_improbable_may_come_back() {
 #[test]
 fn improbable_states_are_no_reason_not_to_learn() {
     for (n, turn) in [(41, 16), (120, 118)] {
-        let net = stays(n);
+        let net = stays(n, 1);
         let mut examples = Examples::new(3);
         for i in 1..n {
             let y = net.find(&format!("y{i}")).unwrap();
