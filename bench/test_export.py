@@ -1,10 +1,12 @@
 """Exported programs answer as `sumout eval` does: python bench/test_export.py SUMOUT
 
 Each circuit is compiled at every level, exported to NumPy and, where they are installed, to PyTorch, JAX and ONNX, and run on the same
-rows: sampled ones and random ones, some of them impossible, some with missing cells.
+rows: sampled ones and random ones, some of them impossible, some with missing cells. Testing networks, which cannot be sampled from, have
+random ones alone; there is one for each kind of test.
 """
 
 import importlib.util
+import itertools
 import json
 import subprocess
 import sys
@@ -37,6 +39,33 @@ QUESTIONS = [
 ]
 ROWS = 12
 
+# Chains x0 → x1 → x2 → x3 with an observation of each; x1 and x3 are tested.
+TESTS = {
+    "step": {"select": "step", "thresholds": [[0.2, 0.6], [0.3, 0.5]]},
+    "below": {"select": "step", "compare": "<", "thresholds": [[0.2, 0.6], [0.3, 0.5]]},
+    "sigmoid": {"select": "sigmoid", "slope": 7, "thresholds": [[0.2, 0.6], [0.3, 0.5]]},
+    "linear": {"select": "linear"},
+    "softmax": {"select": "softmax", "of": ["y0", "x0"], "weights": [[1, -1, 0, 2], [0, 0.5, 1, 0], [-1, 0, 0.3, 0]], "biases": [0.1, 0, -0.2]},
+    "rows": {"select": "softmax", "of": ["y0"], "weights": [[1, -1], [0, 0.5], [0.2, 0], [1, 3], [0, 0], [2, 1]], "biases": [0, 1, 0, 2, 0, 1]},
+    "logits": {"select": "softmax", "of": ["y0"], "weights": [[1, -1], [0, 2], [0.2, 0], [1, 3]], "biases": [0, 1, 0, 2]},
+}
+TESTED = [["x3", "--given", "y*"], ["x2", "--given", "x0", "y*"], ["--given", "y*", "x1"]]
+
+
+def testing(test, impossible):
+    """The JSON of a testing network; without copies if the test makes rows itself. Some values may be impossible."""
+    copies = [[0.9, 0.1, 0.2, 0.8], [0.3, 0.7, 0.6, 0.4], [0.5, 0.5, 0.15, 0.85]]
+    count = 0 if len(test.get("biases", [])) == 4 else 2 if test["select"] == "linear" else 3
+    tested = {"copies": [{"table": table} for table in copies[:count]]} if count else {}
+    first = [1.0, 0.0] if impossible else [0.4, 0.6]
+    variables, cpts = [], []
+    for i in range(4):
+        variables += [{"name": f"x{i}", "values": ["a", "b"]}, {"name": f"y{i}", "values": ["s", "t"]}]
+        own = {"table": first} if i == 0 else {"table": [0.7, 0.3, 0.1, 0.9]} if i == 2 else {**tested, "test": test}
+        cpts += [{"child": f"x{i}", **({"parents": [f"x{i - 1}"]} if i else {}), **own}]
+        cpts += [{"child": f"y{i}", "parents": [f"x{i}"], "table": [0.8, 0.2, 0.3, 0.7] if i else [1, 0, 0.25, 0.75]}]
+    return json.dumps({"sumout": 1, "name": "chain", "variables": variables, "cpts": cpts})
+
 
 def run(*command):
     return subprocess.run([str(part) for part in command], check=True, capture_output=True, text=True).stdout
@@ -51,11 +80,13 @@ def load(path):
 
 def rows(inputs, lines, missing):
     """Sampled cells as positions of values, then random ones; some of them missing."""
-    names = lines[0].split(",")
-    sampled = [dict(zip(names, line.split(","))) for line in lines[1:]]
-    sampled = np.array([[values.index(row[name]) for name, values in inputs.items()] for row in sampled])
-    chance = np.random.default_rng(1).integers(0, [len(values) for values in inputs.values()], sampled.shape)
-    cells = np.concatenate([sampled, chance]).astype(np.int32)
+    chance = np.random.default_rng(1).integers(0, [len(values) for values in inputs.values()], (ROWS, len(inputs)))
+    cells = chance.astype(np.int32)
+    if lines:
+        names = lines[0].split(",")
+        sampled = [dict(zip(names, line.split(","))) for line in lines[1:]]
+        sampled = np.array([[values.index(row[name]) for name, values in inputs.items()] for row in sampled])
+        cells = np.concatenate([sampled, chance]).astype(np.int32)
     if missing:
         cells[np.arange(len(inputs)) % len(cells), np.arange(len(inputs))] = -1
     return cells
@@ -73,7 +104,9 @@ def check(sumout, folder, model, question, level):
     run(sumout, "export", circuit, "-o", program, "--to", "numpy")
     module = load(program)
     is_hard = "--hard" in question
-    cells = rows(module.INPUTS, run(sumout, "sample", model, "-n", ROWS, "--seed", 1).splitlines(), missing=not is_hard)
+    is_testing = Path(model).name == "testing.json"
+    sampled = [] if is_testing else run(sumout, "sample", model, "-n", ROWS, "--seed", 1).splitlines()
+    cells = rows(module.INPUTS, sampled, missing=not is_hard)
     np.save(cases, cells)
     expected = answers(run(sumout, "eval", circuit, cases, "--precision", "f64"), module.TARGET)
     libraries = ["numpy"] + ["torch"] * (torch is not None) + ["jax"] * (jax is not None and level in ["functional", "support"])
@@ -160,6 +193,14 @@ def check_gradients(sumout, folder):
     run(sumout, "compile", "asia", "lung", "--given", "xray", "either", "tub", "--level", "functional", "-o", circuit)
     evidence = {"xray": [0, 1, -1, 0], "either": [1, 0, 0, 1], "tub": [-1, 1, 1, 0]}
     assert (np.isneginf(run_numpy(sumout, circuit, folder, evidence)[1]) == np.logical_not(POSSIBLE)).all()
+    differences(sumout, circuit, program, evidence)
+    for kind in ["sigmoid", "softmax"]:
+        (folder / "testing.json").write_text(testing(TESTS[kind], False))
+        run(sumout, "compile", folder / "testing.json", "x3", "--given", "y*", "-o", circuit)
+        differences(sumout, circuit, program, {"y0": [0, -1, 0, 1], "y1": [1, 0, -1, 0], "y2": [-1, 1, 0, 0], "y3": [1, 1, -1, 1]})
+
+
+def differences(sumout, circuit, program, evidence):
     for library in ["torch"] * (torch is not None) + ["jax"] * (jax is not None):
         run(sumout, "export", circuit, "-o", program, "--to", library)
         module = load(program)
@@ -215,6 +256,9 @@ def main(sumout):
         for model, question, levels in QUESTIONS:
             for level in levels:
                 impossible += check(sumout, folder, model, question, level)
+        for place, (test, question) in enumerate(itertools.product(TESTS.values(), TESTED)):
+            (folder / "testing.json").write_text(testing(test, impossible=place % 3 == 1))
+            impossible += check(sumout, folder, folder / "testing.json", question, ["functional", "support"][place % 2])
         check_gradients(sumout, folder)
     assert impossible > 0, "no row was impossible"
     libraries = {"NumPy": np, "PyTorch": torch, "JAX": jax, "onnxruntime": onnx and onnxruntime}

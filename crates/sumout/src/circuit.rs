@@ -39,7 +39,6 @@ pub use families::Families;
 pub use fit::{Course, Difference, Epoch, Examples, Learning, Method, State, Subject, Trainer, Watch};
 pub use machine::Machine;
 pub use plan::Compilation;
-pub use testing::TestDerivatives;
 
 use ready::{Ready, likelihood};
 

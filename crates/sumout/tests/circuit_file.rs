@@ -52,5 +52,5 @@ fn a_newer_file_says_so() {
     let mut newer = bytes.clone();
     newer[text + r#"\"version\":"#.len()] = b'9';
     let error = Circuit::from_bytes(&newer).unwrap_err();
-    assert_eq!(error.message(), "the circuit is of version 9, and this program reads up to version 3");
+    assert_eq!(error.message(), "the circuit is of version 9, and this program reads up to version 4");
 }

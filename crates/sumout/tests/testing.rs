@@ -103,7 +103,13 @@ fn check_batch(net: &Network, circuit: &Circuit, cases: &[Evidence]) {
             assert_eq!(answers.is_impossible(row), truth.evidence == 0.0, "{net:?} {:?}", cases[row]);
             let expected = answers.targets.iter().flat_map(|(v, _)| &truth.joints[v.index()]);
             for (x, joint) in answers.row(row).iter().zip(expected).filter(|_| truth.evidence > 0.0) {
-                assert!(close(*x, joint / truth.evidence, tolerance), "{x} {}", joint / truth.evidence);
+                assert!(
+                    close(*x, joint / truth.evidence, tolerance),
+                    "{x} {}: {net:?} {:?} {:?}",
+                    joint / truth.evidence,
+                    cases[row],
+                    answers.targets
+                );
             }
             let log = truth.evidence.ln();
             assert!(truth.evidence == 0.0 || close(answers.log_evidence[row], log, tolerance));
@@ -407,25 +413,65 @@ fn circuits_with_promised_values_select_for_each_example() {
     }
 }
 
-/// A file inside a file inside a file would take as much stack as it is deep.
+/// A circuit's file with another header, and maybe another number in a table.
+fn forged(bytes: &[u8], change: impl Fn(&mut serde_json::Value), number: Option<(&str, f64)>) -> Vec<u8> {
+    let tensors = safetensors::SafeTensors::deserialize(bytes).unwrap();
+    let (_, metadata) = safetensors::SafeTensors::read_metadata(bytes).unwrap();
+    let mut metadata = metadata.metadata().clone().unwrap();
+    let mut header = serde_json::from_str(&metadata["sumout"]).unwrap();
+    change(&mut header);
+    metadata.insert("sumout".to_owned(), header.to_string());
+    let owned = tensors.names().into_iter().map(|name| {
+        let tensor = tensors.tensor(name).unwrap();
+        let mut data = tensor.data().to_vec();
+        if let Some((_, x)) = number.filter(|(table, _)| *table == name) {
+            data[..8].copy_from_slice(&x.to_le_bytes());
+        }
+        (name, tensor.dtype(), tensor.shape().to_vec(), data)
+    });
+    let owned: Vec<_> = owned.collect();
+    let views = owned.iter().map(|(name, dtype, shape, data)| {
+        (name.to_string(), safetensors::tensor::TensorView::new(*dtype, shape.clone(), data).unwrap())
+    });
+    safetensors::serialize(views.collect::<Vec<_>>(), Some(metadata)).unwrap()
+}
+
+/// Files are checked as if a stranger had written them: rules, and what they are applied to, must fit together.
 #[test]
-fn the_circuit_of_a_test_has_no_tests() {
+fn rules_in_files_fit_what_they_are_applied_to() {
+    use serde_json::{Value, json};
     let net = random(&mut ChaCha8Rng::seed_from_u64(5), Kind::Sigmoid, Sight::Generalised);
     let circuit = net.compile(&Query::all(), &options(Level::Classical, 0)).unwrap();
     let bytes = circuit.to_bytes().unwrap();
-    let tensors = safetensors::SafeTensors::deserialize(&bytes).unwrap();
-    let (_, metadata) = safetensors::SafeTensors::read_metadata(&bytes).unwrap();
-    let views = tensors.names().into_iter().map(|name| {
-        let tensor = tensors.tensor(name).unwrap();
-        let data = if name == "test.0" { bytes.clone() } else { tensor.data().to_vec() };
-        let shape = if name == "test.0" { vec![data.len()] } else { tensor.shape().to_vec() };
-        (name.to_owned(), tensor.dtype(), shape, data)
-    });
-    let owned: Vec<_> = views.collect();
-    let views = owned.iter().map(|(name, dtype, shape, data)| {
-        (name.clone(), safetensors::tensor::TensorView::new(*dtype, shape.clone(), data).unwrap())
-    });
-    let nested = safetensors::serialize(views.collect::<Vec<_>>(), metadata.metadata().clone()).unwrap();
-    let error = Circuit::from_bytes(&nested).unwrap_err();
-    assert!(error.message().contains("a test has tests"), "{error}");
+    assert!(Circuit::from_bytes(&forged(&bytes, |_| (), None)).is_ok());
+    let operations = |header: &Value| header["operations"].as_array().unwrap().clone();
+    let select = |header: &Value| operations(header).iter().position(|op| op.get("select").is_some()).unwrap();
+    let inputs = |header: &Value| header["operations"][select(header)]["select"][0].as_array().unwrap().clone();
+    let changes: [&dyn Fn(&mut Value); 9] = [
+        &|h| h["rules"][0]["copies"] = json!(1),
+        &|h| h["rules"][0]["copies"] = json!(5),
+        &|h| h["rules"][0]["tested"] = json!(1000),
+        &|h| h["rules"][0]["axis"] = json!(0),
+        &|h| h["rules"][0]["by"] = json!("softmax"),
+        &|h| h["rules"][0]["by"] = json!("linear"),
+        &|h| h["rules"].as_array_mut().unwrap().push(json!({"tested": 0, "axis": 0, "copies": 2, "by": "linear"})),
+        // What is tested is a table of the rule itself; and such a table is a tensor of the circuit.
+        &|h| {
+            let (at, inputs) = (select(h), inputs(h));
+            h["operations"][at]["select"][0][0] = inputs[1].clone();
+        },
+        &|h| {
+            let (table, last) = (inputs(h)[1].clone(), operations(h).len() - 1);
+            h["operations"][last] = json!({"project": [table, []]});
+        },
+    ];
+    for (k, change) in changes.into_iter().enumerate() {
+        let error = Circuit::from_bytes(&forged(&bytes, change, None)).unwrap_err();
+        assert!(error.message().contains("does not fit"), "{k}: {error}");
+    }
+    let gaps = format!("table.{}", circuit.graph().rule_tables().next().unwrap().index());
+    for (table, number) in [("table.0", -0.5), (&*gaps, -0.5), (&*gaps, 2.0)] {
+        let error = Circuit::from_bytes(&forged(&bytes, |_| (), Some((table, number)))).unwrap_err();
+        assert!(error.message().contains("does not fit"), "{table} {number}: {error}");
+    }
 }

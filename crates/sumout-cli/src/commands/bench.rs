@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use serde_json::json;
 use sumout::tensor::TableId;
-use sumout::{Batch, Circuit, Column, Evaluator, Evidence, Machine, Network, Query, Running};
+use sumout::{Batch, Circuit, Column, Evaluator, Evidence, Machine, Network, Precision, Query, Running};
 
 use crate::args::{Asking, Computing, Reading, Using};
 use crate::output::{Outcome, Result};
@@ -74,8 +74,8 @@ pub fn run(args: &Args, json: bool, out: &mut dyn Write) -> Result<Outcome> {
         evaluator: (forward.threads(), forward.block(batch.len())),
         multiply_adds: report.multiply_adds.0,
         entries: report.entries.0,
-        number: args.using.precision.bytes() as f64,
-        machine: Machine::measure(args.using.precision, args.using.threads)?,
+        precision: forward.precision(),
+        machine: Machine::measure(forward.precision(), args.using.threads)?,
     };
     match json {
         true => writeln!(out, "{}", found.json(args, report.level.name()))?,
@@ -163,7 +163,7 @@ struct Found {
     evaluator: (usize, usize),
     multiply_adds: f64,
     entries: f64,
-    number: f64,
+    precision: Precision,
     machine: Machine,
 }
 
@@ -174,7 +174,7 @@ impl Found {
 
     /// Every entry is written once and read once.
     fn bytes(&self) -> f64 {
-        2.0 * self.entries * self.number / self.seconds
+        2.0 * self.entries * self.precision.bytes() as f64 / self.seconds
     }
 
     fn json(&self, args: &Args, level: &str) -> serde_json::Value {
@@ -187,7 +187,7 @@ impl Found {
             "entries": self.entries as u64,
             "multiply_adds": self.multiply_adds as u64,
             "level": level,
-            "precision": args.using.precision.name(),
+            "precision": self.precision.name(),
             "instructions": self.machine.instructions,
             "flops": self.flops(),
             "peak_flops": self.machine.flops,
@@ -199,7 +199,7 @@ impl Found {
     fn print(&self, args: &Args, level: &str, out: &mut dyn Write) -> Result<()> {
         let share = |x: f64, peak: f64| format!("{:.1} of {:.1} ({:.0} %)", x / 1e9, peak / 1e9, 100.0 * x / peak);
         let (threads, block) = self.evaluator;
-        let precision = args.using.precision.name();
+        let precision = self.precision.name();
         writeln!(out, "level             {level}")?;
         writeln!(out, "entries           {}", grouped(self.entries as usize))?;
         writeln!(out, "multiply-adds     {}", grouped(self.multiply_adds as usize))?;

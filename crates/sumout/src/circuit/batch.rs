@@ -1,7 +1,5 @@
 //! Batches of evidence, and the answers to them.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use super::Circuit;
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::Variable;
@@ -101,8 +99,6 @@ pub struct Batch {
     rows: usize,
     /// By variable: examples are often single, and there can be hundreds of inputs.
     columns: Vec<Option<Known>>,
-    /// The logarithms of likelihoods that are too small for numbers, by variable and example.
-    far: BTreeMap<(VarId, usize), Vec<f64>>,
 }
 
 impl Batch {
@@ -159,11 +155,6 @@ impl Batch {
         Ok(())
     }
 
-    /// Adds the likelihoods that a test selected, of a variable that is no input that anybody named.
-    pub(super) fn put_selected(&mut self, var: VarId, likelihoods: Vec<f64>) {
-        self.put(var, Known::Likelihoods(likelihoods));
-    }
-
     fn put(&mut self, var: VarId, column: Known) {
         let known = self.columns.len().max(var.index() + 1);
         self.columns.resize(known, None);
@@ -179,24 +170,7 @@ impl Batch {
             column.as_ref().map(|column| column.select(rows, variable.values.len()))
         };
         let columns = self.columns.iter().zip(&*circuit.variables).map(select).collect();
-        let mut batch = Batch { rows: rows.len(), columns, far: BTreeMap::new() };
-        let vars: BTreeSet<VarId> = self.far.keys().map(|(var, _)| *var).collect();
-        for (to, var) in (0..rows.len()).flat_map(|to| vars.iter().map(move |var| (to, *var))) {
-            if let Some(logs) = self.far(var, rows[to]) {
-                batch.put_far(var, to, logs.to_vec());
-            }
-        }
-        batch
-    }
-
-    /// Adds the logarithms of likelihoods of an example that are too small for numbers.
-    pub(super) fn put_far(&mut self, var: VarId, row: usize, logs: Vec<f64>) {
-        self.far.insert((var, row), logs);
-    }
-
-    /// The logarithms of the likelihoods of an example, if they are too small for numbers.
-    pub(super) fn far(&self, var: VarId, row: usize) -> Option<&[f64]> {
-        if self.far.is_empty() { None } else { self.far.get(&(var, row)).map(Vec::as_slice) }
+        Batch { rows: rows.len(), columns }
     }
 
     /// What is known of a variable.

@@ -1,11 +1,9 @@
 //! Circuits: compiled once, evaluated on any number of examples.
 
-use std::sync::Arc;
-
 use super::batch::{Answers, Batch};
 use super::evaluate::{Evaluator, Precision, Running};
 use super::explain::Explainer;
-use super::testing::{self, Stage};
+use super::testing;
 use super::{Explanations, Options, asked};
 use crate::compile::{Compiled, Completion, Query, Question, Search};
 use crate::error::{Error, ErrorKind, Result, did_you_mean, shortlist};
@@ -20,8 +18,7 @@ const UNKNOWN: &str = "is no variable of this circuit's network";
 /// See [`Batch`] for an example.
 #[derive(Clone, Debug)]
 pub struct Circuit {
-    /// Shared with the circuits of tests.
-    pub(super) variables: Arc<[Variable]>,
+    pub(super) variables: Vec<Variable>,
     /// The variable that is asked for; all that are no hard inputs if none.
     pub(super) target: Option<VarId>,
     pub(super) inputs: VarSet,
@@ -33,8 +30,6 @@ pub struct Circuit {
     pub(super) completion: Option<Completion>,
     /// How many of the variables are the network's; those behind them belong to tests.
     pub(super) visible: usize,
-    /// The tests, in the order in which they are run.
-    pub(super) tests: Vec<Stage>,
 }
 
 impl Network {
@@ -65,17 +60,15 @@ impl Circuit {
         let target = (question.targets.len() == 1).then(|| question.targets.iter().next()).flatten();
         let is_open = target.is_none() && question.inputs.is_empty();
         let inputs = if is_open { question.targets } else { question.inputs };
-        let variables: Arc<[Variable]> = net.variables().into();
         Circuit {
-            visible: variables.len(),
-            variables,
+            visible: net.variables().len(),
+            variables: net.variables().to_vec(),
             target,
             inputs,
             hard: question.hard,
             domains: pruned.domains,
             graph,
             completion,
-            tests: vec![],
         }
     }
 
@@ -117,17 +110,7 @@ impl Circuit {
 
     /// The variables whose CPTs are selected by tests, in the order in which they are.
     pub fn tested(&self) -> impl Iterator<Item = VarId> + '_ {
-        self.tests.iter().map(|stage| stage.tested)
-    }
-
-    /// Numbers for all values of a variable, of which only those that are left are given, example after example.
-    pub(super) fn spread(&self, var: VarId, left: &[f64], rows: usize) -> Vec<f64> {
-        let (card, domain) = (self.variable(var).values.len(), self.possible(var));
-        let mut all = vec![0.0; rows * card];
-        for (to, from) in all.chunks_exact_mut(card).zip(left.chunks_exact(domain.len())) {
-            domain.iter().zip(from).for_each(|(&value, p)| to[value] = *p);
-        }
-        all
+        self.graph.rules().iter().map(|rule| rule.tested)
     }
 
     /// The operations of the circuit.

@@ -15,8 +15,9 @@ use rayon::prelude::*;
 
 use super::Circuit;
 use super::batch::Batch;
-use super::evaluate::{Engines, FEW, Precision, Room, Running, check_hard, load, loaded, sums, weigh_closed};
-use super::testing::{TestDerivatives, TunedStage, Tuning};
+use super::evaluate::{
+    Engines, FEW, Precision, Room, Running, check_hard, load, loaded, precision, sums, weigh_closed,
+};
 use crate::error::Result;
 use crate::learn::Params;
 use crate::tensor::engine::{Number, Worker};
@@ -41,8 +42,6 @@ pub struct Derivatives {
     /// For each input that was asked for and that the circuit depends on, the derivatives with respect to the likelihoods
     /// of the values that are left, example after example.
     pub evidence: Vec<(VarId, Vec<f64>)>,
-    /// For each test of a testing circuit, the derivatives with respect to what it depends on.
-    pub tests: Vec<TestDerivatives>,
 }
 
 /// A circuit that is ready to be differentiated. Its tables can be changed.
@@ -85,15 +84,11 @@ pub struct Differentiator<'c> {
     /// Whether few examples are evaluated together, too.
     shares_much: bool,
     pool: Arc<rayon::ThreadPool>,
-    tests: Tuning<'c>,
-    /// Whether losses are derived with respect to the numbers of the posterior, and not to their logarithms: these may be zero.
-    by_numbers: bool,
 }
 
 impl Circuit {
     /// Prepares to differentiate losses with respect to some tables of the [graph](Circuit::graph), and the likelihoods
-    /// of some inputs. Of a testing circuit, derivatives with respect to evidence go through its tests; those with respect to
-    /// tables are of the circuit behind the tests alone: [`Network::course`](crate::Network::course) trains all of it.
+    /// of some inputs. All of them go through the tests of a testing circuit.
     pub fn differentiator(
         &self,
         tables: &[TableId],
@@ -101,13 +96,13 @@ impl Circuit {
         options: &Running,
     ) -> Result<Differentiator<'_>> {
         self.check_posteriors()?;
-        Differentiator::with_tests(self, tables, inputs, false, options)
+        Differentiator::new(self, tables, inputs, options)
     }
 
-    /// Prepares to differentiate losses with respect to all tables that can be trained, and all that tests depend on.
+    /// Prepares to differentiate losses with respect to all tables that can be trained.
     pub(super) fn learner(&self, options: &Running) -> Result<Differentiator<'_>> {
         let tables: Vec<TableId> = self.graph.origins().keys().copied().collect();
-        Differentiator::with_tests(self, &tables, &[], true, options)
+        Differentiator::new(self, &tables, &[], options)
     }
 }
 
@@ -127,54 +122,26 @@ struct Sums<'s> {
 }
 
 impl<'c> Differentiator<'c> {
-    fn with_tests(
-        circuit: &'c Circuit,
-        tables: &[TableId],
-        inputs: &[VarId],
-        all: bool,
-        options: &Running,
-    ) -> Result<Self> {
-        let selected = circuit.tests.iter().map(|stage| stage.input);
-        let with_selected: Vec<VarId> = inputs.iter().copied().chain(selected).collect();
-        let main = Differentiator::new(circuit, tables, &with_selected, options, None)?;
-        let tests = Tuning::new(circuit, inputs, all, options, &main.pool)?;
-        Ok(Differentiator { tests, ..main })
-    }
-
-    /// The same without tests, or with tests whose selections are inputs like others.
-    pub(super) fn new(
-        circuit: &'c Circuit,
-        tables: &[TableId],
-        inputs: &[VarId],
-        options: &Running,
-        pool: Option<&Arc<rayon::ThreadPool>>,
-    ) -> Result<Self> {
+    fn new(circuit: &'c Circuit, tables: &[TableId], inputs: &[VarId], options: &Running) -> Result<Self> {
         let graph = circuit.graph.clone();
         let loaded: Vec<VarId> = loaded(&graph).collect();
         let inputs: Vec<VarId> = inputs.iter().copied().filter(|input| loaded.contains(input)).collect();
         let want = Want::Gradients(inputs.iter().copied().collect(), tables.to_vec());
         let schedule = Schedule::new(&graph, &want);
-        let room = Room::sharing(&graph, &schedule, options, pool)?;
+        let room = Room::for_running(&graph, &schedule, options)?;
         Ok(Differentiator {
             circuit,
             tables: tables.to_vec(),
             inputs,
             loaded,
-            precision: options.precision,
+            precision: precision(circuit, options),
             short: Engines::new(&room, &[]),
             long: Engines::new(&room, &[]),
             schedule,
             shares_much: shares_much(&graph),
             graph,
             pool: room.pool,
-            tests: Tuning::default(),
-            by_numbers: false,
         })
-    }
-
-    /// The same for losses whose derivatives are ∂L / ∂p(x) - Σ p(y) ∂L / ∂p(y).
-    pub(super) fn by_numbers(self) -> Self {
-        Differentiator { by_numbers: true, ..self }
     }
 
     /// Changes the numbers of a table. What they were stays in use until [`Differentiator::refresh`].
@@ -185,22 +152,17 @@ impl<'c> Differentiator<'c> {
         self.graph.table_mut(table).copy_from_slice(values);
     }
 
-    /// Changes the numbers of all tables that can be trained, and of tests, as [`Differentiator::set_table`] does.
+    /// Changes the numbers of all tables that can be trained, as [`Differentiator::set_table`] does.
     pub(super) fn set_params(&mut self, params: &Params) {
         let origins: Vec<(TableId, Vec<f64>)> =
             self.graph.origins().iter().map(|(table, origin)| (*table, params.numbers_of(origin))).collect();
         origins.iter().for_each(|(table, numbers)| self.set_table(*table, numbers));
-        for TunedStage { stage, test, circuit, .. } in &mut self.tests.stages {
-            params.tune(test, stage.selector, stage.input);
-            circuit.iter_mut().for_each(|circuit| circuit.set_params(params));
-        }
     }
 
     /// Computes again what does not depend on evidence, from the numbers of the tables.
     pub fn refresh(&mut self) {
         self.short.update(&self.graph);
         self.long.update(&self.graph);
-        self.tests.stages.iter_mut().filter_map(|stage| stage.circuit.as_mut()).for_each(Differentiator::refresh);
     }
 
     /// The graph with the numbers that its tables have now.
@@ -223,26 +185,6 @@ impl<'c> Differentiator<'c> {
 
     fn run_both(&self, batch: &Batch, loss: Option<&Derive<'_>>) -> Result<Derivatives> {
         check_hard(self.circuit, batch)?;
-        let (selected, seen) = self.tests.select(batch);
-        let derive = |row: usize, posterior: &[f64], to: &mut [f64]| {
-            if let Some(loss) = loss.filter(|_| !selected.is_refused(row)) {
-                loss(row, posterior, to);
-            }
-        };
-        let mut found = self.run_main(&selected.batch, loss.map(|_| &derive as &Derive<'_>));
-        let width = found.posteriors.len() / batch.len().max(1);
-        for row in (0..batch.len()).filter(|&row| selected.is_refused(row)) {
-            found.posteriors[row * width..][..width].fill(0.0);
-            found.log_evidence[row] = selected.refused[row];
-        }
-        if loss.is_some() {
-            found.tests = self.tests.differentiate(&selected, &seen, &mut found.evidence, &self.circuit.domains);
-        }
-        Ok(found)
-    }
-
-    /// Runs the circuit, whose tests have selected what it needs.
-    pub(super) fn run_main(&self, batch: &Batch, loss: Option<&Derive<'_>>) -> Derivatives {
         let closed = weigh_closed(self.circuit, batch);
         let derive = |row: usize, posterior: &[f64], to: &mut [f64]| {
             if let Some(loss) = loss.filter(|_| closed.get(row) != Some(&f64::NEG_INFINITY)) {
@@ -265,13 +207,8 @@ impl<'c> Differentiator<'c> {
         }
         found.1.log_evidence.iter_mut().zip(&closed).for_each(|(log, weight)| *log += weight);
         let (tables, Part { posteriors, log_evidence, evidence, .. }) = found;
-        Derivatives {
-            posteriors,
-            log_evidence,
-            tables,
-            evidence: self.inputs.iter().copied().zip(evidence).collect(),
-            tests: vec![],
-        }
+        let evidence = self.inputs.iter().copied().zip(evidence).collect();
+        Ok(Derivatives { posteriors, log_evidence, tables, evidence })
     }
 
     /// Runs all blocks, as those of a batch of `like` examples.
@@ -323,14 +260,6 @@ impl<'c> Differentiator<'c> {
         (tables.unwrap_or_default(), whole)
     }
 
-    /// The derivative with respect to a number of the output, from that of a loss.
-    fn seed(&self, g: f64, joint: f64, total: f64) -> f64 {
-        match if self.by_numbers { total } else { joint } {
-            0.0 => 0.0,
-            divisor => g / divisor,
-        }
-    }
-
     fn run_block<T: Number>(
         &self,
         worker: &mut Worker<'_, T>,
@@ -345,7 +274,7 @@ impl<'c> Differentiator<'c> {
         worker.forward();
         let Some(output) = worker.output() else {
             if let Some((output, exponent)) = worker.constant() {
-                part.run_constant(self, output, exponent, rows.start, loss.unwrap_or(&|_, _, _| {}), sums_to);
+                part.run_constant(output, exponent, rows.start, loss.unwrap_or(&|_, _, _| {}), sums_to);
             }
             return part;
         };
@@ -363,7 +292,7 @@ impl<'c> Differentiator<'c> {
                 derivatives.fill(0.0);
                 loss(rows.start + lane, posterior, &mut derivatives);
                 for (k, g) in derivatives.iter().enumerate() {
-                    seeds[k * lanes + lane] = T::of(self.seed(*g, joint(k), totals[lane]));
+                    seeds[k * lanes + lane] = T::of(seed(*g, joint(k)));
                 }
             }
         }
@@ -382,6 +311,11 @@ impl<'c> Differentiator<'c> {
         }
         part
     }
+}
+
+/// The derivative with respect to a number of the output, from that of a loss with respect to its logarithm.
+fn seed(g: f64, joint: f64) -> f64 {
+    if joint == 0.0 { 0.0 } else { g / joint }
 }
 
 /// From so many numbers on that are the same for all examples, one block that is partly empty takes less time than one for
@@ -416,7 +350,6 @@ impl Part {
     /// No evidence reaches the output: it is the same for all examples.
     fn run_constant<T: Number>(
         &mut self,
-        of: &Differentiator<'_>,
         output: &[T],
         exponent: i32,
         first: usize,
@@ -434,7 +367,7 @@ impl Part {
             posterior.iter_mut().zip(&joint).for_each(|(p, x)| *p = x / total);
             derivatives.fill(0.0);
             loss(first + row, posterior, &mut derivatives);
-            added.iter_mut().zip(&derivatives).zip(&joint).for_each(|((to, g), x)| *to += of.seed(*g, *x, total));
+            added.iter_mut().zip(&derivatives).zip(&joint).for_each(|((to, g), x)| *to += seed(*g, *x));
         }
         // At once, so that sums are the same whether blocks add to one or to one each.
         let to = sums.seed.map_or(&mut [][..], |at| &mut sums.numbers[at]);

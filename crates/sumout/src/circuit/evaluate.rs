@@ -10,7 +10,6 @@ use std::sync::{Arc, OnceLock};
 use rayon::prelude::*;
 
 use super::batch::{Answers, Batch};
-use super::testing::Selecting;
 use super::{Circuit, memory_limit, too_large};
 use crate::error::{Error, ErrorKind, Result};
 use crate::tensor::engine::{Engine, Number, Worker};
@@ -72,7 +71,7 @@ impl FromStr for Precision {
 /// How to evaluate.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Running {
-    /// The numbers that are computed with.
+    /// The numbers that are computed with; those of testing circuits have 64 bits all the same.
     pub precision: Precision,
     /// The number of threads; one for each processor if zero.
     pub threads: usize,
@@ -98,14 +97,13 @@ pub struct Evaluator<'c> {
     by_output: bool,
     /// The variables whose likelihoods the graph reads.
     loaded: Vec<VarId>,
-    /// Whether each number of a posterior counts, however small it is: others go on with it.
-    is_exacting: bool,
     pool: Arc<rayon::ThreadPool>,
-    tests: Selecting<'c>,
 }
 
-/// Examples whose posteriors have numbers that are too small for numbers, with the logarithms of all of them.
-pub(super) type Far = Vec<(usize, Vec<f64>)>;
+/// Tests compare numbers: what has tests is computed in double precision.
+pub(super) fn precision(circuit: &Circuit, options: &Running) -> Precision {
+    if circuit.graph.rules().is_empty() { options.precision } else { Precision::F64 }
+}
 
 /// The memory and the threads that a schedule is run with.
 #[derive(Debug)]
@@ -121,16 +119,6 @@ pub(super) struct Room {
 impl Room {
     /// As much as there is; an error if that is too little for a single example.
     pub fn for_running(graph: &Graph, schedule: &Schedule, options: &Running) -> Result<Self> {
-        Room::sharing(graph, schedule, options, None)
-    }
-
-    /// The same with the threads of another, if it has not too many.
-    pub fn sharing(
-        graph: &Graph,
-        schedule: &Schedule,
-        options: &Running,
-        shared: Option<&Arc<rayon::ThreadPool>>,
-    ) -> Result<Self> {
         let (needed, terms) = (schedule.peak_bytes(graph), schedule.term_bytes(graph));
         let limit = memory_limit(options.memory);
         let largest = graph.ops().map(|(node, _)| graph.size(node)).fold(1.0, f64::max);
@@ -142,9 +130,6 @@ impl Room {
         let limit = limit - terms; // which all threads share
         let threads = if options.threads == 0 { rayon::current_num_threads() } else { options.threads };
         let threads = threads.min((limit / needed.max(1.0)) as usize).max(1); // each needs memory of its own
-        if let Some(pool) = shared.filter(|pool| pool.current_num_threads() <= threads) {
-            return Ok(Room { needed, limit, largest, pool: pool.clone() });
-        }
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
         let pool = pool.map_err(|e| Error::new(ErrorKind::Memory, format!("cannot start threads: {e}")))?;
         Ok(Room { needed, limit, largest, pool: Arc::new(pool) })
@@ -195,26 +180,16 @@ impl<T: Number> Engines<T> {
 
 impl<'c> Evaluator<'c> {
     pub(super) fn new(circuit: &'c Circuit, options: &Running) -> Result<Self> {
-        Evaluator::sharing(circuit, options, None)
-    }
-
-    /// The same with the threads of another.
-    pub(super) fn sharing(
-        circuit: &'c Circuit,
-        options: &Running,
-        pool: Option<&Arc<rayon::ThreadPool>>,
-    ) -> Result<Self> {
         let by_output = circuit.target.is_some() && !options.of_inputs;
         let targets =
             if options.of_inputs { (&circuit.inputs - &circuit.hard).iter().collect() } else { circuit.targets() };
         let open: VarSet = targets.iter().copied().filter(|v| circuit.domains[v.index()].len() > 1).collect();
-        let want = if by_output { Want::Output } else { Want::Gradients(open, vec![]) };
+        let want = if by_output { Want::Output } else { Want::Marginals(open) };
         let schedule = Schedule::new(&circuit.graph, &want);
-        let room = Room::sharing(&circuit.graph, &schedule, options, pool)?;
+        let room = Room::for_running(&circuit.graph, &schedule, options)?;
         Ok(Evaluator {
-            tests: Selecting::new(circuit, options, &room.pool)?,
             circuit,
-            precision: options.precision,
+            precision: precision(circuit, options),
             short: Engines::new(&room, &[]),
             long: Engines::new(&room, &[]),
             schedule,
@@ -222,14 +197,13 @@ impl<'c> Evaluator<'c> {
             targets,
             by_output,
             loaded: loaded(&circuit.graph).collect(),
-            is_exacting: false,
             pool: room.pool,
         })
     }
 
-    /// The same for posteriors that others go on with.
-    pub(super) fn exacting(self, is_exacting: bool) -> Self {
-        Evaluator { is_exacting, ..self }
+    /// The numbers that it computes with.
+    pub fn precision(&self) -> Precision {
+        self.precision
     }
 
     /// The number of threads.
@@ -258,16 +232,6 @@ impl<'c> Evaluator<'c> {
 
     pub(super) fn run_with(&self, batch: &Batch, stop: Option<&AtomicBool>) -> Result<Answers> {
         check_hard(self.circuit, batch)?;
-        let selected = self.tests.select(batch, stop);
-        let (mut answers, _) = self.run_main(&selected.batch, stop);
-        for row in (0..batch.len()).filter(|&row| selected.is_refused(row)) {
-            answers.refuse(row);
-        }
-        Ok(answers)
-    }
-
-    /// Runs the circuit, whose tests have selected what it needs.
-    pub(super) fn run_main(&self, batch: &Batch, stop: Option<&AtomicBool>) -> (Answers, Far) {
         let mut answers = self.blank(batch.len());
         if answers.width() == 0 {
             answers.log_evidence.fill(f64::NAN);
@@ -278,16 +242,16 @@ impl<'c> Evaluator<'c> {
             self.run_on(&self.long, (batch, stop), batch.len(), &mut answers);
         }
         if stop.is_some_and(|stop| stop.load(Ordering::Relaxed)) {
-            return (answers, vec![]);
+            return Ok(answers);
         }
-        let far = self.repeat_carefully(batch, &mut answers);
+        self.repeat_carefully(batch, &mut answers);
         for (row, weight) in weigh_closed(self.circuit, batch).into_iter().enumerate() {
             answers.log_evidence[row] += weight;
             if weight == f64::NEG_INFINITY {
                 answers.refuse(row);
             }
         }
-        (answers, far)
+        Ok(answers)
     }
 
     fn blank(&self, rows: usize) -> Answers {
@@ -312,7 +276,7 @@ impl<'c> Evaluator<'c> {
         let run = |worker: &mut Worker<'_, T>, (index, (posteriors, logs)): (usize, (&mut [f64], &mut [f64]))| {
             block.run(worker, index * lanes, posteriors, logs);
         };
-        let worker = || engine.worker().stopped_by(stop).exacting(self.is_exacting);
+        let worker = || engine.worker().stopped_by(stop);
         if batch.is_empty() {
             return;
         }
@@ -339,25 +303,22 @@ impl<'c> Evaluator<'c> {
     }
 
     /// Repeats examples that were lost with exact exponents, and logarithms if they need them.
-    fn repeat_carefully(&self, batch: &Batch, answers: &mut Answers) -> Far {
+    fn repeat_carefully(&self, batch: &Batch, answers: &mut Answers) {
         let (rows, width) = (lost(answers), answers.width());
         if rows.is_empty() {
-            return vec![];
+            return;
         }
         let block = Block { circuit: self.circuit, evaluator: self, batch };
         let run = |&row: &usize| {
             let (mut posteriors, mut log) = (vec![0.0; width], 0.0);
-            let far = block.run_carefully(row, &mut posteriors, &mut log);
-            (row, posteriors, log, far)
+            block.run_carefully(row, &mut posteriors, &mut log);
+            (row, posteriors, log)
         };
         let found: Vec<_> = self.pool.install(|| rows.par_iter().map(run).collect());
-        let mut all = vec![];
-        for (row, posteriors, log, far) in found {
+        for (row, posteriors, log) in found {
             answers.posteriors[row * width..][..width].copy_from_slice(&posteriors);
             answers.log_evidence[row] = log;
-            all.extend(far.map(|far| (row, far)));
         }
-        all
     }
 
     fn careful(&self) -> &Program {

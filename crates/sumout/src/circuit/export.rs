@@ -108,22 +108,12 @@ impl Circuit {
     /// ```
     pub fn export(&self, language: Language) -> Result<Export> {
         self.check_posteriors()?;
-        self.check_untested()?;
         match language {
             Language::Torch => python::export(self, Library::Torch),
             Language::Numpy => python::export(self, Library::Numpy),
             Language::Jax => python::export(self, Library::Jax),
             Language::Onnx => self.export_onnx(&Onnx::default()),
         }
-    }
-
-    /// A program is of one graph, and each test has one of its own.
-    fn check_untested(&self) -> Result<()> {
-        if self.tests.is_empty() {
-            return Ok(());
-        }
-        let error = Error::new(ErrorKind::Model, "circuits of testing networks cannot be exported");
-        Err(error.hint("evaluate them with `sumout eval`"))
     }
 
     fn title(&self) -> String {

@@ -9,11 +9,10 @@
 
 mod completing;
 mod origins;
-mod testing;
+mod rules;
 
 use std::collections::HashMap;
 use std::path::Path;
-use std::sync::Arc;
 
 use safetensors::tensor::{Dtype, SafeTensors, TensorView, serialize};
 use serde::{Deserialize, Serialize};
@@ -26,13 +25,10 @@ use crate::tensor::{Graph, List, Map, NodeId, Op, Table};
 use crate::vars::{VarId, VarSet};
 use completing::Completing;
 use origins::Origins;
-use testing::Testing;
+use rules::Ruled;
 
 /// The newest version of the format. What is of a network without tests is written as version 1, which older programs read.
-const VERSION: u32 = 3;
-
-/// Tests times variables: what the circuits of tests know of all variables takes so much memory, however short the file is.
-const MOST: usize = 1 << 26;
+const VERSION: u32 = 4;
 
 /// The entry of the metadata.
 const KEY: &str = "sumout";
@@ -66,9 +62,9 @@ struct Header {
     /// How many of the variables are the network's; none if all are.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     visible: Option<usize>,
-    /// The tests, in the order in which they are run.
+    /// The rules of tests.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    tests: Vec<Testing>,
+    rules: Vec<Ruled>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -88,6 +84,8 @@ enum Operation {
     Join(usize, usize, usize),
     Gather(usize, usize),
     Rescale(usize),
+    /// What is tested with the tables of a rule, and the rule.
+    Select(Vec<usize>, usize),
 }
 
 impl Circuit {
@@ -122,18 +120,10 @@ impl Circuit {
 
     /// A circuit from the bytes of a file.
     pub fn from_bytes(bytes: &[u8]) -> Result<Circuit> {
-        Circuit::read(bytes, true)
-    }
-
-    /// The same; the circuit of a test has no tests itself.
-    fn read(bytes: &[u8], may_have_tests: bool) -> Result<Circuit> {
         let (_, metadata) = SafeTensors::read_metadata(bytes).map_err(|e| damaged(&e.to_string()))?;
         let text = metadata.metadata().as_ref().and_then(|m| m.get(KEY)).ok_or_else(|| damaged("it is no circuit"))?;
         check_version(text)?;
         let header: Header = serde_json::from_str(text).map_err(|e| damaged(&e.to_string()))?;
-        if !may_have_tests && !header.tests.is_empty() {
-            return Err(damaged("a test has tests"));
-        }
         let tensors = SafeTensors::deserialize(bytes).map_err(|e| damaged(&e.to_string()))?;
         let circuit = Reader { header: &header, tensors: &tensors }.circuit()?;
         let expected = checksum(&Header { checksum: 0, ..circuit.header() }, &circuit.numbers());
@@ -145,7 +135,7 @@ impl Circuit {
         let named = |v: &Variable| Named { name: v.name.clone(), values: v.values.clone() };
         let graph = &self.graph;
         Header {
-            version: if self.visible == self.variables.len() && self.tests.is_empty() { 1 } else { VERSION },
+            version: if self.visible == self.variables.len() { 1 } else { VERSION },
             checksum: 0,
             variables: self.variables.iter().map(named).collect(),
             target: self.target.map(VarId::index),
@@ -165,7 +155,7 @@ impl Circuit {
             completion: self.completion.as_ref().map(Completing::new),
             origins: origins::origins(graph),
             visible: (self.visible < self.variables.len()).then_some(self.visible),
-            tests: self.tests.iter().map(Testing::new).collect(),
+            rules: rules::rules(graph),
         }
     }
 
@@ -174,7 +164,6 @@ impl Circuit {
         let mut all = numbers(&self.graph);
         all.extend(origins::numbers(&self.graph));
         all.extend(self.completion.iter().flat_map(completing::numbers));
-        all.extend(testing::numbers(&self.tests));
         all
     }
 }
@@ -189,6 +178,7 @@ fn operation(op: &Op) -> Operation {
         Op::Join(a, b, list) => Operation::Join(a.index(), b.index(), list.index()),
         Op::Gather(a, map) => Operation::Gather(a.index(), map.index()),
         Op::Rescale(a) => Operation::Rescale(a.index()),
+        Op::Select(inputs, rule) => Operation::Select(inputs.iter().map(|i| i.index()).collect(), rule.index()),
     }
 }
 
@@ -245,9 +235,9 @@ fn check_version(text: &str) -> Result<()> {
     match version {
         0 => return Err(damaged("there is no version 0")),
         1 | VERSION => return Ok(()),
-        2 => {
-            let error =
-                Error::new(ErrorKind::Format, "the circuit is of version 2, in which tests were written otherwise");
+        2 | 3 => {
+            let message = format!("the circuit is of version {version}, in which tests were written otherwise");
+            let error = Error::new(ErrorKind::Format, message);
             return Err(error.hint("compile the circuit again with `sumout compile … -o FILE`"));
         }
         _ => {}
@@ -269,7 +259,7 @@ struct Reader<'a> {
 
 impl Reader<'_> {
     fn circuit(&self) -> Result<Circuit> {
-        let Header { variables, target, inputs, hard, domains, axes, tests, .. } = self.header;
+        let Header { variables, target, inputs, hard, domains, axes, .. } = self.header;
         let is_whole = variables.len() == domains.len()
             && axes.len() >= domains.len()
             && domains.iter().zip(axes).all(|(domain, &card)| domain.len() == card && card > 0)
@@ -279,9 +269,6 @@ impl Reader<'_> {
         let are_inputs = hard.iter().all(|v| inputs.contains(v)) && !target.is_some_and(|t| inputs.contains(&t));
         if !is_whole || !is_increasing || !are_inputs || !inputs.iter().chain(hard).chain(target).all(is_known) {
             return Err(damaged("its variables do not fit together"));
-        }
-        if tests.len().saturating_mul(variables.len()) > MOST {
-            return Err(damaged("it has too many tests"));
         }
         let var = |v: &usize| VarId::new(*v);
         let graph = self.graph()?;
@@ -294,11 +281,10 @@ impl Reader<'_> {
             domains: domains.clone(),
             graph,
             visible: self.header.visible.unwrap_or(variables.len()).min(variables.len()),
-            tests: tests.iter().enumerate().map(|(i, test)| self.stage(i, test)).collect::<Result<_>>()?,
         })
     }
 
-    fn named(&self) -> Arc<[Variable]> {
+    fn named(&self) -> Vec<Variable> {
         let named = |v: &Named| Variable { name: v.name.clone(), values: v.values.clone() };
         self.header.variables.iter().map(named).collect()
     }
@@ -317,6 +303,7 @@ impl Reader<'_> {
             return Err(damaged("its output is not over the target"));
         }
         graph.set_output(output);
+        self.check_tables(&graph)?;
         let is_asked = |v: &usize| self.header.domains[*v].len() > 1 && !self.header.hard.contains(v);
         let is_read = |v: usize| graph.find(&Op::Evidence(VarId::new(v))).is_some();
         let is_other = self.header.target.is_some() || self.header.completion.is_some();
@@ -361,6 +348,7 @@ impl Reader<'_> {
                 let a = self.node(graph, *a)?;
                 graph.add(Op::Rescale(a))
             }
+            Operation::Select(inputs, rule) => self.select(graph, inputs, *rule)?,
         })
     }
 
@@ -386,7 +374,7 @@ impl Reader<'_> {
         let axes = self.axes(axes.ok_or_else(|| damaged("a table is out of order"))?)?;
         let bytes = self.tensor(&format!("table.{index}"), Dtype::F64)?;
         let values: Vec<f64> = bytes.as_chunks::<8>().0.iter().map(|&x| f64::from_le_bytes(x)).collect();
-        let is_number = values.iter().all(|x| x.is_finite() && *x >= 0.0);
+        let is_number = values.iter().all(|x| x.is_finite());
         let is_repeated = (1..axes.len()).any(|i| axes[..i].contains(&axes[i]));
         match self.size(&axes) == Some(values.len()) && is_number && !is_repeated {
             true => Ok(Table { axes, values }),

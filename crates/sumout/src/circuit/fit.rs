@@ -283,8 +283,11 @@ impl Network {
 
     /// The parameters that the circuits depend on.
     fn params(&self, expanded: Option<&Expanded>, heads: &[Head], trainable: &VarSet, strict: bool) -> Result<Params> {
-        let circuits: Vec<&Circuit> = heads.iter().flat_map(|head| head.circuit.with_tests()).collect();
+        let circuits: Vec<&Circuit> = heads.iter().map(|head| &head.circuit).collect();
+        let of_tests =
+            expanded.iter().flat_map(|expanded| &expanded.tests).flat_map(|t| [t.selector, t.input]).collect();
         let children: VarSet = circuits.iter().flat_map(|circuit| circuit.children()).collect();
+        let children = &children - &of_tests;
         let net = expanded.map_or(self, |expanded| &expanded.net);
         let is_run = |test: &&Testing| heads.iter().any(|head| head.circuit.tested().any(|v| v == test.tested));
         let is_open = |test: &&Testing| !test.is_fixed && trainable.contains(test.tested);
@@ -371,11 +374,6 @@ fn refuse_tests(learning: &Learning, net: &Network) -> Result<()> {
 }
 
 impl Circuit {
-    /// The circuit, and those of its tests.
-    fn with_tests(&self) -> impl Iterator<Item = &Circuit> {
-        [self].into_iter().chain(self.tests.iter().filter_map(|stage| stage.circuit()))
-    }
-
     /// The variables whose CPTs can be trained.
     fn children(&self) -> impl Iterator<Item = VarId> + '_ {
         self.graph.origins().values().map(|origin| origin.child)

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::time::Instant;
 
 use super::compiled::{Circuit, no_posteriors, nothing_possible};
-use super::testing::Stage;
+use super::testing::Stages;
 use super::{Answer, Options, Ready, asked, check_ids, near};
 use crate::compile::draw::{self, Jointree};
 use crate::compile::start::{SavedPlan, Start};
@@ -23,9 +23,8 @@ pub struct Compilation<'a> {
     planned: Planned,
     report: Report,
     options: Options,
-    /// The tests of a testing network, and how many variables are its own.
-    tests: Vec<Stage>,
-    visible: usize,
+    /// The tests of a testing network.
+    tests: Option<(Expanded, Stages)>,
 }
 
 impl Network {
@@ -55,35 +54,61 @@ impl Network {
         let question = asked(self, query, options)?;
         let search = Search { thorough: true, ..options.search() };
         let begun = Instant::now();
-        let expanded = self.expanded();
-        if start.is_some() && expanded.is_some() {
+        if let Some(expanded) = self.expanded() {
+            return self.plan_tested(expanded, &question, &search, (options, start));
+        }
+        let planned = match start {
+            None => compile::plan(self, &question, &search),
+            Some(start) => compile::plan_from(self, &question, &search, start)?,
+        };
+        let planned = planned.ok_or_else(|| nothing_possible(self))?;
+        let time = begun.elapsed();
+        let near = (question.near > 0.0).then(|| near::report(self, &question, &planned, options));
+        let report = Report { near, ..Report::new(self, &question, &planned, &search, time) };
+        let (net, options) = (Cow::Borrowed(self), options.clone());
+        Ok(Compilation { asked: self, net, question, planned, report, options, tests: None })
+    }
+
+    /// Plans the tests of a testing network, and what is behind them.
+    fn plan_tested(
+        &self,
+        expanded: Expanded,
+        question: &Question,
+        search: &Search,
+        (options, start): (&Options, Option<&Start>),
+    ) -> Result<Compilation<'_>> {
+        if start.is_some() {
             let error = Error::new(ErrorKind::Model, "plans for testing networks start from nothing");
             return Err(error.hint("leave out the saved plan, or the order"));
         }
-        let question = expanded.as_ref().map_or(Ok(question.clone()), |expanded| expanded.question(&question))?;
-        let net = expanded.as_ref().map_or(Cow::Borrowed(self), |expanded| Cow::Owned(expanded.net.clone()));
-        let planned = match start {
-            None => compile::plan(&net, &question, &search),
-            Some(start) => compile::plan_from(&net, &question, &search, start)?,
+        let begun = Instant::now();
+        let question = expanded.question(question)?;
+        let before = expanded.before(&question)?;
+        let plan = |net: &Network, question: &Question| {
+            let planned = compile::plan(net, question, search).ok_or_else(|| nothing_possible(self))?;
+            let report = Report::new(net, question, &planned, search, begun.elapsed());
+            Ok((planned, report))
         };
-        let planned = planned.ok_or_else(|| nothing_possible(self))?;
-        let stages = |expanded: &Expanded| expanded.stages(&question, &search, &planned.clone().lower().graph);
-        let stages = expanded.as_ref().map(stages).transpose()?;
-        let time = begun.elapsed();
-        let near = (question.near > 0.0).then(|| near::report(self, &question, &planned, options));
-        let visible = self.variables().len();
-        let hidden = VarSet::from_iter(planned.pruned.factors.iter().flat_map(|f| f.axes.iter().copied()));
-        let hidden = hidden.iter().filter(|v| v.index() >= visible).count();
-        let mut report = Report {
-            near,
-            tests: stages.as_ref().map(|(_, tests)| *tests),
-            network_nodes: visible,
-            ..Report::new(&net, &question, &planned, &search, time)
-        };
-        report.steps.nodes_left -= hidden.min(report.steps.nodes_left);
-        let tests = stages.map(|(stages, _)| stages).unwrap_or_default();
-        Ok(Compilation { asked: self, net, question, planned, report, options: options.clone(), tests, visible })
+        let (net, left) = before.answer();
+        let (planned, mut report) = plan(&net, &left)?;
+        let (mut reports, mut matters) = (vec![], axes(&planned));
+        let stages = before.stages(&planned.clone().lower().graph, |net, question| {
+            let (planned, report) = plan(net, question)?;
+            matters = &matters | &axes(&planned);
+            reports.push(report);
+            Ok(planned.lower().graph)
+        })?;
+        report.add_tests(stages.len(), &reports);
+        report.compile_seconds = begun.elapsed().as_secs_f64();
+        report.show_only(self.variables().len(), &matters);
+        let (net, options) = (Cow::Owned(net), options.clone());
+        Ok(Compilation { asked: self, net, question, planned, report, options, tests: Some((expanded, stages)) })
     }
+}
+
+/// The variables that a plan has to do with.
+fn axes(planned: &Planned) -> VarSet {
+    planned.pruned.factors.iter().flat_map(|factor| factor.axes.iter().copied()).collect()
 }
 
 impl Compilation<'_> {
@@ -94,8 +119,11 @@ impl Compilation<'_> {
 
     /// The circuit of the plan.
     pub fn circuit(&self) -> Circuit {
-        let circuit = Circuit::new(&self.net, self.question.clone(), self.planned.clone().lower());
-        Circuit { tests: self.tests.clone(), visible: self.visible, ..circuit }
+        let (question, compiled) = (self.question.clone(), self.planned.clone().lower());
+        match &self.tests {
+            None => Circuit::new(&self.net, question, compiled),
+            Some((expanded, stages)) => expanded.circuit(question, compiled, stages),
+        }
     }
 
     /// The answer for one example: what the plan computes from evidence on the inputs.
@@ -107,7 +135,7 @@ impl Compilation<'_> {
         if question.explain {
             return Err(no_posteriors());
         }
-        if !self.tests.is_empty() {
+        if self.tests.is_some() {
             let error = Error::new(ErrorKind::Model, "a plan answers only questions without tests");
             return Err(error.hint("evaluate its circuit instead"));
         }
@@ -140,7 +168,7 @@ impl Compilation<'_> {
 
     /// The tensors of the circuit as a picture.
     pub fn graph_svg(&self) -> String {
-        draw::graph_svg(&self.net, &self.planned.clone().lower().graph)
+        draw::graph_svg(&self.net, &self.circuit().graph)
     }
 
     /// The network with the inputs and targets of the query, in the language of Graphviz.

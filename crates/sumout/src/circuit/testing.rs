@@ -1,13 +1,12 @@
-//! Circuits of testing networks: a circuit for each test, and one for the answer.
+//! Circuits of testing networks: one graph, with a selection for each test.
 //!
-//! A test is a *stage*. Its circuit has the posterior of the tested variable's parents as output, given the evidence that
-//! the test sees; what the test makes of that posterior is the likelihood of an input of the circuits after it (see
-//! `model::testing`). So each stage is pruned and planned for its own question, on any level, and has its own guard against
-//! numbers that are too small; selections stand between circuits, and nowhere inside of one.
+//! A test is a *part* of the graph. It computes the joint probability of the tested variable's parents and the evidence that the
+//! test sees; what the test selects by that is the CPT of its selector in all parts behind it (see `model::testing`). So each
+//! part is pruned and planned for its own question, on any level; then they are put together (`merge`). All of it runs block by
+//! block, and is differentiated, like any other graph.
 
 mod before;
-mod derive;
-mod select;
+mod merge;
 mod single;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,74 +14,44 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::Circuit;
 use super::compiled::nothing_possible;
 use super::evaluate::loaded;
-use crate::compile::report::Tests;
-use crate::compile::{self, Question, Search};
+use crate::compile::{self, Compiled, Question, Search};
 use crate::error::{Error, ErrorKind, Result};
-use crate::model::{Expanded, Network, Test, Testing};
-use crate::tensor::Graph;
-use crate::vars::VarId;
+use crate::model::{Comparison, Expanded, Network, Selection, Testing};
+use crate::tensor::{Graph, Weighing};
+use crate::vars::{VarId, VarSet};
 
 use before::Before;
-pub use derive::TestDerivatives;
-pub(super) use derive::{TunedStage, Tuning};
-pub(super) use select::Selecting;
+use merge::Merge;
 
-/// A test of a circuit.
+/// The tests that a question depends on, each behind those that it depends on itself.
 #[derive(Clone, Debug)]
-pub(super) struct Stage {
-    /// The variable whose CPT is selected, and the one whose CPT says by how much.
-    pub tested: VarId,
-    pub selector: VarId,
-    /// As whose likelihood later circuits are given what was selected.
-    pub input: VarId,
-    /// The number of entries of the CPT that says by how much.
-    pub entries: usize,
-    pub test: Test,
-    pub by: By,
+pub(super) struct Stages {
+    stages: Vec<Stage>,
+    /// The values that each variable can have, in all parts that mention it.
+    domains: Vec<Vec<usize>>,
 }
 
-/// What a test is of.
+/// A test, and what computes the posterior that it is of; nothing, if it is of evidence.
 #[derive(Clone, Debug)]
-pub(super) enum By {
-    /// The posterior that a circuit computes.
-    Posterior(Box<Circuit>),
-    /// The evidence on some variables, with their numbers of values.
-    Evidence(Vec<(VarId, usize)>),
+struct Stage {
+    testing: Testing,
+    posterior: Option<Graph>,
 }
 
-impl Stage {
-    /// The circuit that computes what is tested.
-    pub fn circuit(&self) -> Option<&Circuit> {
-        if let By::Posterior(circuit) = &self.by { Some(circuit) } else { None }
-    }
-
-    /// The joint states of the parents, whose posterior is tested.
-    pub fn family(&self) -> Option<VarId> {
-        self.circuit()?.target
-    }
-
-    pub fn circuit_mut(&mut self) -> Option<&mut Circuit> {
-        if let By::Posterior(circuit) = &mut self.by { Some(circuit) } else { None }
-    }
-}
-
-/// The tests whose posteriors are inputs of the circuits of later ones.
-fn sums(stages: &[Stage]) -> BTreeSet<VarId> {
-    let read: BTreeSet<VarId> = stages.iter().filter_map(Stage::circuit).flat_map(|c| loaded(&c.graph)).collect();
-    stages.iter().filter_map(Stage::family).filter(|family| read.contains(family)).collect()
-}
-
-/// Compiles a question, with circuits for the tests that it depends on.
+/// Compiles a question, with the tests that it depends on.
 pub(super) fn compile(net: &Network, question: Question, search: &Search) -> Result<Circuit> {
     let Some(expanded) = net.expanded() else {
         let compiled = compile::compile(net, &question, search).ok_or_else(|| nothing_possible(net))?;
         return Ok(Circuit::new(net, question, compiled));
     };
     let question = expanded.question(&question)?;
-    let compiled = compile::compile(&expanded.net, &question, search).ok_or_else(|| nothing_possible(net))?;
-    let (tests, _) = expanded.stages(&question, search, &compiled.graph)?;
-    let circuit = Circuit::new(&expanded.net, question, compiled);
-    Ok(Circuit { tests, visible: net.variables().len(), ..circuit })
+    let before = expanded.before(&question)?;
+    let (left, asked) = before.answer();
+    let compiled = compile::compile(&left, &asked, search).ok_or_else(|| nothing_possible(net))?;
+    let stages = before.stages(&compiled.graph, |net, question| {
+        Ok(compile::compile(net, question, search).ok_or_else(|| nothing_possible(net))?.graph)
+    })?;
+    Ok(expanded.circuit(question, compiled, &stages))
 }
 
 impl Expanded {
@@ -104,37 +73,63 @@ impl Expanded {
         self.tests.iter().map(|test| (test.selector, test.input)).collect()
     }
 
-    /// The tests that a graph depends on, each behind those that it depends on itself, and what they cost.
-    pub(super) fn stages(&self, question: &Question, search: &Search, graph: &Graph) -> Result<(Vec<Stage>, Tests)> {
-        let before = Before::new(self, question).ok_or_else(|| nothing_possible(&self.net))?;
-        let mut needed: BTreeSet<VarId> = loaded(graph).collect();
-        let (mut stages, mut tests) = (vec![], Tests::default());
-        for (index, testing) in self.tests.iter().enumerate().rev() {
-            if needed.contains(&testing.input) || needed.contains(&testing.family) {
-                let stage = self.stage(index, &before, search, &mut tests)?;
-                needed.extend(stage.circuit().into_iter().flat_map(|circuit| loaded(&circuit.graph)));
-                stages.push(stage);
-            }
-        }
-        stages.reverse();
-        Ok((stages, tests))
+    /// The variables whose evidence tests see as it is.
+    fn seen(&self) -> VarSet {
+        self.tests.iter().filter_map(Testing::by_evidence).flatten().copied().collect()
     }
 
-    fn stage(&self, index: usize, before: &Before<'_>, search: &Search, cost: &mut Tests) -> Result<Stage> {
-        let Testing { tested, selector, input, ref test, .. } = self.tests[index];
-        let by = match self.tests[index].by_evidence() {
-            Some(of) => By::Evidence(of.iter().map(|&v| (v, self.net.card(v))).collect()),
-            None => By::Posterior(Box::new(posterior(index, before, search, cost)?)),
-        };
-        cost.count += 1;
-        Ok(Stage { tested, selector, input, entries: self.net.card(input), test: test.clone(), by })
+    /// What is before each test, and before the answer to a question.
+    pub(super) fn before<'e>(&'e self, question: &'e Question) -> Result<Before<'e>> {
+        Before::new(self, question).ok_or_else(|| nothing_possible(&self.net))
+    }
+
+    /// The circuit for a question and its tests.
+    pub(super) fn circuit(&self, question: Question, compiled: Compiled, stages: &Stages) -> Circuit {
+        let visible = self.net.variables().len() - 3 * self.tests.len();
+        let trainable = question.trainable.clone();
+        let circuit = Circuit::new(&self.net, question, compiled);
+        let (graph, domains) = Merge::new(self, &circuit, stages, &trainable).run();
+        Circuit { graph, domains, visible, ..circuit }
     }
 }
 
-/// The circuit for what is tested.
-fn posterior(index: usize, before: &Before<'_>, search: &Search, cost: &mut Tests) -> Result<Circuit> {
-    let (net, question) = before.question(index).expect("a test of a posterior has a question");
-    let compiled = compile::compile(&net, &question, search).ok_or_else(|| nothing_possible(&net))?;
-    cost.add(&compiled.cost);
-    Ok(Circuit { variables: before.variables.clone(), ..Circuit::new(&net, question, compiled) })
+impl Before<'_> {
+    /// The tests that a graph depends on, each compiled for its question.
+    pub(super) fn stages(
+        &self,
+        graph: &Graph,
+        mut compile: impl FnMut(&Network, &Question) -> Result<Graph>,
+    ) -> Result<Stages> {
+        let mut needed: BTreeSet<VarId> = loaded(graph).collect();
+        let mut stages = Stages { stages: vec![], domains: self.domains.clone() };
+        for (index, testing) in self.tests().iter().enumerate().rev() {
+            if needed.contains(&testing.input) || needed.contains(&testing.family) {
+                let asked = self.test(index);
+                let posterior = asked.map(|(net, question)| compile(&net, &question)).transpose()?;
+                needed.extend(posterior.iter().flat_map(loaded));
+                stages.stages.push(Stage { testing: testing.clone(), posterior });
+            }
+        }
+        stages.stages.reverse();
+        Ok(stages)
+    }
+}
+
+impl Stages {
+    /// The number of tests.
+    pub(super) fn len(&self) -> usize {
+        self.stages.len()
+    }
+}
+
+fn weighing(selection: &Selection) -> Weighing {
+    match selection {
+        Selection::Step(Comparison::AtLeast) => Weighing::Step { larger: true, equal: true },
+        Selection::Step(Comparison::Above) => Weighing::Step { larger: true, equal: false },
+        Selection::Step(Comparison::AtMost) => Weighing::Step { larger: false, equal: true },
+        Selection::Step(Comparison::Below) => Weighing::Step { larger: false, equal: false },
+        Selection::Sigmoid { .. } => Weighing::Sigmoid,
+        Selection::Linear => Weighing::Linear,
+        Selection::Softmax { .. } => Weighing::Softmax,
+    }
 }

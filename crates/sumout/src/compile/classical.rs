@@ -35,7 +35,8 @@ fn asked(net: &Network, question: &Question, problem: &Problem) -> Problem {
     let mut problem = problem.clone();
     let is_single = question.targets.len() == 1;
     let inputs = if is_single { question.inputs.clone() } else { &question.inputs | &question.targets };
-    for factor in inputs.iter().filter_map(|v| host(net, &problem, v)).collect::<Vec<_>>() {
+    let selected = question.selected.keys().copied();
+    for factor in inputs.iter().chain(selected).filter_map(|v| host(net, &problem, v)).collect::<Vec<_>>() {
         problem.varies[factor] = true;
     }
     for (factor, axes) in problem.factors.iter_mut().enumerate() {

@@ -66,7 +66,7 @@ pub struct Report {
     /// What is known of the error, if nearly functional tables count as functions.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub near: Option<Near>,
-    /// What the tests of a testing network cost, each in a circuit of its own.
+    /// What of all this the tests of a testing network cost, each with a plan of its own.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tests: Option<Tests>,
     /// How long it took to prune and to plan.

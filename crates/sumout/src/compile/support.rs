@@ -121,7 +121,7 @@ fn products(graph: &Graph, op: &Op) -> Option<(f64, usize)> {
     match op {
         Op::Evidence(_) | Op::Table(_) | Op::Rescale(_) => None,
         Op::Join(_, _, list) => Some((graph.lists()[list.index()].outs.len() as f64, 1)),
-        Op::Gather(..) => None, // a join by a list looks up, too
+        Op::Gather(..) | Op::Select(..) => None, // a join by a list looks up, too; tests are added later
         Op::Project(a, _) => Some((size(a), graph.axes(*a).len())),
         Op::Contract(a, b, _) => {
             let axes = graph.axes(*a) | graph.axes(*b);

@@ -8,7 +8,7 @@
 
 mod testing;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 use rand::{RngExt, SeedableRng};
@@ -61,8 +61,8 @@ pub struct Params {
     free: Vec<testing::Free>,
     /// Of each group, the copy of a tested CPT that it began with, counted from one; zero if it is of none.
     copies: Vec<usize>,
-    /// The selectors of sigmoids whose slope is not learned, and their slope, if it is another than theirs.
-    annealed: BTreeSet<VarId>,
+    /// The inputs of sigmoids whose slope is not learned, with its logarithm; and their slope, if it is another than theirs.
+    annealed: BTreeMap<VarId, f64>,
     slope: Option<f64>,
 }
 
@@ -118,7 +118,7 @@ impl Params {
             temperature: 1.0,
             free: vec![],
             copies: vec![],
-            annealed: BTreeSet::new(),
+            annealed: BTreeMap::new(),
             slope: None,
         };
         let mut known: BTreeMap<Form, usize> = BTreeMap::new();

@@ -21,4 +21,4 @@ pub use sample::Sampler;
 pub use testing::{Comparison, Selection, Sight, Test, Tested};
 
 pub(crate) use builder::{Site, miscount};
-pub(crate) use testing::{Expanded, LARGEST_WEIGHT, Slopes, Testing};
+pub(crate) use testing::{Expanded, LARGEST_WEIGHT, STEEPEST, Testing};

@@ -94,16 +94,6 @@ impl Comparison {
             Comparison::Below => "<",
         }
     }
-
-    /// What differs by rounding is equal.
-    fn passes(self, posterior: f64, threshold: f64) -> bool {
-        match self {
-            Comparison::AtLeast => posterior >= threshold - ROUNDING,
-            Comparison::Above => posterior > threshold + ROUNDING,
-            Comparison::AtMost => posterior <= threshold + ROUNDING,
-            Comparison::Below => posterior < threshold - ROUNDING,
-        }
-    }
 }
 
 /// How much of each copy a row is made of.
@@ -180,25 +170,8 @@ pub struct Tested {
     pub tie: Option<String>,
 }
 
-/// Derivatives with respect to all that the weights of copies depend on.
-#[derive(Debug)]
-pub(crate) struct Slopes<'a> {
-    /// Of the posterior of the parents, or of the indicators of evidence.
-    pub seen: &'a mut [f64],
-    /// Of the gaps between thresholds.
-    pub gaps: &'a mut [f64],
-    /// Of the free numbers.
-    pub free: &'a mut [f64],
-}
-
-/// A posterior and a threshold that are not further apart are equal: another order of additions could make them so.
-const ROUNDING: f64 = 1e-12;
-
-/// Less of a copy than this is none of it: products of such numbers could not be told from zero.
-const NOTHING: f64 = 1e-300;
-
 /// The logarithm of a slope that is learned stays within this.
-const STEEPEST: f64 = 20.0;
+pub(crate) const STEEPEST: f64 = 20.0;
 
 /// Weights of a softmax are no larger: their sums are numbers.
 pub(crate) const LARGEST_WEIGHT: f64 = 1e9;
@@ -236,10 +209,10 @@ impl Test {
         }
     }
 
-    /// The numbers that may be any: the logarithm of a slope that is learned, or what the softmax is of.
+    /// The numbers that may be any: the logarithm of a slope, or what the softmax is of.
     pub(crate) fn free(&self) -> Vec<f64> {
         match &self.selection {
-            Selection::Sigmoid { slope, is_learned: true } => vec![slope.ln()],
+            Selection::Sigmoid { slope, .. } => vec![slope.ln()],
             Selection::Softmax { weights, biases, .. } => weights.iter().chain(biases).copied().collect(),
             _ => vec![],
         }
@@ -247,119 +220,13 @@ impl Test {
 
     pub(crate) fn set_free(&mut self, free: &[f64]) {
         match &mut self.selection {
-            Selection::Sigmoid { slope, is_learned: true } => *slope = free[0].clamp(-STEEPEST, STEEPEST).exp(),
+            Selection::Sigmoid { slope, is_learned: true } => *slope = free[0].exp(),
             Selection::Softmax { weights, biases, .. } => {
                 let (first, last) = free.split_at(weights.len());
-                let bounded = |x: &f64| x.clamp(-LARGEST_WEIGHT, LARGEST_WEIGHT);
-                weights.iter_mut().zip(first).for_each(|(to, x)| *to = bounded(x));
-                biases.iter_mut().zip(last).for_each(|(to, x)| *to = bounded(x));
+                weights.copy_from_slice(first);
+                biases.copy_from_slice(last);
             }
             _ => {}
-        }
-    }
-
-    /// How much of each copy, from the posterior of the parents or the indicators of evidence: for each of the rows, a
-    /// number for each copy.
-    pub(crate) fn weigh(&self, seen: &[f64], to: &mut [f64]) {
-        let copies = self.copies;
-        if let Selection::Softmax { .. } = self.selection {
-            let weights = self.softmax(seen); // of one row that stands for all, or of each
-            return to.chunks_exact_mut(weights.len()).for_each(|rows| rows.copy_from_slice(&weights));
-        }
-        for (u, (row, &p)) in to.chunks_exact_mut(copies).zip(seen).enumerate() {
-            row.fill(0.0);
-            match &self.selection {
-                Selection::Step(comparison) => {
-                    let passed = self.row(u).iter().filter(|&&t| comparison.passes(p, t)).count();
-                    row[passed] = 1.0;
-                }
-                Selection::Sigmoid { slope, .. } => self.weigh_softly(u, p, *slope, row),
-                Selection::Linear | Selection::Softmax { .. } => row.copy_from_slice(&[1.0 - p, p]),
-            }
-        }
-    }
-
-    fn row(&self, u: usize) -> &[f64] {
-        &self.thresholds[u * (self.copies - 1)..][..self.copies - 1]
-    }
-
-    fn weigh_softly(&self, u: usize, p: f64, slope: f64, to: &mut [f64]) {
-        // s(x) - s(y) = s(x) · s(-y) · (1 - exp(y - x)), in which nothing cancels; the first x and the last -y are infinite.
-        let mut before = f64::INFINITY;
-        for (to, threshold) in to.iter_mut().zip(self.row(u).iter().copied().chain([f64::INFINITY])) {
-            let next = slope * (p - threshold);
-            *to = sigmoid(before) * sigmoid(-next) * -(next - before).exp_m1();
-            before = next;
-        }
-        to.iter_mut().filter(|w| **w < NOTHING).for_each(|w| *w = 0.0);
-    }
-
-    fn softmax(&self, seen: &[f64]) -> Vec<f64> {
-        let Selection::Softmax { weights, biases, .. } = &self.selection else { return vec![] };
-        let dot = |row: &[f64]| row.iter().zip(seen).map(|(w, e)| w * e).sum::<f64>();
-        let logits = biases.iter().enumerate().map(|(k, b)| b + dot(&weights[k * seen.len()..][..seen.len()]));
-        let mut numbers: Vec<f64> = logits.collect();
-        for row in numbers.chunks_exact_mut(self.copies) {
-            let largest = row.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-            row.iter_mut().for_each(|x| *x = (*x - largest).exp());
-            let total: f64 = row.iter().sum();
-            row.iter_mut().for_each(|x| *x = if *x / total < NOTHING { 0.0 } else { *x / total });
-        }
-        numbers
-    }
-
-    /// Adds the derivatives of a loss, from those with respect to what [`Test::weigh`] wrote.
-    pub(crate) fn differentiate(&self, seen: &[f64], given: &[f64], to: &mut Slopes<'_>) {
-        match &self.selection {
-            Selection::Step(_) => {}
-            Selection::Softmax { weights, .. } => self.differentiate_softmax(seen, given, weights, to),
-            Selection::Linear => {
-                given.chunks_exact(2).zip(&mut *to.seen).for_each(|(given, to)| *to += given[1] - given[0]);
-            }
-            Selection::Sigmoid { slope, is_learned } => {
-                for (u, (given, &p)) in given.chunks_exact(self.copies).zip(seen).enumerate() {
-                    let by_slope = self.differentiate_row(u, p, *slope, given, to);
-                    if *is_learned {
-                        to.free[0] += by_slope;
-                    }
-                }
-            }
-        }
-    }
-
-    /// The derivative with respect to the logarithm of the slope; adds the others.
-    fn differentiate_row(&self, u: usize, p: f64, slope: f64, given: &[f64], to: &mut Slopes<'_>) -> f64 {
-        let mut by_slope = 0.0;
-        for (k, &threshold) in self.row(u).iter().enumerate() {
-            let passed = sigmoid(slope * (p - threshold));
-            let steep = slope * passed * (1.0 - passed);
-            // What passes the threshold is of a higher copy, and not of the one below.
-            let moved = (given[k + 1] - given[k]) * steep;
-            to.seen[u] += moved;
-            by_slope += moved * (p - threshold);
-            // The threshold is the sum of the gaps before it.
-            to.gaps[u * self.copies..][..=k].iter_mut().for_each(|gap| *gap -= moved);
-        }
-        by_slope
-    }
-
-    fn differentiate_softmax(&self, seen: &[f64], given: &[f64], weights: &[f64], to: &mut Slopes<'_>) {
-        let found = self.softmax(seen);
-        let mut sums = vec![0.0; found.len()];
-        for rows in given.chunks_exact(found.len()) {
-            sums.iter_mut().zip(rows).for_each(|(sum, g)| *sum += g);
-        }
-        let mean = |row: usize| {
-            let row = row * self.copies..(row + 1) * self.copies;
-            sums[row.clone()].iter().zip(&found[row]).map(|(g, w)| g * w).sum::<f64>()
-        };
-        let means: Vec<f64> = (0..found.len() / self.copies).map(mean).collect();
-        for (k, w) in found.iter().enumerate() {
-            let by_logit = w * (sums[k] - means[k / self.copies]);
-            let row = k * seen.len()..(k + 1) * seen.len();
-            to.free[row.clone()].iter_mut().zip(seen).for_each(|(to, e)| *to += by_logit * e);
-            to.seen.iter_mut().zip(&weights[row]).for_each(|(to, w)| *to += by_logit * w);
-            to.free[weights.len() + k] += by_logit;
         }
     }
 }
@@ -367,10 +234,6 @@ impl Test {
 /// An entry of copies each of which has one of the values for certain.
 fn direct(at: usize, rows: usize, card: usize) -> f64 {
     f64::from(u8::from(at % card == at / (rows * card)))
-}
-
-fn sigmoid(x: f64) -> f64 {
-    1.0 / (1.0 + (-x).exp())
 }
 
 impl Tested {

@@ -7,12 +7,13 @@
 //! the end. A run in which that could happen is repeated with logarithms.
 
 mod maxima;
+mod select;
 mod trace;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::mem::take;
 
-use super::graph::{Graph, NodeId, Op};
+use super::graph::{Graph, NodeId, Op, TableId};
 use super::kernel::{LogMaxProduct, LogSumProduct, MaxProduct, Semiring, SumProduct, join};
 use super::layout::{Program, Step};
 use super::schedule::{Guide, Planned, Schedule, Slot};
@@ -26,20 +27,6 @@ pub(crate) use trace::Numbers;
 pub(crate) struct Tensor {
     pub data: Vec<f64>,
     pub exponent: i64,
-}
-
-/// What is given of an input.
-#[derive(Clone, Debug)]
-pub(crate) enum Given {
-    Numbers(Vec<f64>),
-    /// The logarithms of numbers that may be too small for numbers.
-    Logs(Vec<f64>),
-}
-
-impl From<Vec<f64>> for Given {
-    fn from(numbers: Vec<f64>) -> Self {
-        Given::Numbers(numbers)
-    }
 }
 
 /// Numbers whose largest is within 2^±100 are not rescaled: a product of two is far from underflow.
@@ -69,14 +56,6 @@ impl Tensor {
             tensor.rescale();
         }
         tensor
-    }
-
-    /// Numbers or logarithms that are given; none if they are logarithms, and the semiring has none.
-    fn given<S: Semiring>(given: Given) -> Option<Self> {
-        match given {
-            Given::Numbers(numbers) => Some(Tensor::input::<S>(numbers)),
-            Given::Logs(logs) => S::IS_LOG.then_some(Tensor { data: logs, exponent: 0 }),
-        }
     }
 
     /// Whether a product of two such numbers could be too small to be told from zero.
@@ -171,7 +150,7 @@ pub(crate) fn shared<S: Semiring>(
     varies: &[bool],
     mut before: Vec<Tensor>,
 ) -> Vec<Tensor> {
-    let mut run = Run::load::<S, _>(graph, program, |_| vec![]).expect("numbers can be loaded");
+    let mut run = Run::load::<S>(graph, program, |_| vec![]);
     before.resize_with(program.sizes.len(), Tensor::default);
     for step in &program.steps[..program.forward] {
         if !varies[step.planned.out] {
@@ -253,46 +232,39 @@ fn relative(logs: Vec<f64>) -> Vec<f64> {
 
 impl<'a> Run<'a> {
     /// Computes sums of products; `evidence` gives the likelihood of each input.
-    pub fn sum<G: Into<Given>>(graph: &'a Graph, program: &'a Program, evidence: impl Fn(VarId) -> G) -> Self {
-        Run::with::<SumProduct, LogSumProduct, G>(graph, program, evidence)
+    pub fn sum(graph: &'a Graph, program: &'a Program, evidence: impl Fn(VarId) -> Vec<f64>) -> Self {
+        Run::with::<SumProduct, LogSumProduct>(graph, program, evidence)
     }
 
     /// Computes maxima of products.
-    pub fn max<G: Into<Given>>(graph: &'a Graph, program: &'a Program, evidence: impl Fn(VarId) -> G) -> Self {
-        Run::with::<MaxProduct, LogMaxProduct, G>(graph, program, evidence)
+    pub fn max(graph: &'a Graph, program: &'a Program, evidence: impl Fn(VarId) -> Vec<f64>) -> Self {
+        Run::with::<MaxProduct, LogMaxProduct>(graph, program, evidence)
     }
 
-    fn with<S: Semiring, L: Semiring, G: Into<Given>>(
+    fn with<S: Semiring, L: Semiring>(
         graph: &'a Graph,
         program: &'a Program,
-        evidence: impl Fn(VarId) -> G,
+        evidence: impl Fn(VarId) -> Vec<f64>,
     ) -> Self {
-        if let Some(mut run) = Run::load::<S, G>(graph, program, &evidence)
-            && run.run::<S>().is_some()
-        {
-            return run;
+        let mut run = Run::load::<S>(graph, program, &evidence);
+        if run.run::<S>().is_none() {
+            run = Run::load::<L>(graph, program, &evidence);
+            run.run::<L>();
         }
-        let mut run = Run::load::<L, G>(graph, program, &evidence).expect("logarithms of anything can be loaded");
-        run.run::<L>();
         run
     }
 
-    /// None if only logarithms are given of an input, and are no numbers of the semiring.
-    fn load<S: Semiring, G: Into<Given>>(
-        graph: &'a Graph,
-        program: &'a Program,
-        evidence: impl Fn(VarId) -> G,
-    ) -> Option<Self> {
+    fn load<S: Semiring>(graph: &'a Graph, program: &'a Program, evidence: impl Fn(VarId) -> Vec<f64>) -> Self {
         let mut slots: Vec<Tensor> = vec![Tensor::default(); program.sizes.len()];
+        let of_rules: BTreeSet<TableId> = graph.rule_tables().collect();
         for (node, op) in graph.ops() {
-            let given = match op {
-                Op::Evidence(x) => evidence(*x).into(),
-                Op::Table(t) => Given::Numbers(graph.tables()[t.index()].values.clone()),
-                Op::Contract(..) | Op::Project(..) | Op::Join(..) | Op::Gather(..) | Op::Rescale(_) => continue,
+            slots[node.index()] = match op {
+                Op::Evidence(x) => Tensor::input::<S>(evidence(*x)),
+                Op::Table(t) if !of_rules.contains(t) => Tensor::input::<S>(graph.tables()[t.index()].values.clone()),
+                _ => continue,
             };
-            slots[node.index()] = Tensor::given::<S>(given)?;
         }
-        Some(Run { graph, program, slots, shared: &[], is_log: S::IS_LOG })
+        Run { graph, program, slots, shared: &[], is_log: S::IS_LOG }
     }
 
     /// Runs all steps; none if small numbers could have been lost on the way.
@@ -336,6 +308,11 @@ impl<'a> Run<'a> {
 
     /// What a step computes, in memory that may have been used before.
     fn contract<S: Semiring>(&self, step: &Step, mut data: Vec<f64>) -> Tensor {
+        match step.planned.guide {
+            Guide::Select => return self.select::<S>(&step.planned),
+            Guide::Unselect(k) => return self.unselect(&step.planned, k),
+            _ => {}
+        }
         let a = self.tensor(step.planned.a);
         let (b, b_exponent) = step.planned.b.map_or((&[S::ONE][..], 0), |b| {
             let b = self.tensor(b);
@@ -352,6 +329,7 @@ impl<'a> Run<'a> {
                 let index = &self.graph.maps()[map.index()].index;
                 step.walk.each(index, |from, to| step.nest.run::<S>(&a.data[from..], b, &mut data[to..]));
             }
+            Guide::Select | Guide::Unselect(_) => unreachable!("selections are no sums of products"),
         }
         Tensor { data, exponent: a.exponent + b_exponent }
     }

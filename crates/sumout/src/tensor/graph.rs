@@ -6,10 +6,16 @@
 //! The same graph is read as sums of products (posteriors, P(e)) or as maxima of products (most probable
 //! explanations).
 
+mod append;
+mod rule;
+
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 
 use crate::vars::{VarId, VarSet};
+
+pub(crate) use append::Tables;
+pub use rule::{Rule, RuleId, Weighing};
 
 /// A node of a [`Graph`]. Its inputs have smaller ids.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -82,6 +88,8 @@ pub enum Op {
     Gather(NodeId, MapId),
     /// The same tensor, with a power of two moved into its exponent, so that products do not underflow.
     Rescale(NodeId),
+    /// How much of each copy a test selects: by a rule, from the tensors that are tested and the tables of the rule.
+    Select(Vec<NodeId>, RuleId),
 }
 
 /// Numbers over some axes, the last axis fastest.
@@ -94,7 +102,7 @@ pub struct Table {
 }
 
 /// Where the numbers of a table come from.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Origin {
     /// The variable whose CPT it is.
     pub child: VarId,
@@ -155,6 +163,7 @@ pub struct Graph {
     origins: BTreeMap<TableId, Origin>,
     lists: Vec<List>,
     maps: Vec<Map>,
+    rules: Vec<Rule>,
     ops: Vec<Op>,
     axes: Vec<VarSet>,
     known: HashMap<Op, NodeId>,
@@ -172,6 +181,7 @@ impl Graph {
             origins: BTreeMap::new(),
             lists: vec![],
             maps: vec![],
+            rules: vec![],
             ops: vec![],
             axes: vec![],
             known: HashMap::new(),
@@ -207,44 +217,6 @@ impl Graph {
             self.origins.insert(*id, origin);
         }
         node
-    }
-
-    /// The same graph over other axes, which are in the same order.
-    pub fn renamed(&self, cards: Vec<usize>, name: impl Fn(VarId) -> VarId) -> Graph {
-        let all = |axes: &[VarId]| axes.iter().map(|v| name(*v)).collect::<Vec<VarId>>();
-        let tables = self.tables.iter().map(|t| Table { axes: all(&t.axes), values: t.values.clone() });
-        let origins = self.origins.iter().map(|(id, o)| (*id, Origin { child: name(o.child), ..o.clone() }));
-        let lists = self.lists.iter().map(|list| List { axis: list.axis.map(&name), ..list.clone() });
-        let maps = self.maps.iter().map(|m| Map { from: all(&m.from), over: all(&m.over), index: m.index.clone() });
-        let mut graph = Graph {
-            tables: tables.collect(),
-            origins: origins.collect(),
-            lists: lists.collect(),
-            maps: maps.collect(),
-            ..Graph::new(cards)
-        };
-        for op in &self.ops {
-            graph.add(match op {
-                Op::Evidence(x) => Op::Evidence(name(*x)),
-                Op::Contract(a, b, keep) => Op::Contract(*a, *b, keep.iter().map(&name).collect()),
-                Op::Project(a, keep) => Op::Project(*a, keep.iter().map(&name).collect()),
-                Op::Table(_) | Op::Join(..) | Op::Gather(..) | Op::Rescale(_) => op.clone(),
-            });
-        }
-        Graph { output: self.output, ..graph }
-    }
-
-    /// All axes that it mentions.
-    pub fn mentioned(&self) -> VarSet {
-        let kept = self.ops.iter().flat_map(|op| match op {
-            Op::Contract(_, _, keep) | Op::Project(_, keep) => keep.as_slice(),
-            _ => &[],
-        });
-        let maps = self.maps.iter().flat_map(|map| map.from.iter().chain(&map.over));
-        let tables = self.tables.iter().flat_map(|table| &table.axes);
-        let children = self.origins.values().map(|origin| origin.child);
-        let axes = self.axes.iter().flat_map(VarSet::as_slice);
-        axes.chain(kept).chain(maps).chain(tables).copied().chain(children).collect()
     }
 
     /// Adds an axis that is no variable of the network.
@@ -292,6 +264,7 @@ impl Graph {
                 self.axes(*a).iter().filter(|v| !from.contains(v)).chain(over.iter().copied()).collect()
             }
             Op::Rescale(a) => self.axes(*a).clone(),
+            Op::Select(_, rule) => VarSet::from_iter([self.rules[rule.index()].axis]),
         };
         let id = NodeId::new(self.ops.len());
         self.known.insert(op.clone(), id);
@@ -384,12 +357,13 @@ impl Op {
 
     /// The nodes that it reads.
     pub fn inputs(&self) -> impl Iterator<Item = NodeId> + use<> {
-        let (a, b) = match *self {
-            Op::Evidence(_) | Op::Table(_) => (None, None),
-            Op::Contract(a, b, _) | Op::Join(a, b, _) => (Some(a), Some(b)),
-            Op::Project(a, _) | Op::Gather(a, _) | Op::Rescale(a) => (Some(a), None),
+        let (a, b, more) = match self {
+            Op::Evidence(_) | Op::Table(_) => (None, None, vec![]),
+            Op::Contract(a, b, _) | Op::Join(a, b, _) => (Some(*a), Some(*b), vec![]),
+            Op::Project(a, _) | Op::Gather(a, _) | Op::Rescale(a) => (Some(*a), None, vec![]),
+            Op::Select(inputs, _) => (None, None, inputs.clone()),
         };
-        a.into_iter().chain(b)
+        a.into_iter().chain(b).chain(more)
     }
 }
 

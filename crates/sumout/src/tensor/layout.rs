@@ -25,7 +25,7 @@ pub(crate) struct Program {
 #[derive(Clone, Debug)]
 pub(crate) struct Step {
     pub planned: Planned,
-    /// The loops of a contraction, and of each entry that a gather reads; a join goes by its list.
+    /// The loops of a contraction, and of each entry that a gather reads; a join goes by its list, a selection by its rule.
     pub nest: Nest,
     /// How a gather moves through the entries of its map.
     pub walk: Walk,
@@ -42,7 +42,7 @@ impl Program {
         let mut program = Program { steps: vec![], forward: schedule.forward, sizes, strides, cards };
         for planned in &schedule.steps {
             let step = match planned.guide {
-                Guide::List(..) => (Nest::default(), Walk::default()),
+                Guide::List(..) | Guide::Select | Guide::Unselect(_) => (Nest::default(), Walk::default()),
                 Guide::Axes => (program.nest(planned, schedule, &[]), Walk::default()),
                 Guide::Gather(map) => program.walk(planned, schedule, &graph.maps()[map.index()], false),
                 Guide::Scatter(map) => program.walk(planned, schedule, &graph.maps()[map.index()], true),

@@ -11,6 +11,7 @@ pub(crate) mod kernel;
 pub(crate) mod layout;
 pub mod scalar;
 pub(crate) mod schedule;
+pub(crate) mod select;
 
-pub use graph::{Graph, List, ListId, Map, MapId, NodeId, Op, Origin, Table, TableId};
+pub use graph::{Graph, List, ListId, Map, MapId, NodeId, Op, Origin, Rule, RuleId, Table, TableId, Weighing};
 pub use scalar::ScalarGraph;

@@ -7,6 +7,9 @@
 //! adjoint of `out` times b, summed to the axes of a. The same holds for joins, with the list's columns in
 //! other roles, and for gathers, where entries are added to where they were read. Rescaling only changes how a
 //! tensor is represented, not its value; a rescaled node shares the slot of its input, in both passes.
+//!
+//! Marginals are those of the network that tests have selected: their backward pass stops at selections. So does any at a step,
+//! whose derivatives are zero.
 
 use super::graph::{Graph, List, ListId, MapId, NodeId, Op, TableId};
 use crate::vars::VarSet;
@@ -16,6 +19,8 @@ use crate::vars::VarSet;
 pub(crate) enum Want {
     /// The output.
     Output,
+    /// The output, and its derivative with respect to the evidence on these variables, for what was selected.
+    Marginals(VarSet),
     /// The output, and its derivative with respect to the evidence on these variables, and to these tables.
     Gradients(VarSet, Vec<TableId>),
     /// The output and all tensors on the way to it, to find where its maximum came from.
@@ -36,6 +41,10 @@ pub(crate) enum Guide {
     Gather(MapId),
     /// A map, to where it points to.
     Scatter(MapId),
+    /// The rule of a selection.
+    Select,
+    /// The same backward, to one of the inputs of the selection, by its place among them.
+    Unselect(usize),
 }
 
 /// A column of a list: forward the products go to the output, backward to one of the inputs.
@@ -57,11 +66,13 @@ impl Column {
     }
 }
 
-/// One contraction, join or gather. Without `b` it is a projection of `a`, or a gather.
+/// One contraction, join, gather or selection. Without `b` it is a projection of `a`, a gather, or a selection.
 #[derive(Clone, Debug)]
 pub(crate) struct Planned {
     pub a: Slot,
     pub b: Option<Slot>,
+    /// Of a selection, the other tensors that are tested; backward all of them.
+    pub more: Vec<Slot>,
     pub out: Slot,
     pub guide: Guide,
     /// Whether `out` holds something already, to which this adds.
@@ -69,6 +80,13 @@ pub(crate) struct Planned {
     pub rescale: bool,
     /// What nobody reads after this step.
     pub free: Vec<Slot>,
+}
+
+impl Planned {
+    /// The slots that it reads.
+    pub fn reads(&self) -> impl Iterator<Item = Slot> + '_ {
+        std::iter::once(self.a).chain(self.b).chain(self.more.iter().copied())
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -88,8 +106,12 @@ impl Schedule {
         let order = order(graph);
         schedule.add_forward(graph, &order);
         schedule.forward = schedule.steps.len();
-        if let Want::Gradients(vars, tables) = want {
-            schedule.add_backward(graph, &leads_to(graph, vars, tables), &order);
+        match want {
+            Want::Output | Want::Everything => {}
+            Want::Marginals(vars) => schedule.add_backward(graph, &leads_to(graph, vars, &[], false), &order),
+            Want::Gradients(vars, tables) => {
+                schedule.add_backward(graph, &leads_to(graph, vars, tables, true), &order);
+            }
         }
         if !keeps_all {
             schedule.add_frees(graph);
@@ -136,20 +158,38 @@ impl Schedule {
                 Op::Project(a, _) => (slot(*a), None, Guide::Axes),
                 Op::Join(a, b, list) => (slot(*a), Some(slot(*b)), Guide::List(*list, Column::Out)),
                 Op::Gather(a, map) => (slot(*a), None, Guide::Gather(*map)),
+                Op::Select(inputs, rule) => {
+                    let mut of = graph.tested(inputs, *rule).0.iter().map(|input| slot(*input));
+                    let first = of.next().expect("a test is of something");
+                    self.push(first, None, slot(node), Guide::Select);
+                    self.steps.last_mut().expect("just pushed").more = of.collect();
+                    continue;
+                }
             };
             self.push(a, b, slot(node), guide);
         }
     }
 
     fn push(&mut self, a: Slot, b: Option<Slot>, out: Slot, guide: Guide) {
-        self.steps.push(Planned { a, b, out, guide, accumulate: false, rescale: false, free: vec![] });
+        let more = vec![];
+        self.steps.push(Planned { a, b, more, out, guide, accumulate: false, rescale: false, free: vec![] });
     }
 
     fn add_backward(&mut self, graph: &Graph, leads_to: &[bool], order: &[NodeId]) {
         let mut has_adjoint = vec![false; self.slots()];
         let value = |node: NodeId| Schedule::value(graph, node);
+        has_adjoint[Schedule::adjoint(graph, graph.output())] = true;
+        // What only tests depend on has no derivative if these are not gone through.
         for &node in order.iter().rev() {
+            if !has_adjoint[Schedule::adjoint(graph, node)] {
+                continue;
+            }
             let (a, b, guides) = match graph.op(node) {
+                Op::Select(inputs, rule) => {
+                    let of = graph.tested(inputs, *rule).0.iter().map(|input| value(*input)).collect();
+                    self.unselect(graph, node, (inputs, of), leads_to, &mut has_adjoint);
+                    continue;
+                }
                 Op::Contract(a, b, _) => (*a, Some(*b), [Guide::Axes; 2]),
                 Op::Project(a, _) => (*a, None, [Guide::Axes; 2]),
                 Op::Join(a, b, list) => (*a, Some(*b), [Column::A, Column::B].map(|to| Guide::List(*list, to))),
@@ -161,12 +201,34 @@ impl Schedule {
                 if leads_to[value(to)] {
                     let out = Schedule::adjoint(graph, to);
                     self.push(Schedule::adjoint(graph, node), other.map(value), out, guide);
-                    let step = self.steps.last_mut().expect("just pushed");
-                    step.rescale = true;
-                    step.accumulate = std::mem::replace(&mut has_adjoint[out], true);
+                    self.add_to(&mut has_adjoint);
                 }
             }
         }
+    }
+
+    /// A step for each input of a selection that leads to something.
+    fn unselect(
+        &mut self,
+        graph: &Graph,
+        node: NodeId,
+        (inputs, of): (&[NodeId], Vec<Slot>),
+        leads_to: &[bool],
+        has_adjoint: &mut [bool],
+    ) {
+        for (k, &to) in inputs.iter().enumerate().filter(|(_, to)| leads_to[Schedule::value(graph, **to)]) {
+            let (from, out) = (Schedule::adjoint(graph, node), Schedule::adjoint(graph, to));
+            self.push(from, None, out, Guide::Unselect(k));
+            self.steps.last_mut().expect("just pushed").more.clone_from(&of);
+            self.add_to(has_adjoint);
+        }
+    }
+
+    /// Lets the last step add to an adjoint.
+    fn add_to(&mut self, has_adjoint: &mut [bool]) {
+        let step = self.steps.last_mut().expect("just pushed");
+        step.rescale = true;
+        step.accumulate = std::mem::replace(&mut has_adjoint[step.out], true);
     }
 
     /// Frees every slot after the last step that reads it, except for what is wanted, and inputs.
@@ -180,8 +242,8 @@ impl Schedule {
             }
         }
         for step in self.steps.iter_mut().rev() {
-            let slots = [Some(step.out), Some(step.a), step.b];
-            step.free = slots.into_iter().flatten().filter(|&s| !std::mem::replace(&mut seen[s], true)).collect();
+            let slots: Vec<Slot> = std::iter::once(step.out).chain(step.reads()).collect();
+            step.free = slots.into_iter().filter(|&s| !std::mem::replace(&mut seen[s], true)).collect();
         }
     }
 
@@ -197,7 +259,7 @@ impl Schedule {
         let terms = |step: &Planned| {
             let (from, to) = (graph.size(self.node(step.a)), graph.size(self.node(step.out)));
             match step.guide {
-                Guide::Axes => 0.0,
+                Guide::Axes | Guide::Select | Guide::Unselect(_) => 0.0,
                 Guide::List(list, _) => 3.0 * graph.lists()[list.index()].outs.len() as f64 + to,
                 Guide::Gather(_) | Guide::Scatter(_) => 3.0 * from.max(to) + to,
             }
@@ -266,13 +328,14 @@ fn needs(graph: &Graph) -> Vec<f64> {
     needs
 }
 
-/// Which nodes depend on the evidence on some variables, or on some tables.
-fn leads_to(graph: &Graph, vars: &VarSet, tables: &[TableId]) -> Vec<bool> {
+/// Which nodes depend on the evidence on some variables, or on some tables; maybe through selections.
+fn leads_to(graph: &Graph, vars: &VarSet, tables: &[TableId], through: bool) -> Vec<bool> {
     let mut leads = vec![false; graph.len()];
     for (node, op) in graph.ops() {
         leads[node.index()] = match op {
             Op::Evidence(x) => vars.contains(*x),
             Op::Table(table) => tables.contains(table),
+            Op::Select(_, rule) if !through || graph.rules()[rule.index()].weighing.is_flat() => false,
             _ => op.inputs().any(|input| leads[input.index()]),
         };
     }

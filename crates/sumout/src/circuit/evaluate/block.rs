@@ -6,7 +6,7 @@ use super::Evaluator;
 use crate::circuit::Circuit;
 use crate::circuit::batch::{Batch, Known};
 use crate::tensor::engine::{Number, Worker};
-use crate::tensor::exec::{Given, Run};
+use crate::tensor::exec::Run;
 use crate::tensor::{Graph, Op};
 use crate::vars::VarId;
 
@@ -59,9 +59,9 @@ impl Block<'_> {
     /// All rows are alike if no evidence reaches the output.
     fn run_constant(&self, first: usize, posteriors: &mut [f64], logs: &mut [f64]) {
         let width = posteriors.len() / logs.len();
-        let far = self.run_carefully(first, &mut posteriors[..width], &mut logs[0]);
+        self.run_carefully(first, &mut posteriors[..width], &mut logs[0]);
         (1..logs.len()).for_each(|row| posteriors.copy_within(..width, row * width));
-        logs.fill(if far.is_some() { f64::NAN } else { logs[0] }); // those whose logarithms count are repeated
+        logs.fill(logs[0]);
     }
 
     /// The posterior of the one target is the output, divided by its sum.
@@ -112,15 +112,14 @@ impl Block<'_> {
         }
     }
 
-    /// Repeats an example with exact exponents, and logarithms if it needs them. Says the logarithms of the posterior if it
-    /// is read from the output, and has numbers that are too small.
-    pub fn run_carefully(&self, row: usize, posteriors: &mut [f64], log_evidence: &mut f64) -> Option<Vec<f64>> {
+    /// Repeats an example with exact exponents, and logarithms if it needs them.
+    pub fn run_carefully(&self, row: usize, posteriors: &mut [f64], log_evidence: &mut f64) {
         let graph = &self.circuit.graph;
-        let run = Run::sum(graph, self.evaluator.careful(), |v| given(self.circuit, self.batch, v, row));
+        let run = Run::sum(graph, self.evaluator.careful(), |v| likelihood(self.circuit, self.batch, v, row));
         *log_evidence = run.log_sum();
         posteriors.fill(0.0);
         if *log_evidence == f64::NEG_INFINITY {
-            return None;
+            return;
         }
         let mut rest = posteriors;
         for &var in &self.evaluator.targets {
@@ -135,20 +134,6 @@ impl Block<'_> {
             let total: f64 = weights.iter().sum();
             domain.iter().zip(&weights).for_each(|(&value, w)| own[value] = w / total);
         }
-        self.far(&run, *log_evidence)
-    }
-
-    /// The logarithms of a posterior, if some of its numbers are too small.
-    fn far(&self, run: &Run<'_>, log_evidence: f64) -> Option<Vec<f64>> {
-        let target = self.circuit.target.filter(|_| self.evaluator.by_output)?;
-        let domain = &self.circuit.domains[target.index()];
-        let left: Vec<f64> = run.output_logs().into_iter().map(|log| log - log_evidence).collect();
-        let is_small = |log: &f64| (f64::MIN..f64::MIN_POSITIVE.ln()).contains(log);
-        let mut all = vec![f64::NEG_INFINITY; self.circuit.variable(target).values.len()];
-        (domain.len() > 1 && left.iter().any(is_small)).then(|| {
-            domain.iter().zip(&left).for_each(|(&value, log)| all[value] = *log);
-            all
-        })
     }
 }
 
@@ -168,7 +153,6 @@ pub(in crate::circuit) fn load<T: Number>(
         Some(Known::Values(values)) => load_values(worker, var, domain, &values[range]),
         Some(Known::Likelihoods(numbers)) => {
             load_likelihoods(worker, var, domain, (&numbers[range.start * card..range.end * card], card));
-            range.enumerate().filter(|(_, row)| batch.far(var, *row).is_some()).for_each(|(lane, _)| worker.lose(lane));
         }
     }
 }
@@ -226,14 +210,6 @@ pub(in crate::circuit) fn likelihood(circuit: &Circuit, batch: &Batch, var: VarI
     let card = circuit.variables[var.index()].values.len();
     let of = |&value: &usize| batch.get(var).map_or(1.0, |column| column.likelihood(row, value, card));
     circuit.domains[var.index()].iter().map(of).collect()
-}
-
-/// The same, or its logarithms if it is too small for numbers.
-fn given(circuit: &Circuit, batch: &Batch, var: VarId, row: usize) -> Given {
-    match batch.far(var, row) {
-        Some(logs) => Given::Logs(circuit.domains[var.index()].iter().map(|&value| logs[value]).collect()),
-        None => Given::Numbers(likelihood(circuit, batch, var, row)),
-    }
 }
 
 /// The sum of the output's data for each example; its logarithm, with the exponent, goes to `logs`.

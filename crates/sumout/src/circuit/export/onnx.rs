@@ -9,8 +9,9 @@
 mod build;
 mod join;
 mod proto;
+mod select;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::f64::consts::LN_2;
 
 use serde_json::json;
@@ -51,7 +52,6 @@ impl Circuit {
     /// The circuit as an ONNX model.
     pub fn export_onnx(&self, options: &Onnx) -> Result<Export> {
         self.check_posteriors()?;
-        self.check_untested()?;
         if let Some(hard) = self.hard.iter().next().filter(|_| options.likelihoods) {
             let message = format!("`{}` needs values and takes no likelihoods", self.variable(hard).name);
             return Err(Error::new(ErrorKind::Evidence, message).hint("compile with `--given` instead of `--hard`"));
@@ -84,13 +84,16 @@ struct Writer<'a> {
     build: Build,
     /// The name of a tensor with a row of likelihoods for each value of each input.
     likelihoods: String,
+    /// The tables whose numbers are no tensors.
+    of_rules: BTreeSet<TableId>,
     /// What the variables of the program are called in the model.
     values: BTreeMap<String, String>,
 }
 
 impl<'a> Writer<'a> {
     fn new(program: &'a Program<'a>, real: Type) -> Self {
-        Writer { program, build: Build::new(real), likelihoods: String::new(), values: BTreeMap::new() }
+        let (likelihoods, of_rules) = (String::new(), program.graph.rule_tables().collect());
+        Writer { program, build: Build::new(real), likelihoods, of_rules, values: BTreeMap::new() }
     }
 
     fn write(mut self, takes_likelihoods: bool) -> Parts {
@@ -153,10 +156,11 @@ impl<'a> Writer<'a> {
 
     /// Adds the nodes of a step, and remembers what its results are called.
     fn step(&mut self, step: &Step) {
-        let of: Vec<String> = step.of.iter().map(|tensor| self.value(&tensor.name())).collect();
+        let of: Vec<String> = step.of.iter().filter_map(|tensor| self.values.get(&tensor.name()).cloned()).collect();
         let mut exponents: Vec<String> = step.exponents().iter().map(|exponent| self.value(exponent)).collect();
         let result = match &step.call {
             Call::Given(v) => self.given(*v),
+            Call::Table(table) if self.of_rules.contains(table) => return, // what is selected has its numbers
             Call::Table(table) => self.table(*table),
             Call::Einsum => {
                 let term = |t: &Tensor, letters: String| if t.varies { letters + "Z" } else { letters };
@@ -166,6 +170,7 @@ impl<'a> Writer<'a> {
             Call::Sum(places) => self.build.sum(&of[0], &places.iter().map(|&place| place as i64).collect::<Vec<_>>()),
             Call::Join(list) => self.join(step, &of, *list),
             Call::Gather(places) => self.gather(step, &of[0], *places),
+            Call::Select(rule) => self.select(step, &of, *rule),
             Call::Rescale => {
                 let (scaled, shift) = self.rescale(&of[0], step.to.axes.len());
                 exponents.push(shift);

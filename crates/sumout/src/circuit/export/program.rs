@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 
 use crate::circuit::Circuit;
 use crate::error::{Error, ErrorKind, Result};
-use crate::tensor::{Graph, ListId, Map, MapId, NodeId, Op, TableId};
+use crate::tensor::{Graph, ListId, Map, MapId, NodeId, Op, RuleId, TableId};
 use crate::vars::{VarId, VarSet};
 
 /// The letters of axes, and last of all that of the batch.
@@ -46,6 +46,11 @@ impl Tensor {
         format!("t{}", self.number)
     }
 
+    /// The node of the graph that it is.
+    pub fn number(&self) -> usize {
+        self.number
+    }
+
     /// The variable of the program that has its exponent.
     pub fn exponent(&self) -> Option<String> {
         self.exponent.map(|number| format!("e{number}"))
@@ -69,6 +74,8 @@ pub(super) enum Call {
     Gather(usize),
     /// A power of two moves into the exponent.
     Rescale,
+    /// The weights of copies, from tensors up to a factor; the tables of the rule come last.
+    Select(RuleId),
 }
 
 /// A tensor, and what it is computed from.
@@ -122,6 +129,11 @@ impl<'a> Program<'a> {
                 Call::Join(*list)
             }
             Op::Gather(_, map) => self.gather(&of[0], *map, &mut to),
+            Op::Select(_, rule) => {
+                to = Tensor { exponent: None, lost: EVIDENCE_BITS, ..to };
+                to.axes = vec![self.graph.rules()[rule.index()].axis];
+                Call::Select(*rule)
+            }
             Op::Rescale(_) if to.lost <= BITS => return Ok(of[0].clone()),
             Op::Rescale(_) => {
                 to = Tensor { axes: of[0].axes.clone(), exponent: Some(node.index()), lost: 0.0, ..to };
@@ -203,9 +215,10 @@ impl Step {
         format!("{},{}->{}", term(&self.of[0]), term(&self.of[1]), term(&self.to))
     }
 
-    /// The exponents of what it is computed from.
+    /// The exponents of what it is computed from; tests divide by sums, and have none.
     pub fn exponents(&self) -> Vec<String> {
-        self.of.iter().filter_map(Tensor::exponent).collect()
+        let of = if matches!(self.call, Call::Select(_)) { &[] } else { &self.of[..] };
+        of.iter().filter_map(Tensor::exponent).collect()
     }
 }
 

@@ -11,7 +11,7 @@ use super::Export;
 use super::program::{Call, Program, Step, Tensor};
 use crate::circuit::Circuit;
 use crate::error::{Error, ErrorKind, Result};
-use crate::tensor::{List, ListId, TableId};
+use crate::tensor::{List, ListId, RuleId, TableId, Weighing};
 use crate::vars::VarId;
 
 /// What a program computes with.
@@ -28,6 +28,15 @@ impl Library {
             Library::Torch => include_str!("python/torch.py"),
             Library::Numpy => include_str!("python/numpy.py"),
             Library::Jax => include_str!("python/jax.py"),
+        }
+    }
+
+    /// What programs with tests have besides.
+    const fn selections(self) -> &'static str {
+        match self {
+            Library::Torch => include_str!("python/select_torch.py"),
+            Library::Numpy => include_str!("python/select_numpy.py"),
+            Library::Jax => include_str!("python/select_jax.py"),
         }
     }
 }
@@ -64,6 +73,7 @@ pub(super) fn export(circuit: &Circuit, library: Library) -> Result<Export> {
         ("inputs", named_inputs(circuit)),
         ("hard", named_hard(circuit)),
         ("target", named_target(circuit)),
+        ("selections", if circuit.tested().next().is_some() { library.selections().into() } else { String::new() }),
         ("constants", writer.constants.join("\n")),
         ("forward", writer.forward.join("\n")),
     ];
@@ -113,6 +123,7 @@ impl Writer<'_> {
             Call::Sum(places) => sum(&step.of[0], places),
             Call::Join(list) => self.join(&step.of[0], &step.of[1], *list),
             Call::Gather(places) => self.gather(step, *places),
+            Call::Select(rule) => self.select(step, *rule),
             Call::Rescale => {
                 let line = format!("{name}, {exponent} = rescale({}, {})", step.of[0].name(), step.to.axes.len());
                 let earlier = step.of[0].exponent().map(|earlier| format!("; {exponent} = {exponent} + {earlier}"));
@@ -173,6 +184,32 @@ impl Writer<'_> {
         let shape: String = self.program.shape(&step.to.axes).iter().map(|n| format!("{n}, ")).collect();
         let a = &step.of[0];
         format!("gather({}, {}, self.{name}, ({}))", a.name(), a.axes.len(), shape.trim_end())
+    }
+}
+
+impl Writer<'_> {
+    /// How much of each copy; each tensor that is tested is divided by its sum.
+    fn select(&self, step: &Step, rule: RuleId) -> String {
+        let rule = &self.program.graph.rules()[rule.index()];
+        let (of, tables) = step.of.split_at(step.of.len() - rule.weighing.tables());
+        let shares = of.iter().map(|tensor| format!("share({})", tensor.name()));
+        let mut arguments: Vec<String> = match rule.weighing {
+            Weighing::Softmax => vec![format!("[{}]", shares.collect::<Vec<_>>().join(", "))],
+            _ => shares.collect(),
+        };
+        arguments.extend(tables.iter().map(Tensor::name));
+        let truth = |is: bool| if is { "True" } else { "False" };
+        let (name, more) = match rule.weighing {
+            Weighing::Step { larger, equal } => {
+                ("step", format!(", {}, {}, {}", rule.copies, truth(larger), truth(equal)))
+            }
+            Weighing::Sigmoid => ("sigmoid", format!(", {}", rule.copies)),
+            Weighing::Linear => ("linear", String::new()),
+            Weighing::Softmax => {
+                ("softmax", format!(", {}, {}", rule.copies, self.program.graph.cards()[rule.axis.index()]))
+            }
+        };
+        format!("{name}({}{more})", arguments.join(", "))
     }
 }
 

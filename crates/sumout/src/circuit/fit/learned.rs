@@ -127,11 +127,6 @@ impl Head {
     fn with(&self, params: &Params) -> Circuit {
         let mut circuit = self.circuit.clone();
         circuit.set(params);
-        for stage in &mut circuit.tests {
-            let (selector, input) = (stage.selector, stage.input);
-            params.tune(&mut stage.test, selector, input);
-            stage.circuit_mut().into_iter().for_each(|circuit| circuit.set(params));
-        }
         circuit
     }
 }

@@ -2,24 +2,23 @@
 //!
 //! The part of the network *before* a test of X is what its posterior depends on: the ancestors of the parents U and of
 //! the evidence that the test sees, as far as they are connected with U. If the rest of a larger part touches a smaller one in
-//! U alone, all that the smaller one says to it is P(u | evidence), which its test has computed:
+//! U alone, all that the smaller one says to it is P(u, evidence), which its test has computed:
 //!
 //! ```text
-//! Σ f_1 … f_m · g_1 … g_n  =  Σ P(U | evidence) · g_1 … g_n  · P(evidence)
+//! Σ f_1 … f_m · g_1 … g_n  =  Σ P(U, evidence) · g_1 … g_n
 //! ```
 //!
-//! where the f are the factors of the smaller part, and P(evidence) does not matter to a posterior. So the circuits of a
-//! chain of n tests are of one size each, instead of as long as the chain before them.
+//! where the f are the factors of the smaller part. So the tests of a chain of n are of one size each, instead of as long as
+//! the chain before them; and so is the part that answers, if it asks for nothing inside of the others.
 
 use std::cmp::Reverse;
 use std::collections::VecDeque;
-use std::sync::Arc;
 
 use crate::compile::{Question, prune};
-use crate::model::{Expanded, Network, Testing, Variable};
+use crate::model::{Expanded, Network, Testing};
 use crate::vars::{VarId, VarSet};
 
-/// What is before a test.
+/// What is before a test; or before the answer, where the targets are what others may touch it in.
 #[derive(Debug)]
 struct Part {
     vars: VarSet,
@@ -30,16 +29,20 @@ struct Part {
 
 /// What is before each test of a network; none before tests of evidence.
 #[derive(Debug)]
-pub(super) struct Before<'e> {
+pub(in crate::circuit) struct Before<'e> {
     expanded: &'e Expanded,
     question: &'e Question,
     parts: Vec<Option<Part>>,
+    answer: Part,
     /// The values that each variable can have, whatever is known.
-    domains: Vec<Vec<usize>>,
-    pub variables: Arc<[Variable]>,
+    pub domains: Vec<Vec<usize>>,
 }
 
 impl<'e> Before<'e> {
+    pub fn tests(&self) -> &'e [Testing] {
+        &self.expanded.tests
+    }
+
     /// None if nothing is possible.
     pub fn new(expanded: &'e Expanded, question: &'e Question) -> Option<Self> {
         let net = &expanded.net;
@@ -49,47 +52,54 @@ impl<'e> Before<'e> {
         let part = |testing: &Testing| {
             testing.by_evidence().is_none().then(|| Part::new(net, &children, testing, &(inputs & &testing.sees)))
         };
-        let tested = expanded.tests.iter().filter(|testing| testing.by_evidence().is_none());
         let everything = Question {
-            targets: tested.flat_map(|testing| net.parents(testing.family)).copied().collect(),
+            targets: net.ids().collect(),
             trainable: question.trainable.clone(),
             selected: question.selected.clone(),
             ..Question::default()
         };
         let domains = prune::prune(net, &everything)?.domains;
         let parts = expanded.tests.iter().map(part).collect();
-        Some(Before { expanded, question, parts, domains, variables: net.variables().into() })
+        let answer = Part::of_answer(net, &question.targets, inputs);
+        Some(Before { expanded, question, parts, answer, domains })
     }
 
     /// The network and the question for the posterior of a test, with the posteriors of earlier tests for what is before
     /// them. None for a test of evidence.
-    pub fn question(&self, index: usize) -> Option<(Network, Question)> {
+    pub fn test(&self, index: usize) -> Option<(Network, Question)> {
         let part = self.parts[index].as_ref()?;
+        let targets = VarSet::from_iter([self.expanded.tests[index].family]);
+        let (trainable, selected) = (self.question.trainable.clone(), self.question.selected.clone());
+        let question = Question { targets, inputs: part.inputs.clone(), trainable, selected, ..Question::default() };
+        Some(self.summed_up(part, &self.parts[..index], question))
+    }
+
+    /// The same for the answer. Where all variables are asked for, the likelihood of each must be at hand, and nothing is
+    /// summed up.
+    pub fn answer(&self) -> (Network, Question) {
+        let earlier = if self.question.targets.len() > 1 { &[] } else { &self.parts[..] };
+        self.summed_up(&self.answer, earlier, self.question.clone())
+    }
+
+    fn summed_up(&self, part: &Part, earlier: &[Option<Part>], mut question: Question) -> (Network, Question) {
         let mut net = self.expanded.net.clone();
-        let mut question = Question {
-            targets: VarSet::from_iter([self.expanded.tests[index].family]),
-            inputs: part.inputs.clone(),
-            trainable: self.question.trainable.clone(),
-            selected: self.question.selected.clone(),
-            ..Question::default()
-        };
-        for (earlier, known) in self.standing_in(index, part) {
+        for (earlier, known) in self.standing_in(part, earlier) {
             let family = self.expanded.tests[earlier].family;
             net.sum_up(&self.expanded.tests[earlier], &self.domains);
             question.inputs = &(&question.inputs - &known.vars) | &VarSet::from_iter([family]);
             question.trainable = &question.trainable - &known.vars;
         }
         question.hard = &self.question.hard & &question.inputs;
-        Some((net, question))
+        (net, question)
     }
 
     /// The earlier tests whose posteriors say all that is before them: those that save most first, and none twice.
-    fn standing_in(&self, index: usize, part: &Part) -> Vec<(usize, &Part)> {
-        let earlier = self.parts[..index].iter().enumerate().filter_map(|(i, part)| Some((i, part.as_ref()?)));
+    fn standing_in<'p>(&self, part: &Part, earlier: &'p [Option<Part>]) -> Vec<(usize, &'p Part)> {
+        let earlier = earlier.iter().enumerate().filter_map(|(i, part)| Some((i, part.as_ref()?)));
         let is_needed = |(i, _): &(usize, &Part)| part.vars.contains(self.expanded.tests[*i].tested);
-        let mut earlier: Vec<(usize, &Part)> = earlier.filter(is_needed).collect();
+        let mut earlier: Vec<(usize, &'p Part)> = earlier.filter(is_needed).collect();
         earlier.sort_by_key(|(i, part)| Reverse((part.vars.len(), *i)));
-        let mut chosen: Vec<(usize, &Part)> = vec![];
+        let mut chosen: Vec<(usize, &'p Part)> = vec![];
         for (i, candidate) in earlier {
             if chosen.iter().all(|(_, other)| candidate.is_apart(other)) && candidate.sums_up(&self.expanded.net, part)
             {
@@ -106,6 +116,11 @@ impl Part {
         let kept = ancestors(net, &parents | seen);
         let vars = connected(net, children, &parents, &kept);
         Part { inputs: seen & &vars, vars, parents }
+    }
+
+    fn of_answer(net: &Network, targets: &VarSet, inputs: &VarSet) -> Self {
+        let kept = ancestors(net, targets | inputs);
+        Part { vars: all(&kept), inputs: inputs.clone(), parents: targets.clone() }
     }
 
     /// Whether nothing is part of both. What is before a test has all of its ancestors.
@@ -154,5 +169,9 @@ fn connected(net: &Network, children: &[Vec<VarId>], with: &VarSet, kept: &[bool
             waiting.extend(net.parents(v).iter().chain(&children[v.index()]));
         }
     }
-    (0..found.len()).filter(|&v| found[v]).map(VarId::new).collect()
+    all(&found)
+}
+
+fn all(is_in: &[bool]) -> VarSet {
+    (0..is_in.len()).filter(|&v| is_in[v]).map(VarId::new).collect()
 }

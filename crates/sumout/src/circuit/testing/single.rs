@@ -1,8 +1,10 @@
 //! Selects the network for one example, literally: test by test, each on the network that is selected so far.
 
+use super::weighing;
 use crate::circuit::Options;
 use crate::error::Result;
-use crate::model::{Evidence, Expanded, Finding, Network, Testing};
+use crate::model::{Evidence, Expanded, Finding, Network, Test, Testing};
+use crate::tensor::select::Selector;
 use crate::vars::VarId;
 
 impl Network {
@@ -16,7 +18,7 @@ impl Network {
         for testing in &tests {
             let Some(seen) = testing.seen(&net, evidence, options)? else { return Ok(None) };
             let mut weights = vec![0.0; net.card(testing.input)];
-            testing.test.weigh(&seen, &mut weights);
+            testing.selector(seen.len(), weights.len()).weigh(&seen, &mut weights);
             net = net.with_tables([(testing.selector, &weights[..])]);
             selected.push((testing.tested, weights));
         }
@@ -25,6 +27,14 @@ impl Network {
 }
 
 impl Testing {
+    /// What a test does with so many numbers, to get so many weights.
+    fn selector(&self, seen: usize, weights: usize) -> Selector {
+        let Test { copies, selection, .. } = &self.test;
+        let gaps = selection.has_thresholds().then(|| self.test.gaps(weights / copies));
+        let tables = gaps.into_iter().chain([self.test.free()]).collect();
+        Selector { weighing: weighing(selection), copies: *copies, parts: vec![seen], tables }
+    }
+
     /// What a test sees: the posterior of the parents, or indicators of evidence; none if the evidence is impossible.
     fn seen(&self, net: &Network, evidence: &Evidence, options: &Options) -> Result<Option<Vec<f64>>> {
         if let Some(of) = self.by_evidence() {

@@ -8,7 +8,7 @@ use std::fmt::Write;
 use super::layout::{Item, layout};
 use super::{entries, escaped};
 use crate::model::Network;
-use crate::tensor::{Graph, NodeId, Op};
+use crate::tensor::{Graph, NodeId, Op, RuleId};
 use crate::vars::{VarId, VarSet};
 
 /// No more boxes than this are drawn.
@@ -80,6 +80,7 @@ fn varies(graph: &Graph) -> Vec<bool> {
             Op::Table(_) => false,
             Op::Contract(a, b, _) | Op::Join(a, b, _) => of(a) || of(b),
             Op::Project(a, _) | Op::Gather(a, _) | Op::Rescale(a) => of(a),
+            Op::Select(inputs, _) => inputs.iter().any(of),
         });
     }
     varies
@@ -151,8 +152,20 @@ impl Drawing<'_> {
             Op::Project(a, _) => self.after(*a, format!("→ Σ to {names}"), size),
             Op::Gather(a, _) => self.after(*a, format!("→ looked up over {names}"), size),
             Op::Rescale(a) => self.visit(*a),
+            Op::Select(inputs, rule) => self.selection(inputs, *rule, size),
             Op::Table(_) => self.leaf(vec![(names, "bold"), (size, "soft")], true),
         }
+    }
+
+    /// A test of one tensor stands behind it; one of evidence names it.
+    fn selection(&mut self, inputs: &[NodeId], rule: RuleId, size: String) -> usize {
+        let of = self.graph.tested(inputs, rule).0.to_vec();
+        let what = format!("→ test selects {}", self.name(self.graph.rules()[rule.index()].tested));
+        if let [of] = of[..] {
+            return self.after(of, what, size);
+        }
+        let names: Vec<String> = of.iter().map(|node| self.names(self.graph.axes(*node))).collect();
+        self.leaf(vec![(format!("λ({})", names.join(" ")), "input"), (what, "bold"), (size, "soft")], false)
     }
 
     fn leaf(&mut self, lines: Vec<(String, &'static str)>, is_constant: bool) -> usize {

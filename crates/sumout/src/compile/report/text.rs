@@ -75,8 +75,9 @@ impl Report {
             remarks.insert(2, ("learning", format!("until {names} {are}, answers depend on this plan")));
         }
         if let Some(tests) = &self.tests {
-            let of = format!("{} entries and {} multiply-adds", tests.entries, tests.multiply_adds);
-            remarks.insert(2, ("tests", format!("{}, in circuits with {of} of their own", tests.count)));
+            let super::Tests { count, entries, multiply_adds } = tests;
+            let of = format!("{entries} of the entries and {multiply_adds} of the multiply-adds are theirs");
+            remarks.insert(2, ("tests", format!("{count}, each with a plan of its own; {of}")));
         }
         if let Some(near) = &self.near {
             remarks.insert(2, ("near", near.to_string()));

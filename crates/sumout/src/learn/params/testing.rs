@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use super::{Child, Group, Params, Start, draw};
-use crate::model::{Network, Selection, Test, Testing};
+use super::{Child, Group, NONE, Params, Start, draw};
+use crate::model::{LARGEST_WEIGHT, Network, STEEPEST, Selection, Test, Testing};
 use crate::vars::VarId;
 
 /// Numbers that are their own weights.
@@ -14,6 +14,8 @@ pub(super) struct Free {
     /// Where they start, unless they start at random.
     first: Vec<f64>,
     is_random: bool,
+    /// Their absolute values are at most this.
+    most: f64,
 }
 
 /// Random weights of a softmax are this much smaller than others: their sum should not decide at once.
@@ -31,7 +33,10 @@ impl Params {
                 let group = known.unwrap_or_else(|| self.add_thresholds(net, testing, size));
                 tied.extend(key.map(|key| (key, group)));
                 self.share(group, testing, net);
-                self.annealed.extend((!is_learned).then_some(testing.selector));
+                if !is_learned {
+                    self.add_slope(testing);
+                    continue;
+                }
             }
             self.add_free(net, testing);
         }
@@ -62,6 +67,12 @@ impl Params {
         self.children.insert(testing.selector, Child { table, at: (start as u32..end as u32).collect() });
     }
 
+    /// A slope that is not learned, but may be set.
+    fn add_slope(&mut self, testing: &Testing) {
+        self.children.insert(testing.input, Child { table: testing.test.free(), at: vec![NONE] });
+        self.annealed.insert(testing.input, testing.test.free()[0]);
+    }
+
     fn add_free(&mut self, net: &Network, testing: &Testing) {
         let first = testing.test.free();
         if first.is_empty() {
@@ -75,7 +86,8 @@ impl Params {
         self.groups[group].members.push(testing.tested);
         let at = (range.start as u32..range.end as u32).collect();
         self.children.insert(testing.input, Child { table: first.clone(), at });
-        self.free.push(Free { range, first, is_random });
+        let most = if is_random { LARGEST_WEIGHT } else { STEEPEST };
+        self.free.push(Free { range, first, is_random, most });
     }
 
     /// Remembers of which copy of a tested CPT a group is, if it is new: by where its first number is.
@@ -105,7 +117,7 @@ impl Params {
     }
 
     pub(super) fn start_free(&mut self, start: Start) {
-        for Free { range, first, is_random } in &self.free {
+        for Free { range, first, is_random, .. } in &self.free {
             let weights = &mut self.weights[range.clone()];
             weights.copy_from_slice(first);
             if let (true, Start::Random(seed) | Start::Alike(seed)) = (is_random, start) {
@@ -116,8 +128,9 @@ impl Params {
     }
 
     pub(super) fn renew_free(&mut self) {
-        for Free { range, .. } in &self.free {
-            self.numbers[range.clone()].copy_from_slice(&self.weights[range.clone()]);
+        for Free { range, most, .. } in &self.free {
+            let numbers = self.numbers[range.clone()].iter_mut().zip(&self.weights[range.clone()]);
+            numbers.for_each(|(to, x)| *to = x.clamp(-most, *most));
         }
     }
 
@@ -129,12 +142,10 @@ impl Params {
     /// Sets the slope of all sigmoids that are trained, and whose slope is not learned.
     pub fn set_slope(&mut self, slope: Option<f64>) {
         self.slope = slope;
-    }
-
-    /// Adds derivatives with respect to the numbers of a test, if they are parameters.
-    pub(crate) fn collect_test(&self, var: VarId, derivatives: &[f64], to: &mut [f64]) {
-        if self.children.contains_key(&var) {
-            self.collect_table(var, derivatives, to);
+        for (input, own) in &self.annealed {
+            if let Some(child) = self.children.get_mut(input) {
+                child.table = vec![slope.map_or(*own, f64::ln)];
+            }
         }
     }
 
@@ -147,7 +158,7 @@ impl Params {
             test.set_free(free);
         }
         if let (Selection::Sigmoid { slope, .. }, Some(given)) = (&mut test.selection, self.slope)
-            && self.annealed.contains(&selector)
+            && self.annealed.contains_key(&input)
         {
             *slope = given;
         }

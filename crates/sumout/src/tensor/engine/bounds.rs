@@ -123,7 +123,7 @@ pub(super) fn bound_exact<T: Number>(numbers: &[T], row: &mut [T]) {
 }
 
 /// How a step lets errors grow.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Growth {
     /// The most terms of a sum.
     terms: f64,

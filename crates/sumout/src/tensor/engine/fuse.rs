@@ -66,7 +66,7 @@ impl Fusion {
     /// What a step reads, and, if it goes by a list, where.
     pub fn inputs(&self, graph: &Graph, step: &Planned) -> (Vec<Slot>, Vec<Vec<u32>>) {
         let Guide::List(list, to) = step.guide else {
-            return (std::iter::once(step.a).chain(step.b).collect(), vec![]);
+            return (step.reads().collect(), vec![]);
         };
         let [a, b, _] = to.roles(&graph.lists()[list.index()]);
         let (mut slots, mut columns) = (vec![], vec![]);
@@ -111,7 +111,7 @@ fn readers(schedule: &Schedule) -> Vec<Option<usize>> {
     let mut counts = vec![0; schedule.slots()];
     let mut readers = vec![None; schedule.slots()];
     for (index, step) in schedule.steps.iter().enumerate() {
-        for slot in std::iter::once(step.a).chain(step.b) {
+        for slot in step.reads() {
             counts[slot] += 1;
             readers[slot] = Some(index);
         }

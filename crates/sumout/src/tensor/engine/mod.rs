@@ -7,6 +7,7 @@
 //!   which products are safe, its power of two moves to the exponent: exactly, and for each example by itself.
 //! * Small numbers of a tensor may become zero all the same. Bounds go forward with the numbers and say what that can
 //!   have cost (`bounds`): an example for which it may be too much is marked. The caller repeats it with more care.
+//! * What tests select is computed for each example by itself, from numbers that were judged like those of an answer.
 //! * A product that is only read once, by another product, is never stored (`fuse`).
 //! * The largest of some products takes the place of their sum when examples are explained. All tensors are then kept, to
 //!   find where the largest came from.
@@ -17,6 +18,7 @@ mod fuse;
 mod lanes;
 mod number;
 mod program;
+mod select;
 mod simd;
 mod single;
 mod worker;
@@ -31,10 +33,11 @@ use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use super::exec::{self, Spare, Tensor};
-use super::graph::{Graph, Op, TableId};
+use super::graph::{Graph, NodeId, Op, TableId};
 use super::kernel::{MaxProduct, SumProduct};
 use super::layout;
 use super::schedule::Schedule;
+use super::select::Selector;
 use crate::vars::VarId;
 use bounds::BOUNDS;
 use program::{BlockProgram, Ends, Place};
@@ -57,6 +60,8 @@ pub(crate) struct Engine<T> {
     /// What their derivatives took the last time.
     spare: Mutex<Spare>,
     layout: layout::Program,
+    /// The selections, with the numbers of their tables.
+    selectors: BTreeMap<NodeId, Selector>,
     /// Whether shared numbers are so far apart that small ones may be lost.
     is_fragile: bool,
     /// Whether maxima are computed, and all tensors kept to find where they came from; not sums.
@@ -119,6 +124,7 @@ impl<T: Number> Engine<T> {
             bounds: vec![],
             before: vec![],
             spare: Mutex::default(),
+            selectors: BTreeMap::new(),
             is_fragile: false,
             is_for_maxima: schedule.keeps_all,
             idle: Mutex::default(),
@@ -129,6 +135,8 @@ impl<T: Number> Engine<T> {
 
     /// Takes over the numbers of the graph's tables.
     pub fn update(&mut self, graph: &Graph) {
+        let selections = graph.ops().filter(|(_, op)| matches!(op, Op::Select(..)));
+        self.selectors = selections.map(|(node, _)| (node, Selector::new(graph, node))).collect();
         let before = std::mem::take(&mut self.before);
         let (layout, varies) = (&self.layout, &self.program.varies);
         let shared = match self.is_for_maxima {

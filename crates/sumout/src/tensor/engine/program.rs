@@ -35,6 +35,8 @@ pub(super) enum Loops {
     Matrices(Matrices),
     /// By lists, for either.
     Terms(Terms),
+    /// None: the selection that a node is, or its derivative with respect to one of the inputs.
+    Select(NodeId, Option<usize>),
 }
 
 impl Loops {
@@ -43,6 +45,7 @@ impl Loops {
             Loops::Tiles(tiles) => Growth::of_tiles(tiles),
             Loops::Matrices(matrices) => Growth::of_matrices(matrices),
             Loops::Terms(terms) => Growth::of_terms(terms),
+            Loops::Select(..) => Growth::default(), // weights are what they are
         }
     }
 }
@@ -268,6 +271,8 @@ impl<'a> Builder<'a> {
                 Loops::Matrices(Matrices::new(&moves))
             }
             Guide::Axes => Loops::Tiles(tiles(moves(step.nest.loops(), &form))),
+            Guide::Select => Loops::Select(self.schedule.node(planned.out), None),
+            Guide::Unselect(k) => Loops::Select(self.schedule.node(planned.a), Some(k)),
         };
         let unscale = if is_backward { self.unscale(planned.a) } else { None };
         if !is_backward {

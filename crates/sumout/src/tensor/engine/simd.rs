@@ -181,6 +181,7 @@ fn largest(loops: &Loops, form: &Form, on: &mut Operands<'_, f64>) {
         Loops::Tiles(tiles) => lanes::contract::<Largest, f64, 8>(tiles, form, on),
         Loops::Terms(terms) => lanes::by_list::<Largest, f64, 8>(terms, form, on),
         Loops::Matrices(_) => unreachable!("a block has more than one example"),
+        Loops::Select(..) => unreachable!("what is explained has no tests"),
     }
 }
 
@@ -248,5 +249,6 @@ fn dispatch<F: Fused, T: Number>(loops: &Loops, form: &Form, on: &mut Operands<'
         (Loops::Terms(terms), _) if form.lanes == 1 => single::by_list::<F, T>(terms, form, on),
         (Loops::Terms(terms), 16) => lanes::by_list::<F, T, 16>(terms, form, on),
         (Loops::Terms(terms), _) => lanes::by_list::<F, T, 8>(terms, form, on),
+        (Loops::Select(..), _) => unreachable!("selections are no sums of products"),
     }
 }

@@ -9,6 +9,7 @@ use super::bounds::{self, BOUNDS, Known};
 use super::lanes::{Form, MOST, Move, Operands};
 use super::number::Number;
 use super::program::{BlockStep, Loops, Place};
+use super::select::Unselected;
 use super::simd::{self, Isa};
 use crate::tensor::exec::Numbers;
 use crate::tensor::graph::TableId;
@@ -20,13 +21,11 @@ type Kernel<T> = fn(Isa, &Loops, &Form, &mut Operands<'_, T>);
 
 /// Runs blocks, one at a time. Its memory goes back to the engine for the next worker.
 pub(crate) struct Worker<'e, T: Number> {
-    engine: &'e Engine<T>,
+    pub(super) engine: &'e Engine<T>,
     isa: Isa,
-    memory: Memory<T>,
+    pub(super) memory: Memory<T>,
     /// Set when nobody wants the answer any more.
     stop: Option<&'e AtomicBool>,
-    /// Whether each number of the output counts, however small it is beside the others.
-    is_exacting: bool,
 }
 
 /// The tensors of a block.
@@ -36,16 +35,18 @@ pub(super) struct Memory<T> {
     /// Where the arena's first cache line begins.
     start: usize,
     /// The exponent of each tensor for each example.
-    exponents: Vec<i32>,
+    pub(super) exponents: Vec<i32>,
     /// By how much each tensor's last step was rescaled, for each example.
-    shifts: Vec<i32>,
+    pub(super) shifts: Vec<i32>,
     /// The bounds of each tensor; the last row is that of the step that runs.
     bounds: Vec<T>,
     /// A number for each example.
     factors: Vec<T>,
     /// What examples add up to.
-    sums: Vec<Vec<T>>,
+    pub(super) sums: Vec<Vec<T>>,
     lost: Vec<bool>,
+    /// The derivatives of the selection that was last gone through.
+    pub(super) unselected: Option<Unselected>,
     /// Inputs with numbers other than zero and one.
     measured: Vec<Place>,
 }
@@ -64,6 +65,7 @@ impl<T: Number> Memory<T> {
             factors: vec![T::ZERO; lanes],
             sums: engine.program.sums.iter().map(|(_, entries)| vec![T::ZERO; *entries]).collect(),
             lost: vec![false; lanes],
+            unselected: None,
             measured: vec![],
         };
         engine.inputs.iter().flatten().for_each(|(place, _)| memory.expect(*place, lanes));
@@ -88,18 +90,12 @@ impl<T: Number> Drop for Worker<'_, T> {
 impl<'e, T: Number> Worker<'e, T> {
     pub(super) fn new(engine: &'e Engine<T>, idle: Option<Memory<T>>) -> Self {
         let memory = idle.unwrap_or_else(|| Memory::new(engine));
-        Worker { engine, isa: Isa::detect(), memory, stop: None, is_exacting: false }
+        Worker { engine, isa: Isa::detect(), memory, stop: None }
     }
 
     /// Lets others stop it between two steps; what it has computed is then of no use.
     pub fn stopped_by(mut self, stop: Option<&'e AtomicBool>) -> Self {
         self.stop = stop;
-        self
-    }
-
-    /// Lets examples count as lost unless each number of the output is certain, however small it is beside the others.
-    pub fn exacting(mut self, is_exacting: bool) -> Self {
-        self.is_exacting = is_exacting;
         self
     }
 
@@ -170,9 +166,12 @@ impl<'e, T: Number> Worker<'e, T> {
             if self.is_stopped() {
                 return;
             }
-            self.step_forward(step, kernel);
+            match step.loops {
+                Loops::Select(node, _) => self.select(step, node),
+                _ => self.step_forward(step, kernel),
+            }
         }
-        self.judge();
+        self.judge(engine.ends.output);
     }
 
     /// Computes derivatives, those with respect to the output being given as they are to its data.
@@ -182,6 +181,7 @@ impl<'e, T: Number> Worker<'e, T> {
         let Some(place) = engine.ends.seed else { return };
         seed(self.block_mut(place));
         self.memory.sums.iter_mut().for_each(|sum| sum.fill(T::ZERO));
+        self.memory.unselected = None;
         for step in &engine.program.steps[engine.program.forward..] {
             if self.is_stopped() {
                 return;
@@ -189,7 +189,10 @@ impl<'e, T: Number> Worker<'e, T> {
             if let Some(slot) = step.unscale {
                 self.unscale(slot, step.inputs[0]);
             }
-            self.run(step, simd::run);
+            match step.loops {
+                Loops::Select(node, Some(to)) => self.unselect(step, node, to),
+                _ => self.run(step, simd::run),
+            }
         }
     }
 
@@ -256,7 +259,7 @@ impl<'e, T: Number> Worker<'e, T> {
         self.memory.lost[lane]
     }
 
-    fn block(&self, place: Place) -> &[T] {
+    pub(super) fn block(&self, place: Place) -> &[T] {
         match place {
             Place::Shared(slot) => &self.engine.shared[slot],
             Place::Sum(sum) => &self.memory.sums[sum],
@@ -266,7 +269,7 @@ impl<'e, T: Number> Worker<'e, T> {
         }
     }
 
-    fn block_mut(&mut self, place: Place) -> &mut [T] {
+    pub(super) fn block_mut(&mut self, place: Place) -> &mut [T] {
         let lanes = self.lanes();
         match place {
             Place::Shared(_) | Place::Sum(_) => &mut [],
@@ -372,7 +375,7 @@ impl<'e, T: Number> Worker<'e, T> {
     }
 
     /// An input is what it is.
-    fn bound_input(&mut self, place: Place) {
+    pub(super) fn bound_input(&mut self, place: Place) {
         let Place::Block { slot, start, entries } = place else { return };
         let lanes = self.lanes();
         let Memory { arena, start: first, bounds, .. } = &mut self.memory;
@@ -380,27 +383,19 @@ impl<'e, T: Number> Worker<'e, T> {
         bounds::bound_exact(numbers, &mut bounds[slot * BOUNDS * lanes..][..BOUNDS * lanes]);
     }
 
-    /// Marks the examples for which what became zero may count.
-    fn judge(&mut self) {
-        let (place @ Place::Block { slot, entries, .. }, lanes) = (self.engine.ends.output, self.lanes()) else {
-            return;
-        };
+    /// Marks the examples for which what became zero may count: in the output, or in what a test compares.
+    pub(super) fn judge(&mut self, place: Place) {
+        let Place::Block { slot, start, entries } = place else { return };
+        let lanes = self.lanes();
         let Memory { arena, start: first, bounds, factors, lost, .. } = &mut self.memory;
-        let Place::Block { start, .. } = place else { return };
-        let numbers = arena[*first + start * lanes..][..entries * lanes].chunks_exact(lanes);
-        factors.fill(if self.is_exacting { T::ONE } else { T::ZERO });
-        for numbers in numbers {
-            match self.is_exacting {
-                true => factors.iter_mut().zip(numbers).for_each(|(least, x)| *least = least.smaller(*x)),
-                false => factors.iter_mut().zip(numbers).for_each(|(sum, x)| *sum = *sum + *x),
-            }
+        factors.fill(T::ZERO);
+        for numbers in arena[*first + start * lanes..][..entries * lanes].chunks_exact(lanes) {
+            factors.iter_mut().zip(numbers).for_each(|(sum, x)| *sum = *sum + *x);
         }
         let unit = T::of(entries as f64) * T::power_of_two(T::TINY - T::TOLERANCE);
-        let Known { errors, totals, .. } = Known::of(&bounds[slot * BOUNDS * lanes..][..BOUNDS * lanes]);
-        for (((lost, error), size), total) in lost.iter_mut().zip(errors).zip(factors).zip(totals) {
-            let is_certain = *error * unit <= *size && size.is_finite();
-            let is_share = *size == T::ZERO || *size >= *total * T::power_of_two(T::TINY); // divided by the sum, too
-            *lost |= !is_certain || !is_share;
+        let Known { errors, .. } = Known::of(&bounds[slot * BOUNDS * lanes..][..BOUNDS * lanes]);
+        for ((lost, error), sum) in lost.iter_mut().zip(errors).zip(factors) {
+            *lost |= !(*error * unit <= *sum && sum.is_finite());
         }
     }
 

@@ -124,6 +124,7 @@ impl<'g> Back<'g> {
                 let over = over.iter().map(|&v| (v, graph.cards()[v.index()])).collect();
                 Products::Map(over, index.iter().map(|&value| step.walk.from(value)).collect())
             }
+            Guide::Select | Guide::Unselect(_) => unreachable!("what is explained has no tests"),
         };
         Back { a: side(step.planned.a), b: step.planned.b.map(side), products }
     }

@@ -40,6 +40,7 @@ impl Expansion<'_> {
                 Op::Join(a, b, list) => self.join(node, *a, *b, &self.graph.lists()[list.index()]),
                 Op::Gather(a, map) => self.gather(node, *a, &self.graph.maps()[map.index()]),
                 Op::Rescale(a) => self.entries[a.index()].clone(),
+                Op::Select(..) => unreachable!("a graph with tests is not expanded"),
             };
             self.entries.push(entries);
         }

@@ -67,6 +67,7 @@ def log(x):
     possible = x > 0
     return jnp.where(possible, jnp.log(jnp.where(possible, x, 1)), -jnp.inf)
 
+{selections}
 
 class Model:
     def __init__(self, dtype=jnp.float32):

@@ -66,6 +66,7 @@ def log(x):
     with np.errstate(divide="ignore"):
         return np.log(x.astype(np.float64))
 
+{selections}
 
 class Model:
     def __init__(self, dtype=np.float32):

@@ -63,6 +63,7 @@ def log(x):
     possible = x > 0
     return torch.where(possible, torch.log(torch.where(possible, x, 1)), -math.inf)
 
+{selections}
 
 class Model(torch.nn.Module):
     def __init__(self, dtype=torch.float32, trainable=False):

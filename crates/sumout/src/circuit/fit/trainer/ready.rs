@@ -66,12 +66,6 @@ impl<'c> Ready<'c> {
         for (origin, derivatives) in circuit.graph.origins().values().zip(&found.tables) {
             trainer.params.collect(origin, derivatives, to);
         }
-        for (stage, found) in circuit.tests.iter().zip(&found.tests) {
-            trainer.params.collect_test(stage.selector, &found.gaps, to);
-            trainer.params.collect_test(stage.input, &found.free, to);
-            let origins = stage.circuit().into_iter().flat_map(|circuit| circuit.graph.origins().values());
-            origins.zip(&found.tables).for_each(|(origin, d)| trainer.params.collect(origin, d, to));
-        }
         Ok(self.sum(trainer, rows, &found))
     }
 
