@@ -24,6 +24,8 @@ pub(crate) struct Selector {
     /// The number of entries of each tensor that is tested.
     pub parts: Vec<usize>,
     pub tables: Vec<Vec<f64>>,
+    /// The slope of a sigmoid.
+    pub slope: f64,
 }
 
 /// The derivatives of a loss with respect to all that the weights of copies depend on.
@@ -36,18 +38,20 @@ pub(crate) struct Slopes {
 }
 
 impl Selector {
+    /// A selection from tensors with so many entries, by the numbers of some tables.
+    pub fn new(weighing: Weighing, copies: usize, parts: Vec<usize>, tables: Vec<Vec<f64>>) -> Self {
+        let slope = if weighing == Weighing::Sigmoid { tables[1][0].exp() } else { 1.0 };
+        Selector { weighing, copies, parts, tables, slope }
+    }
+
     /// The selection that a node of a graph is.
-    pub fn new(graph: &Graph, node: NodeId) -> Self {
+    pub fn of(graph: &Graph, node: NodeId) -> Self {
         let Op::Select(inputs, rule) = graph.op(node) else { unreachable!("only selections are selected") };
         let (of, tables) = graph.tested(inputs, *rule);
         let rule = &graph.rules()[rule.index()];
         let numbers = |table: &NodeId| graph.op(*table).table().map(|t| graph.tables()[t.index()].values.clone());
-        Selector {
-            weighing: rule.weighing,
-            copies: rule.copies,
-            parts: of.iter().map(|tensor| graph.size(*tensor) as usize).collect(),
-            tables: tables.iter().filter_map(numbers).collect(),
-        }
+        let parts = of.iter().map(|tensor| graph.size(*tensor) as usize).collect();
+        Selector::new(rule.weighing, rule.copies, parts, tables.iter().filter_map(numbers).collect())
     }
 
     /// Derivatives to add to.
@@ -108,13 +112,9 @@ impl Selector {
         })
     }
 
-    fn slope(&self) -> f64 {
-        self.tables[1][0].exp()
-    }
-
     fn weigh_softly(&self, row: usize, p: f64, to: &mut [f64]) {
         // s(x) - s(y) = s(x) · s(-y) · (1 - exp(y - x)), in which nothing cancels; the first x and the last -y are infinite.
-        let (slope, last, gaps) = (self.slope(), self.copies - 1, &self.tables[0][row * self.copies..]);
+        let (slope, last, gaps) = (self.slope, self.copies - 1, &self.tables[0][row * self.copies..]);
         let mut passed = 1.0;
         for (k, threshold) in self.thresholds(row).enumerate() {
             let (yes, no) = sigmoids(slope * (p - threshold));
@@ -160,7 +160,7 @@ impl Selector {
     }
 
     fn differentiate_row(&self, u: usize, p: f64, given: &[f64], to: &mut Slopes) {
-        let slope = self.slope();
+        let slope = self.slope;
         for (k, threshold) in self.thresholds(u).enumerate() {
             let (yes, no) = sigmoids(slope * (p - threshold));
             let steep = slope * yes * no;
@@ -241,7 +241,7 @@ mod tests {
         let given: Vec<f64> = (0..rows * copies).map(|i| ((7 * i) % 5) as f64 - 1.5).collect();
         let selector = |tables: &[&[f64]]| {
             let tables = tables.iter().map(|table| table.to_vec()).collect();
-            Selector { weighing, copies, parts: parts.to_vec(), tables }
+            Selector::new(weighing, copies, parts.to_vec(), tables)
         };
         let loss = |before: &[f64], tables: &[&[f64]]| {
             let selector = selector(tables);
@@ -285,7 +285,7 @@ mod tests {
     fn a_step_selects_the_copy_of_the_interval_that_the_posterior_is_in() {
         let all = |larger: bool, equal: bool| {
             let (weighing, tables) = (Weighing::Step { larger, equal }, vec![vec![0.2, 0.3, 0.5]]);
-            let selector = Selector { weighing, copies: 3, parts: vec![1], tables };
+            let selector = Selector::new(weighing, 3, vec![1], tables);
             [0.1, 0.2, 0.3, 0.5, 0.6].map(|p| {
                 let mut weights = [0.0; 3];
                 selector.weigh(&[p], &mut weights);
@@ -300,7 +300,7 @@ mod tests {
 
     #[test]
     fn what_is_impossible_is_no_number_less() {
-        let selector = Selector { weighing: Weighing::Linear, copies: 2, parts: vec![2], tables: vec![] };
+        let selector = Selector::new(Weighing::Linear, 2, vec![2], vec![]);
         let (mut seen, mut slopes) = ([0.0, 0.0], [1.0, 3.0]);
         selector.normalise(&mut seen);
         selector.pull(&[0.0, 0.0], &seen, &mut slopes);

@@ -32,7 +32,7 @@ impl Testing {
         let Test { copies, selection, .. } = &self.test;
         let gaps = selection.has_thresholds().then(|| self.test.gaps(weights / copies));
         let tables = gaps.into_iter().chain([self.test.free()]).collect();
-        Selector { weighing: weighing(selection), copies: *copies, parts: vec![seen], tables }
+        Selector::new(weighing(selection), *copies, vec![seen], tables)
     }
 
     /// What a test sees: the posterior of the parents, or indicators of evidence; none if the evidence is impossible.

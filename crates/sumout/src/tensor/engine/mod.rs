@@ -136,7 +136,7 @@ impl<T: Number> Engine<T> {
     /// Takes over the numbers of the graph's tables.
     pub fn update(&mut self, graph: &Graph) {
         let selections = graph.ops().filter(|(_, op)| matches!(op, Op::Select(..)));
-        self.selectors = selections.map(|(node, _)| (node, Selector::new(graph, node))).collect();
+        self.selectors = selections.map(|(node, _)| (node, Selector::of(graph, node))).collect();
         let before = std::mem::take(&mut self.before);
         let (layout, varies) = (&self.layout, &self.program.varies);
         let shared = match self.is_for_maxima {

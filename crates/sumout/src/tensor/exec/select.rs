@@ -9,7 +9,7 @@ use crate::tensor::select::Selector;
 impl Run<'_> {
     /// The weights that a test gives to copies. What it tests is divided by its sum, so that exponents do not matter.
     pub(super) fn select<S: Semiring>(&self, step: &Planned) -> Tensor {
-        let selector = Selector::new(self.graph, NodeId::new(step.out));
+        let selector = Selector::of(self.graph, NodeId::new(step.out));
         let mut seen = self.tested::<S>(step.reads());
         let mut weights = vec![0.0; self.program.sizes[step.out]];
         selector.normalise(&mut seen);
@@ -27,7 +27,7 @@ impl Run<'_> {
 
     /// The derivative with respect to one of the inputs of a test.
     pub(super) fn unselect(&self, step: &Planned, k: usize) -> Tensor {
-        let selector = Selector::new(self.graph, NodeId::new(step.a - self.graph.len()));
+        let selector = Selector::of(self.graph, NodeId::new(step.a - self.graph.len()));
         let before: Vec<f64> = step.more.iter().flat_map(|&slot| self.tensor(slot).data.clone()).collect();
         let (mut seen, mut slopes) = (before.clone(), selector.slopes());
         selector.normalise(&mut seen);

@@ -12,7 +12,7 @@ const ROUNDING: [f64; 2] = [1e-12, 1e-6];
 impl Writer<'_> {
     /// The weights of copies, one after the other for each row of the CPT. The numbers of tables are constants.
     pub(super) fn select(&mut self, step: &Step, of: &[String], rule: RuleId) -> String {
-        let selector = Selector::new(self.program.graph, NodeId::new(step.to.number()));
+        let selector = Selector::of(self.program.graph, NodeId::new(step.to.number()));
         let tested = step.of.len() - selector.tables.len();
         let shares: Vec<String> = (0..tested).map(|k| self.share(&step.of[k], &of[k], step.to.varies)).collect();
         let size = self.program.graph.cards()[self.program.graph.rules()[rule.index()].axis.index()];
@@ -80,7 +80,7 @@ impl Writer<'_> {
 
     /// s(x) - s(y) = s(x) · s(-y) · (1 - exp(y - x)), where the last factor depends on the gap alone.
     fn sigmoid_of(&mut self, p: &str, selector: &Selector) -> String {
-        let (copies, slope) = (selector.copies, selector.tables[1][0].exp());
+        let (copies, slope) = (selector.copies, selector.slope);
         let above = self.above(p, selector);
         let steep = self.build.real(slope);
         let x = self.build.add("Mul", &[&above, &steep], &[]);
