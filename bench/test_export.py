@@ -44,6 +44,7 @@ TESTS = {
     "step": {"select": "step", "thresholds": [[0.2, 0.6], [0.3, 0.5]]},
     "below": {"select": "step", "compare": "<", "thresholds": [[0.2, 0.6], [0.3, 0.5]]},
     "sigmoid": {"select": "sigmoid", "slope": 7, "thresholds": [[0.2, 0.6], [0.3, 0.5]]},
+    "steep": {"select": "sigmoid", "slope": 64, "thresholds": 0.3},
     "linear": {"select": "linear"},
     "softmax": {"select": "softmax", "of": ["y0", "x0"], "weights": [[1, -1, 0, 2], [0, 0.5, 1, 0], [-1, 0, 0.3, 0]], "biases": [0.1, 0, -0.2]},
     "rows": {"select": "softmax", "of": ["y0"], "weights": [[1, -1], [0, 0.5], [0.2, 0], [1, 3], [0, 0], [2, 1]], "biases": [0, 1, 0, 2, 0, 1]},
@@ -55,7 +56,7 @@ TESTED = [["x3", "--given", "y*"], ["x2", "--given", "x0", "y*"], ["--given", "y
 def testing(test, impossible):
     """The JSON of a testing network; without copies if the test makes rows itself. Some values may be impossible."""
     copies = [[0.9, 0.1, 0.2, 0.8], [0.3, 0.7, 0.6, 0.4], [0.5, 0.5, 0.15, 0.85]]
-    count = 0 if len(test.get("biases", [])) == 4 else 2 if test["select"] == "linear" else 3
+    count = 0 if len(test.get("biases", [])) == 4 else 2 if test["select"] == "linear" or test.get("thresholds") == 0.3 else 3
     tested = {"copies": [{"table": table} for table in copies[:count]]} if count else {}
     first = [1.0, 0.0] if impossible else [0.4, 0.6]
     variables, cpts = [], []
@@ -105,6 +106,7 @@ def check(sumout, folder, model, question, level):
     module = load(program)
     is_hard = "--hard" in question
     is_testing = Path(model).name == "testing.json"
+    assert module.Model().dtype == (np.float64 if is_testing else np.float32)
     sampled = [] if is_testing else run(sumout, "sample", model, "-n", ROWS, "--seed", 1).splitlines()
     cells = rows(module.INPUTS, sampled, missing=not is_hard)
     np.save(cases, cells)

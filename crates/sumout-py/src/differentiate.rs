@@ -18,8 +18,8 @@ use sumout::{Circuit, Column, Derivatives, Differentiator, Error, ErrorKind, Res
 /// CPTs by variable, each as a dense table.
 pub type Cpts = BTreeMap<usize, Vec<f64>>;
 
-/// The tables of a circuit that can be trained. None of a testing circuit: its tests have tables of their own, and are trained
-/// together with them, by `fit`.
+/// The tables of a circuit that can be trained. None of a testing circuit: its CPTs have copies, each with a role of its own, which
+/// `fit` keeps.
 pub fn origins(circuit: &Circuit) -> impl Iterator<Item = (&TableId, &Origin)> {
     let is_tested = circuit.tested().next().is_some();
     circuit.graph().origins().iter().filter(move |_| !is_tested)

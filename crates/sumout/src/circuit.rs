@@ -39,6 +39,7 @@ pub use families::Families;
 pub use fit::{Course, Difference, Epoch, Examples, Learning, Method, State, Subject, Trainer, Watch};
 pub use machine::Machine;
 pub use plan::Compilation;
+pub use testing::Selected;
 
 use ready::{Ready, likelihood};
 

@@ -68,7 +68,7 @@ pub mod vars;
 pub use circuit::{
     Answer, Answers, Batch, Circuit, Column, Compilation, Course, Derivatives, Derive, Difference, Differentiator,
     Epoch, Evaluator, Examples, Explainer, Explanation, Explanations, Families, Learning, Machine, Method, Options,
-    Precision, Running, State, Subject, Trainer, Watch,
+    Precision, Running, Selected, State, Subject, Trainer, Watch,
 };
 pub use compile::{Level, Objective, Query, Report};
 pub use error::{Error, ErrorKind, Place, Result};

@@ -447,7 +447,7 @@ fn rules_in_files_fit_what_they_are_applied_to() {
     let operations = |header: &Value| header["operations"].as_array().unwrap().clone();
     let select = |header: &Value| operations(header).iter().position(|op| op.get("select").is_some()).unwrap();
     let inputs = |header: &Value| header["operations"][select(header)]["select"][0].as_array().unwrap().clone();
-    let changes: [&dyn Fn(&mut Value); 9] = [
+    let changes: [&dyn Fn(&mut Value); 11] = [
         &|h| h["rules"][0]["copies"] = json!(1),
         &|h| h["rules"][0]["copies"] = json!(5),
         &|h| h["rules"][0]["tested"] = json!(1000),
@@ -455,6 +455,8 @@ fn rules_in_files_fit_what_they_are_applied_to() {
         &|h| h["rules"][0]["by"] = json!("softmax"),
         &|h| h["rules"][0]["by"] = json!("linear"),
         &|h| h["rules"].as_array_mut().unwrap().push(json!({"tested": 0, "axis": 0, "copies": 2, "by": "linear"})),
+        &|h| h["axes"].as_array_mut().unwrap().push(json!(0)),
+        &|h| h["aliases"] = json!([[h["visible"].clone(), 0]]),
         // What is tested is a table of the rule itself; and such a table is a tensor of the circuit.
         &|h| {
             let (at, inputs) = (select(h), inputs(h));
@@ -467,10 +469,11 @@ fn rules_in_files_fit_what_they_are_applied_to() {
     ];
     for (k, change) in changes.into_iter().enumerate() {
         let error = Circuit::from_bytes(&forged(&bytes, change, None)).unwrap_err();
-        assert!(error.message().contains("does not fit"), "{k}: {error}");
+        assert!(error.message().contains("not fit"), "{k}: {error}");
     }
     let gaps = format!("table.{}", circuit.graph().rule_tables().next().unwrap().index());
-    for (table, number) in [("table.0", -0.5), (&*gaps, -0.5), (&*gaps, 2.0)] {
+    let slope = format!("table.{}", circuit.graph().rule_tables().nth(1).unwrap().index());
+    for (table, number) in [("table.0", -0.5), (&*gaps, -0.5), (&*gaps, 2.0), (&*slope, 710.0), (&*slope, -800.0)] {
         let error = Circuit::from_bytes(&forged(&bytes, |_| (), Some((table, number)))).unwrap_err();
         assert!(error.message().contains("does not fit"), "{table} {number}: {error}");
     }

@@ -248,6 +248,9 @@ fn thresholds_of_different_shapes_are_not_tied() {
     let course = net.course(&subject, Learning::default(), &Options::default(), &Running::default()).unwrap();
     let shapes: Vec<_> = course.params().groups().iter().filter(|g| g.name == "t").map(|g| g.shape.clone()).collect();
     assert_eq!(shapes, [vec![3, 2], vec![2, 3]]);
+    let strict = Subject { strict_ties: true, ..subject };
+    let refused = net.course(&strict, Learning::default(), &Options::default(), &Running::default()).unwrap_err();
+    assert_eq!(refused.message(), "tests tied as `t` have thresholds of different shapes");
 }
 
 fn x_of(net: &Network) -> VarId {

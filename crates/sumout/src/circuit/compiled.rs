@@ -1,5 +1,7 @@
 //! Circuits: compiled once, evaluated on any number of examples.
 
+use std::collections::BTreeMap;
+
 use super::batch::{Answers, Batch};
 use super::evaluate::{Evaluator, Precision, Running};
 use super::explain::Explainer;
@@ -30,6 +32,8 @@ pub struct Circuit {
     pub(super) completion: Option<Completion>,
     /// How many of the variables are the network's; those behind them belong to tests.
     pub(super) visible: usize,
+    /// Variables whose evidence is that on another one.
+    pub(super) aliases: BTreeMap<VarId, VarId>,
 }
 
 impl Network {
@@ -69,6 +73,7 @@ impl Circuit {
             domains: pruned.domains,
             graph,
             completion,
+            aliases: BTreeMap::new(),
         }
     }
 
@@ -111,6 +116,11 @@ impl Circuit {
     /// The variables whose CPTs are selected by tests, in the order in which they are.
     pub fn tested(&self) -> impl Iterator<Item = VarId> + '_ {
         self.graph.rules().iter().map(|rule| rule.tested)
+    }
+
+    /// The variable that evidence on a variable of the graph comes from.
+    pub(super) fn source(&self, var: VarId) -> VarId {
+        self.aliases.get(&var).copied().unwrap_or(var)
     }
 
     /// The operations of the circuit.

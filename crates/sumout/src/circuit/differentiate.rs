@@ -125,7 +125,10 @@ impl<'c> Differentiator<'c> {
     fn new(circuit: &'c Circuit, tables: &[TableId], inputs: &[VarId], options: &Running) -> Result<Self> {
         let graph = circuit.graph.clone();
         let loaded: Vec<VarId> = loaded(&graph).collect();
-        let inputs: Vec<VarId> = inputs.iter().copied().filter(|input| loaded.contains(input)).collect();
+        let mut inputs: Vec<VarId> = inputs.iter().copied().filter(|input| loaded.contains(input)).collect();
+        inputs.extend(
+            circuit.aliases.iter().filter(|(_, of)| inputs.contains(of)).map(|(alias, _)| *alias).collect::<Vec<_>>(),
+        );
         let want = Want::Gradients(inputs.iter().copied().collect(), tables.to_vec());
         let schedule = Schedule::new(&graph, &want);
         let room = Room::for_running(&graph, &schedule, options)?;
@@ -207,8 +210,22 @@ impl<'c> Differentiator<'c> {
         }
         found.1.log_evidence.iter_mut().zip(&closed).for_each(|(log, weight)| *log += weight);
         let (tables, Part { posteriors, log_evidence, evidence, .. }) = found;
-        let evidence = self.inputs.iter().copied().zip(evidence).collect();
+        let evidence = self.without_aliases(self.inputs.iter().copied().zip(evidence));
         Ok(Derivatives { posteriors, log_evidence, tables, evidence })
+    }
+
+    /// Adds derivatives with respect to aliases to those with respect to the variables that they stand for.
+    fn without_aliases(&self, evidence: impl Iterator<Item = (VarId, Vec<f64>)>) -> Vec<(VarId, Vec<f64>)> {
+        let (aliases, mut own): (Vec<_>, Vec<_>) = evidence.partition(|(var, _)| self.circuit.source(*var) != *var);
+        for (alias, numbers) in aliases {
+            let of = self.circuit.source(alias);
+            let (all, left) = (self.circuit.possible(alias).len(), self.circuit.possible(of));
+            let to = own.iter_mut().find(|(var, _)| *var == of).map_or(&mut [][..], |(_, to)| to);
+            for (to, from) in to.chunks_exact_mut(left.len()).zip(numbers.chunks_exact(all)) {
+                to.iter_mut().zip(left).for_each(|(to, &value)| *to += from[value]);
+            }
+        }
+        own
     }
 
     /// Runs all blocks, as those of a batch of `like` examples.

@@ -11,7 +11,7 @@ use std::fmt;
 use std::path::Path;
 use std::str::FromStr;
 
-use super::Circuit;
+use super::{Circuit, Precision};
 use crate::error::{Error, ErrorKind, Result};
 use crate::files;
 
@@ -112,8 +112,13 @@ impl Circuit {
             Language::Torch => python::export(self, Library::Torch),
             Language::Numpy => python::export(self, Library::Numpy),
             Language::Jax => python::export(self, Library::Jax),
-            Language::Onnx => self.export_onnx(&Onnx::default()),
+            Language::Onnx => self.export_onnx(&Onnx { precision: self.export_precision(), ..Onnx::default() }),
         }
+    }
+
+    /// The precision of programs and models if none is asked for: 32 bits, and 64 where tests compare numbers.
+    pub fn export_precision(&self) -> Precision {
+        if self.graph.rules().is_empty() { Precision::F32 } else { Precision::F64 }
     }
 
     fn title(&self) -> String {

@@ -47,6 +47,10 @@ impl Circuit {
     /// ```
     pub fn families(&self, batch: &Batch, options: &Running) -> Result<Families> {
         check_hard(self, batch)?;
+        if !self.graph.rules().is_empty() {
+            let error = Error::new(ErrorKind::Model, "a testing circuit has no marginals of families");
+            return Err(error.hint("ask the network that is selected: `Network::selected`"));
+        }
         if self.graph.origins().is_empty() {
             let error = Error::new(ErrorKind::Evidence, "the circuit was not compiled for the marginals of families");
             return Err(error.hint("compile it with `Query::families`"));

@@ -62,6 +62,9 @@ struct Header {
     /// How many of the variables are the network's; none if all are.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     visible: Option<usize>,
+    /// Variables whose evidence is that on another one, each with that one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    aliases: Vec<(usize, usize)>,
     /// The rules of tests.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     rules: Vec<Ruled>,
@@ -155,6 +158,7 @@ impl Circuit {
             completion: self.completion.as_ref().map(Completing::new),
             origins: origins::origins(graph),
             visible: (self.visible < self.variables.len()).then_some(self.visible),
+            aliases: self.aliases.iter().map(|(alias, of)| (alias.index(), of.index())).collect(),
             rules: rules::rules(graph),
         }
     }
@@ -266,9 +270,12 @@ impl Reader<'_> {
             && variables.iter().zip(domains).all(|(v, domain)| domain.iter().all(|&d| d < v.values.len()));
         let is_known = |&v: &usize| v < variables.len();
         let is_increasing = domains.iter().all(|domain| domain.is_sorted_by(|a, b| a < b));
-        let are_inputs = hard.iter().all(|v| inputs.contains(v)) && !target.is_some_and(|t| inputs.contains(&t));
+        let are_inputs = hard.iter().all(|v| inputs.contains(v)) && !target.is_some_and(|t| hard.contains(&t));
         if !is_whole || !is_increasing || !are_inputs || !inputs.iter().chain(hard).chain(target).all(is_known) {
             return Err(damaged("its variables do not fit together"));
+        }
+        if axes.contains(&0) || !self.header.aliases.iter().all(|alias| self.is_alias(alias)) {
+            return Err(damaged("its axes do not fit its variables"));
         }
         let var = |v: &usize| VarId::new(*v);
         let graph = self.graph()?;
@@ -280,8 +287,19 @@ impl Reader<'_> {
             hard: hard.iter().map(var).collect(),
             domains: domains.clone(),
             graph,
+            aliases: self.header.aliases.iter().map(|(alias, of)| (var(alias), var(of))).collect(),
             visible: self.header.visible.unwrap_or(variables.len()).min(variables.len()),
         })
+    }
+
+    /// Whether a variable that is no variable of the network can stand for an input, with all of its values.
+    fn is_alias(&self, &(alias, of): &(usize, usize)) -> bool {
+        let Header { variables, domains, inputs, visible, .. } = self.header;
+        let is_hidden = alias < variables.len() && visible.is_some_and(|visible| alias >= visible && of < visible);
+        is_hidden
+            && inputs.contains(&of)
+            && variables[alias].values == variables[of].values
+            && domains[alias].len() == variables[of].values.len()
     }
 
     fn named(&self) -> Vec<Variable> {

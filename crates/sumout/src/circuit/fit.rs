@@ -308,7 +308,7 @@ impl Network {
         let others: Vec<VarId> = (trainable - &children).iter().collect();
         let mut params = Params::new(net, &children.iter().collect::<Vec<_>>(), &others, &domains, strict)?;
         if !tests.is_empty() {
-            params.add_tests(net, tests);
+            params.add_tests(net, tests, strict)?;
         }
         if params.is_empty() && expanded.is_some() {
             let error = Error::new(ErrorKind::Model, "there is nothing to learn: all that matters is fixed");

@@ -82,7 +82,7 @@ impl Network {
             return Err(error.hint("leave out the saved plan, or the order"));
         }
         let begun = Instant::now();
-        let question = expanded.question(question)?;
+        let (question, search) = (expanded.question(question)?, &expanded.share(search));
         let before = expanded.before(&question)?;
         let plan = |net: &Network, question: &Question| {
             let planned = compile::plan(net, question, search).ok_or_else(|| nothing_possible(self))?;

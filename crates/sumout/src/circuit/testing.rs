@@ -21,7 +21,8 @@ use crate::tensor::{Graph, Weighing};
 use crate::vars::{VarId, VarSet};
 
 use before::Before;
-use merge::Merge;
+use merge::{Merge, Merged};
+pub use single::Selected;
 
 /// The tests that a question depends on, each behind those that it depends on itself.
 #[derive(Clone, Debug)]
@@ -44,7 +45,7 @@ pub(super) fn compile(net: &Network, question: Question, search: &Search) -> Res
         let compiled = compile::compile(net, &question, search).ok_or_else(|| nothing_possible(net))?;
         return Ok(Circuit::new(net, question, compiled));
     };
-    let question = expanded.question(&question)?;
+    let (question, search) = (expanded.question(&question)?, &expanded.share(search));
     let before = expanded.before(&question)?;
     let (left, asked) = before.answer();
     let compiled = compile::compile(&left, &asked, search).ok_or_else(|| nothing_possible(net))?;
@@ -58,15 +59,20 @@ impl Expanded {
     /// A question to the network, put to the expanded one.
     pub(super) fn question(&self, question: &Question) -> Result<Question> {
         let refused = [
-            (question.explain, "explanations"),
-            (question.families, "marginals of families"),
-            (question.near > 0.0, "approximations"),
+            (question.explain, "explanations", "ask for posteriors; `sumout mpe` explains single cases"),
+            (question.families, "marginals of families", "ask for posteriors"),
+            (question.near > 0.0, "approximations", "leave out `near`; `sumout query` approximates for single cases"),
         ];
-        if let Some((_, what)) = refused.iter().find(|(is_asked, _)| *is_asked) {
+        if let Some((_, what, hint)) = refused.iter().find(|(is_asked, ..)| *is_asked) {
             let error = Error::new(ErrorKind::Model, format!("a testing network is not compiled for {what}"));
-            return Err(error.hint("ask for posteriors; `sumout mpe` explains single cases"));
+            return Err(error.hint(*hint));
         }
         Ok(Question { selected: self.selected(), ..question.clone() })
+    }
+
+    /// What each of the plans may take, so that all of them together take no longer than one.
+    pub(super) fn share(&self, search: &Search) -> Search {
+        Search { effort: search.effort / (1 + self.tests.len()) as f64, ..*search }
     }
 
     fn selected(&self) -> BTreeMap<VarId, VarId> {
@@ -88,8 +94,10 @@ impl Expanded {
         let visible = self.net.variables().len() - 3 * self.tests.len();
         let trainable = question.trainable.clone();
         let circuit = Circuit::new(&self.net, question, compiled);
-        let (graph, domains) = Merge::new(self, &circuit, stages, &trainable).run();
-        Circuit { graph, domains, visible, ..circuit }
+        let Merged { graph, domains, aliases } = Merge::new(self, &circuit, stages, &trainable).run();
+        let named = aliases.values().map(|&of| self.net.variable(of).clone());
+        let variables = circuit.variables.into_iter().chain(named).collect();
+        Circuit { graph, domains, aliases, variables, visible, ..circuit }
     }
 }
 

@@ -11,7 +11,7 @@
 use super::graph::{Graph, NodeId, Op, Weighing};
 
 /// A posterior and a threshold that are not further apart are equal: another order of additions could make them so.
-const ROUNDING: f64 = 1e-12;
+pub(crate) const ROUNDING: f64 = 1e-12;
 
 /// Less of a copy than this is none of it: products of such numbers could not be told from zero.
 const NOTHING: f64 = 1e-300;
@@ -92,9 +92,7 @@ impl Selector {
             Weighing::Sigmoid => {
                 to.chunks_exact_mut(self.copies).enumerate().for_each(|(u, row)| self.weigh_softly(u, seen[u], row));
             }
-            Weighing::Linear => {
-                to.chunks_exact_mut(2).zip(seen).for_each(|(row, p)| row.copy_from_slice(&[1.0 - p, *p]));
-            }
+            Weighing::Linear => weigh_linearly(seen, to),
             Weighing::Softmax => {
                 let weights = self.softmax(seen); // of one row that stands for all, or of each
                 to.chunks_exact_mut(weights.len()).for_each(|rows| rows.copy_from_slice(&weights));
@@ -152,6 +150,7 @@ impl Selector {
                     self.differentiate_row(u, seen[u], given, to);
                 }
             }
+            // All shares together are one, so that it does not matter of which of them the first copy is less.
             Weighing::Linear => {
                 given.chunks_exact(2).zip(&mut to.seen).for_each(|(given, to)| *to += given[1] - given[0]);
             }
@@ -189,6 +188,19 @@ impl Selector {
             to.seen.iter_mut().zip(&weights[row]).for_each(|(to, w)| *to += by_logit * w);
             to_biases[k] += by_logit;
         }
+    }
+}
+
+/// Of the first copy of a row as much as all others are probable: 1 - p would lose what is left of it beside one.
+fn weigh_linearly(seen: &[f64], to: &mut [f64]) {
+    let (mut before, mut behind) = (0.0, 0.0);
+    for (row, p) in to.chunks_exact_mut(2).zip(seen) {
+        row.copy_from_slice(&[before, *p]);
+        before += p;
+    }
+    for (row, p) in to.chunks_exact_mut(2).zip(seen).rev() {
+        row[0] += behind;
+        behind += p;
     }
 }
 

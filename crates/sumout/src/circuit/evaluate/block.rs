@@ -147,7 +147,7 @@ pub(in crate::circuit) fn load<T: Number>(
 ) {
     let domain = &circuit.domains[var.index()];
     let card = circuit.variables[var.index()].values.len();
-    match batch.get(var) {
+    match batch.get(circuit.source(var)) {
         None => worker.evidence(var).into_iter().for_each(|to| to.fill(T::ONE)),
         Some(Known::Bytes(values)) => worker.indicate(var, domain, &values[range]),
         Some(Known::Values(values)) => load_values(worker, var, domain, &values[range]),
@@ -208,7 +208,7 @@ pub(in crate::circuit) fn joint(graph: &Graph, run: &Run<'_>, var: VarId) -> Vec
 /// What is known of a variable in an example, for the values that are left.
 pub(in crate::circuit) fn likelihood(circuit: &Circuit, batch: &Batch, var: VarId, row: usize) -> Vec<f64> {
     let card = circuit.variables[var.index()].values.len();
-    let of = |&value: &usize| batch.get(var).map_or(1.0, |column| column.likelihood(row, value, card));
+    let of = |&value: &usize| batch.get(circuit.source(var)).map_or(1.0, |column| column.likelihood(row, value, card));
     circuit.domains[var.index()].iter().map(of).collect()
 }
 

@@ -195,7 +195,8 @@ impl<'a> Writer<'a> {
     /// The likelihoods of an input. A variable whose posterior could be asked for, and that is no input, has ones.
     fn given(&mut self, var: VarId) -> String {
         let left = &self.program.circuit.domains[var.index()];
-        let Some((_, first)) = self.rows().find(|(v, _)| *v == var) else {
+        let source = self.program.circuit.source(var);
+        let Some((_, first)) = self.rows().find(|(v, _)| *v == source) else {
             let ones = self.build.table(&[left.len(), 1], &vec![1.0; left.len()]);
             return self.across(&ones);
         };

@@ -13,7 +13,8 @@ use std::collections::BTreeMap;
 
 use crate::circuit::Circuit;
 use crate::error::{Error, ErrorKind, Result};
-use crate::tensor::{Graph, ListId, Map, MapId, NodeId, Op, RuleId, TableId};
+use crate::tensor::select::Selector;
+use crate::tensor::{Graph, ListId, Map, MapId, NodeId, Op, RuleId, TableId, Weighing};
 use crate::vars::{VarId, VarSet};
 
 /// The letters of axes, and last of all that of the batch.
@@ -130,7 +131,7 @@ impl<'a> Program<'a> {
             }
             Op::Gather(_, map) => self.gather(&of[0], *map, &mut to),
             Op::Select(_, rule) => {
-                to = Tensor { exponent: None, lost: EVIDENCE_BITS, ..to };
+                to = Tensor { exponent: None, lost: least_weight(&Selector::of(self.graph, node)), ..to };
                 to.axes = vec![self.graph.rules()[rule.index()].axis];
                 Call::Select(*rule)
             }
@@ -232,6 +233,19 @@ fn combined(number: usize, of: &[Tensor]) -> Tensor {
     let varies = of.iter().any(|input| input.varies);
     let lost = of.iter().map(|input| input.lost).sum();
     Tensor { number, axes: vec![], varies, exponent, lost }
+}
+
+/// How many bits the weights of a test may be below one.
+fn least_weight(selector: &Selector) -> f64 {
+    match selector.weighing {
+        Weighing::Step { .. } => 0.0,
+        Weighing::Sigmoid => selector.slope * std::f64::consts::LOG2_E,
+        Weighing::Linear => 2.0 * BITS,
+        Weighing::Softmax => {
+            let largest = selector.tables[0].iter().map(|x| x.abs()).fold(0.0, f64::max);
+            2.0 * largest * (1 + selector.parts.len()) as f64 * std::f64::consts::LOG2_E
+        }
+    }
 }
 
 fn project(a: &Tensor, keep: &VarSet, to: &mut Tensor) -> Call {

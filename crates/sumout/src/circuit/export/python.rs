@@ -11,7 +11,7 @@ use super::Export;
 use super::program::{Call, Program, Step, Tensor};
 use crate::circuit::Circuit;
 use crate::error::{Error, ErrorKind, Result};
-use crate::tensor::{List, ListId, RuleId, TableId, Weighing};
+use crate::tensor::{List, ListId, NodeId, Op, RuleId, TableId, Weighing};
 use crate::vars::VarId;
 
 /// What a program computes with.
@@ -41,6 +41,12 @@ impl Library {
     }
 }
 
+/// What the text of a program with tests says besides.
+const TESTS_NOTE: &str = "
+
+Tests compare posteriors with thresholds, and should be computed in 64 bits: in 32 bits what is less than 1e-6 apart counts as equal, and a
+step may select another copy than `sumout eval` does.";
+
 /// A tensor of the numbers' file.
 struct Numbers {
     name: String,
@@ -64,6 +70,7 @@ pub(super) fn export(circuit: &Circuit, library: Library) -> Result<Export> {
     let mut writer = Writer { program: &program, library, constants, forward, numbers };
     writer.write();
     let (numbers_of_example, numbers_of_all) = (program.numbers_of_example(), program.numbers_of_all());
+    let is_tested = circuit.tested().next().is_some();
     let parts = [
         ("title", circuit.title().replace(['\\', '"', '\n'], "_")),
         ("version", env!("CARGO_PKG_VERSION").into()),
@@ -73,7 +80,9 @@ pub(super) fn export(circuit: &Circuit, library: Library) -> Result<Export> {
         ("inputs", named_inputs(circuit)),
         ("hard", named_hard(circuit)),
         ("target", named_target(circuit)),
-        ("selections", if circuit.tested().next().is_some() { library.selections().into() } else { String::new() }),
+        ("dtype", if is_tested { "float64" } else { "float32" }.into()),
+        ("tests_note", if is_tested { TESTS_NOTE } else { "" }.into()),
+        ("selections", if is_tested { library.selections().into() } else { String::new() }),
         ("constants", writer.constants.join("\n")),
         ("forward", writer.forward.join("\n")),
     ];
@@ -118,7 +127,7 @@ impl Writer<'_> {
         let exponent = step.to.exponent().unwrap_or_default();
         let value = match &step.call {
             Call::Given(v) => self.given(*v),
-            Call::Table(t) => self.table(*t),
+            Call::Table(t) => self.table(*t) + &self.remark(*t),
             Call::Einsum => self.einsum(step),
             Call::Sum(places) => sum(&step.of[0], places),
             Call::Join(list) => self.join(&step.of[0], &step.of[1], *list),
@@ -137,7 +146,7 @@ impl Writer<'_> {
     }
 
     fn given(&self, var: VarId) -> String {
-        let variable = self.program.circuit.variable(var);
+        let variable = self.program.circuit.variable(self.program.circuit.source(var));
         let left = &self.program.circuit.domains[var.index()];
         format!("given({}, {}, {left:?})", quoted(&variable.name), variable.values.len())
     }
@@ -152,6 +161,31 @@ impl Writer<'_> {
             Library::Torch | Library::Numpy => format!("self.{name}"),
             Library::Jax => format!("tables[\"{name}\"]"),
         }
+    }
+
+    /// What a table of a test is.
+    fn remark(&self, id: TableId) -> String {
+        let graph = self.program.graph;
+        if graph.rules().is_empty() {
+            return String::new();
+        }
+        let is_it = |node: &NodeId| graph.op(*node).table() == Some(id);
+        let remark = |inputs: &[NodeId], rule: RuleId| {
+            let place = graph.tested(inputs, rule).1.iter().position(is_it)?;
+            let rule = &graph.rules()[rule.index()];
+            let what = match (rule.weighing, place) {
+                (Weighing::Softmax, _) => "W and b",
+                (_, 0) => "gaps between 0, thresholds and 1",
+                _ => "the logarithm of the slope",
+            };
+            let name = self.program.circuit.variable(rule.tested).name.replace(|c: char| c.is_control(), " ");
+            Some(format!("  # of the test of {name}: {what}"))
+        };
+        let mut found = graph.ops().filter_map(|(_, op)| match op {
+            Op::Select(inputs, rule) => remark(inputs, *rule),
+            _ => None,
+        });
+        found.next().unwrap_or_default()
     }
 
     fn einsum(&self, step: &Step) -> String {

@@ -1,5 +1,7 @@
 //! The rules of tests, in files.
 
+use std::collections::BTreeSet;
+
 use serde::{Deserialize, Serialize};
 
 use super::{Reader, damaged};
@@ -62,7 +64,7 @@ impl Reader<'_> {
 
     /// Numbers of rules are no tensors, and may be negative; those of all other tables are not.
     pub(super) fn check_tables(&self, graph: &Graph) -> Result<()> {
-        let of_rules: Vec<TableId> = graph.rule_tables().collect();
+        let of_rules: BTreeSet<TableId> = graph.rule_tables().collect();
         let is_of_rule = |node: &NodeId| graph.op(*node).table().is_some_and(|table| of_rules.contains(&table));
         let as_tensors = |op: &Op| match op {
             Op::Select(inputs, rule) => graph.tested(inputs, *rule).0.to_vec(),
@@ -99,7 +101,10 @@ fn fits(graph: &Graph, inputs: &[NodeId], rule: &Rule) -> bool {
     is_flat
         && match weighing {
             Weighing::Step { .. } => is_posterior && are_gaps(tables[0]),
-            Weighing::Sigmoid => is_posterior && are_gaps(tables[0]) && tables[1].len() == 1,
+            Weighing::Sigmoid => {
+                let is_slope = |log: &f64| log.exp().is_finite() && log.exp() > 0.0;
+                is_posterior && are_gaps(tables[0]) && tables[1].len() == 1 && tables[1].iter().all(is_slope)
+            }
             Weighing::Linear => is_posterior && copies == 2,
             Weighing::Softmax => {
                 let logits = tables[0].len() as f64 / (seen + 1.0);

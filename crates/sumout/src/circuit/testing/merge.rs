@@ -3,7 +3,8 @@
 //! In every part, a variable has the same values left: which values are possible depends on ancestors alone, and a part has
 //! all ancestors of its variables, or the posterior of a test that stands for them. So the axes of all parts are the same. Two
 //! things need other axes. A test tests all joint states of the parents, also those that are impossible; and where it is of
-//! evidence, all values of the variable count, also those that are.
+//! evidence, all values of the variable count, also those that are: the evidence on it is then also that on an *alias*, which can
+//! have all values.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -25,31 +26,36 @@ pub(super) struct Merge<'a> {
     /// What each test has selected, by its input; and what it is of, by its family.
     known: BTreeMap<VarId, NodeId>,
     domains: Vec<Vec<usize>>,
-    /// The axes of variables whose own axis has values that are impossible.
-    narrow: BTreeMap<VarId, VarId>,
+    /// The variable that each alias stands for.
+    aliases: BTreeMap<VarId, VarId>,
+}
+
+/// The graph of all parts, the values that its variables have, and what its aliases stand for.
+pub(super) struct Merged {
+    pub graph: Graph,
+    pub domains: Vec<Vec<usize>>,
+    pub aliases: BTreeMap<VarId, VarId>,
 }
 
 impl<'a> Merge<'a> {
     /// `circuit` is the part that answers.
     pub fn new(expanded: &'a Expanded, circuit: &'a Circuit, stages: &'a Stages, trainable: &'a VarSet) -> Self {
         let Stages { stages, domains, .. } = stages;
-        let domains = domains.clone();
-        let mut cards: Vec<usize> = domains.iter().map(Vec::len).collect();
-        let mut narrow = BTreeMap::new();
+        let mut domains = domains.clone();
+        let mut aliases = BTreeMap::new();
         for v in expanded.seen().iter().filter(|v| circuit.inputs.contains(*v)) {
             let card = expanded.net.card(v);
             if domains[v.index()].len() < card {
-                narrow.insert(v, VarId::new(cards.len()));
-                cards.push(domains[v.index()].len());
-                cards[v.index()] = card;
+                aliases.insert(VarId::new(domains.len()), v);
+                domains.push((0..card).collect());
             }
         }
-        let (graph, tables, known) = (Graph::new(cards), Tables::new(), BTreeMap::new());
-        Merge { expanded, circuit, stages, trainable, graph, tables, known, domains, narrow }
+        let graph = Graph::new(domains.iter().map(Vec::len).collect());
+        let (tables, known) = (Tables::new(), BTreeMap::new());
+        Merge { expanded, circuit, stages, trainable, graph, tables, known, domains, aliases }
     }
 
-    /// The graph, and the values that its variables have.
-    pub fn run(mut self) -> (Graph, Vec<Vec<usize>>) {
+    pub fn run(mut self) -> Merged {
         for stage in self.stages {
             let tested = match &stage.posterior {
                 Some(part) => vec![self.posterior(&stage.testing, part)],
@@ -60,10 +66,7 @@ impl<'a> Merge<'a> {
         let output = self.append(&self.circuit.graph);
         let output = self.weigh_closed(output);
         self.graph.set_output(output);
-        for v in self.narrow.keys() {
-            self.domains[v.index()] = (0..self.expanded.net.card(*v)).collect();
-        }
-        (self.graph, self.domains)
+        Merged { graph: self.graph, domains: self.domains, aliases: self.aliases }
     }
 
     /// The variables whose likelihoods multiply into the answer.
@@ -83,8 +86,7 @@ impl<'a> Merge<'a> {
         let is_closed = |v: &VarId| self.domains[v.index()].len() == 1;
         for v in self.circuit.inputs().filter(is_closed).filter(|v| !counted.contains(v)) {
             if let Some(evidence) = self.graph.find(&Op::Evidence(v)) {
-                let place = if self.narrow.contains_key(&v) { self.domains[v.index()][0] as u32 } else { 0 };
-                let weight = self.graph.gather(evidence, Map { from: vec![v], over: vec![], index: vec![place] });
+                let weight = self.graph.gather(evidence, Map { from: vec![v], over: vec![], index: vec![0] });
                 let axes = self.graph.axes(output).clone();
                 let product = self.graph.add(Op::Contract(output, weight, axes));
                 output = self.graph.add(Op::Rescale(product));
@@ -94,24 +96,17 @@ impl<'a> Merge<'a> {
     }
 
     fn append(&mut self, part: &Graph) -> NodeId {
-        let Merge { graph, tables, known, domains, narrow, .. } = self;
-        let variables = domains.len();
+        let Merge { graph, tables, known, domains, .. } = self;
+        let variables = self.expanded.net.variables().len();
         debug_assert!(part.ops().all(|(node, _)| {
             part.axes(node)
                 .iter()
                 .all(|v| v.index() >= variables || part.cards()[v.index()] == domains[v.index()].len())
         }));
         let mut axes: Vec<VarId> = (0..variables).map(VarId::new).collect();
-        narrow.iter().for_each(|(v, narrow)| axes[v.index()] = *narrow);
         axes.extend(part.cards()[variables..].iter().map(|&card| graph.axis(card)));
-        graph.append(part, &axes, tables, |graph, v| match (known.get(&v), narrow.get(&v)) {
-            (Some(&node), _) => node,
-            (None, None) => graph.add(Op::Evidence(v)),
-            (None, Some(&narrow)) => {
-                let index = domains[v.index()].iter().map(|&value| value as u32).collect();
-                let all = graph.add(Op::Evidence(v));
-                graph.gather(all, Map { from: vec![v], over: vec![narrow], index })
-            }
+        graph.append(part, &axes, tables, |graph, v| {
+            known.get(&v).copied().unwrap_or_else(|| graph.add(Op::Evidence(v)))
         })
     }
 
@@ -136,7 +131,8 @@ impl<'a> Merge<'a> {
     /// The likelihood of a variable whose evidence is tested; all its values are equal if none can be given.
     fn evidence(&mut self, v: VarId) -> NodeId {
         if self.circuit.inputs.contains(v) {
-            return self.graph.add(Op::Evidence(v));
+            let alias = self.aliases.iter().find(|(_, of)| **of == v).map_or(v, |(alias, _)| *alias);
+            return self.graph.add(Op::Evidence(alias));
         }
         let card = self.expanded.net.card(v);
         let axis = self.graph.axis(card);

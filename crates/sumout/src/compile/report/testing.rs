@@ -10,7 +10,7 @@ use crate::vars::VarSet;
 pub struct Tests {
     /// How many tests there are.
     pub count: usize,
-    /// The numbers that are stored for them, for each example.
+    /// The numbers that are stored for them, for each example, without the weights that they select.
     pub entries: Count,
     /// The products that are formed for them.
     pub multiply_adds: Count,
@@ -36,6 +36,7 @@ impl Report {
     }
 
     fn add(&mut self, part: &Report) {
+        self.level = self.level.max(part.level);
         self.entries.0 += part.entries.0;
         self.constant_entries.0 += part.constant_entries.0;
         self.multiply_adds.0 += part.multiply_adds.0;
@@ -59,6 +60,5 @@ impl Extent {
         self.max_cluster_rank = self.max_cluster_rank.max(part.max_cluster_rank);
         self.max_cluster_binary_rank = self.max_cluster_binary_rank.max(part.max_cluster_binary_rank);
         self.multiply_adds.0 += part.multiply_adds.0;
-        self.leaves += part.leaves;
     }
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use super::{Child, Group, NONE, Params, Start, draw};
+use crate::error::{Error, ErrorKind, Result};
 use crate::model::{LARGEST_WEIGHT, Network, STEEPEST, Selection, Test, Testing};
 use crate::vars::VarId;
 
@@ -23,12 +24,23 @@ const SMALL: f64 = 0.3;
 
 impl Params {
     /// Adds the parameters of tests that are not fixed: thresholds of sigmoids, slopes and weights that are learned.
-    pub(crate) fn add_tests<'t>(&mut self, net: &Network, tests: impl IntoIterator<Item = &'t Testing>) {
+    pub(crate) fn add_tests<'t>(
+        &mut self,
+        net: &Network,
+        tests: impl IntoIterator<Item = &'t Testing>,
+        strict: bool,
+    ) -> Result<()> {
         let mut tied: BTreeMap<(&str, usize, usize), usize> = BTreeMap::new();
         for testing in tests {
             let size = net.card(testing.input);
             if let Selection::Sigmoid { is_learned, .. } = testing.test.selection {
                 let key = testing.tie.as_deref().map(|tie| (tie, size, testing.test.copies));
+                if let Some(key) = key.filter(|key| strict && tied.keys().any(|other| other.0 == key.0 && other != key))
+                {
+                    let message = format!("tests tied as `{}` have thresholds of different shapes", key.0);
+                    let error = Error::new(ErrorKind::Model, message);
+                    return Err(error.hint("tie only tests that are alike, or allow ties to be split"));
+                }
                 let known = key.and_then(|key| tied.get(&key).copied());
                 let group = known.unwrap_or_else(|| self.add_thresholds(net, testing, size));
                 tied.extend(key.map(|key| (key, group)));
@@ -41,6 +53,7 @@ impl Params {
             self.add_free(net, testing);
         }
         self.start(net, Start::Network);
+        Ok(())
     }
 
     fn add_thresholds(&mut self, net: &Network, testing: &Testing, size: usize) -> usize {

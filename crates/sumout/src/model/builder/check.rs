@@ -26,6 +26,8 @@ pub(crate) enum Site {
     Row(usize, usize),
     /// One number of a CPT.
     Entry(usize, usize),
+    /// A part of the test of a CPT, by its name.
+    Test(usize, &'static str),
 }
 
 /// A mistake and where it is.

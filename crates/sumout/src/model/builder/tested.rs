@@ -23,7 +23,11 @@ impl Builder {
             return wrong(format!("{title} is tested, and has no parents"), "a test is one of the parents' posterior");
         }
         if tested.roles.len() < 2 || tested.test.copies != tested.roles.len() {
-            let message = format!("{title} has {} copies, and a test for {}", tested.roles.len(), tested.test.copies);
+            let message = match tested.roles.len() {
+                0 => format!("{title} is tested, and has no copies"),
+                1 => format!("{title} is tested, and has a single copy"),
+                copies => format!("{title} has {copies} copies, and a test for {}", tested.test.copies),
+            };
             return wrong(message, "give two copies or more, and one threshold less for each row");
         }
         self.check_softmax(index, cards)?; // whose rows a table may be made of
@@ -67,7 +71,9 @@ impl Builder {
         let Some(tested) = self.tested_draft(index) else { return Ok(()) };
         let title = self.title(index);
         let test = &tested.test;
-        let wrong = |message: String, hint: &str| Err(Mistake::new(Site::Cpt(index), message).hint(hint));
+        let wrong_in =
+            |part, message: String, hint: &str| Err(Mistake::new(Site::Test(index, part), message).hint(hint));
+        let wrong = |message: String, hint: &str| wrong_in("thresholds", message, hint);
         let rows: usize = cards[..cards.len() - 1].iter().product();
         let needed = if test.selection.has_thresholds() { rows * (test.copies - 1) } else { 0 };
         if test.thresholds.len() != needed {
@@ -77,16 +83,18 @@ impl Builder {
         if let Some(bad) = test.thresholds.iter().find(|t| !(0.0..=1.0).contains(*t)) {
             return wrong(format!("a threshold of {title} is {bad}"), "thresholds are numbers from 0 to 1");
         }
-        let is_sorted = |row: &[f64]| row.is_sorted();
-        if needed > 0 && !test.thresholds.chunks_exact(test.copies - 1).all(is_sorted) {
-            return wrong(format!("thresholds of {title} decrease in a row"), "write them in increasing order");
+        let falls = |row: &&[f64]| !row.is_sorted();
+        if let Some(row) = test.thresholds.chunks_exact((test.copies - 1).max(1)).find(falls) {
+            return wrong(format!("the thresholds {row:?} of {title} decrease"), "write them in increasing order");
         }
         match &test.selection {
             Selection::Sigmoid { slope, .. } if !(slope.is_finite() && *slope > 0.0) => {
-                wrong(format!("the slope of the test of {title} is {slope}"), "slopes are positive; 12 is a good one")
+                let message = format!("the slope of the test of {title} is {slope}");
+                wrong_in("slope", message, "slopes are positive; 12 is a good one")
             }
             Selection::Linear if test.copies != 2 => {
-                wrong(format!("{title} has {} copies, and a linear test", test.copies), "a linear test has two")
+                let message = format!("{title} has {} copies, and a linear test", test.copies);
+                wrong_in("select", message, "a linear test has two")
             }
             _ => Ok(()),
         }
@@ -96,7 +104,7 @@ impl Builder {
         let Some(tested @ Tested { test, .. }) = self.tested_draft(index) else { return Ok(()) };
         let Selection::Softmax { of, weights, biases } = &test.selection else { return Ok(()) };
         let title = self.title(index);
-        let wrong = |message: String, hint: &str| Err(Mistake::new(Site::Cpt(index), message).hint(hint));
+        let wrong = |message: String, hint: &str| Err(Mistake::new(Site::Test(index, "weights"), message).hint(hint));
         if of.is_empty() || of.iter().any(|v| v.index() >= self.variables.len()) {
             return wrong(format!("the test of {title} is of no variables"), "name some whose evidence decides");
         }
@@ -134,7 +142,7 @@ pub(super) fn check_sight(net: &Network, draft_of: impl Fn(usize) -> usize) -> R
                 Sight::Ancestral => "by the ancestral rule a test sees its ancestors: name some of them in `of`",
                 _ => "name variables in `of` that are not at or below a tested one, or are ancestors of this one",
             };
-            return Err(Mistake::new(Site::Cpt(draft_of(v.index())), message).hint(hint));
+            return Err(Mistake::new(Site::Test(draft_of(v.index()), "of"), message).hint(hint));
         }
     }
     Ok(())

@@ -243,7 +243,14 @@ impl<'a> Reader<'a> {
             builder.potential(scope.iter().copied().map(Node), values);
             let parents = block.parents.iter().map(|p| p.span.clone()).collect();
             let width = self.variables.card(scope[scope.len() - 1]);
-            marks.cpts.push(CptMarks { child: block.child.span.clone(), parents, list: span, entries: starts, width });
+            marks.cpts.push(CptMarks {
+                child: block.child.span.clone(),
+                parents,
+                list: span,
+                entries: starts,
+                width,
+                test: vec![],
+            });
         }
         Ok(marks)
     }

@@ -268,7 +268,7 @@ impl<'a> Reader<'a> {
             let width = self.variables.card(scope[parents.len()]);
             builder.potential(scope.into_iter().map(Node), values);
             let parents = parents.into_iter().map(|p| p.span).collect();
-            marks.cpts.push(CptMarks { child: child.span, parents, list: span, entries: starts, width });
+            marks.cpts.push(CptMarks { child: child.span, parents, list: span, entries: starts, width, test: vec![] });
         }
         Ok(marks)
     }

@@ -98,6 +98,8 @@ pub(super) struct CptMarks {
     pub entries: Vec<usize>,
     /// How many numbers a row has.
     pub width: usize,
+    /// Where the parts of its test are, by their names.
+    pub test: Vec<(&'static str, Span)>,
 }
 
 /// Numbers with the places where they begin, and where all of them are.
@@ -127,6 +129,7 @@ impl Marks {
             Site::Numbers(c) => self.cpts.get(c)?.list.clone(),
             Site::Row(c, row) => self.cpts.get(c)?.row(source, row),
             Site::Entry(c, entry) => self.cpts.get(c)?.entry(source, entry),
+            Site::Test(c, part) => self.cpts.get(c)?.test(part),
         };
         Some(source.place(span))
     }
@@ -139,6 +142,10 @@ impl CptMarks {
 
     fn entry(&self, source: &Source, entry: usize) -> Span {
         self.entries.get(entry).map_or(self.list.clone(), |&start| source.word(start))
+    }
+
+    fn test(&self, part: &str) -> Span {
+        self.test.iter().find(|(name, _)| *name == part).map_or(&self.child, |(_, span)| span).clone()
     }
 
     /// The numbers of a row if they stand together, or else the first of them.

@@ -136,7 +136,14 @@ impl<'a> Reader<'a> {
             let width = self.variables.card(scope[parents.len()]);
             builder.potential(scope.into_iter().map(Node), table.values);
             let parents = parents.into_iter().map(|p| p.span).collect();
-            marks.cpts.push(CptMarks { child: child.span, parents, list: table.span, entries: table.starts, width });
+            marks.cpts.push(CptMarks {
+                child: child.span,
+                parents,
+                list: table.span,
+                entries: table.starts,
+                width,
+                test: vec![],
+            });
         }
         Ok(marks)
     }

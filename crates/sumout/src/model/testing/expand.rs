@@ -51,10 +51,10 @@ impl Network {
     }
 
     /// The ordinary network that some weights of copies make, for each tested variable.
-    pub(crate) fn with_selected(&self, weights: &[(VarId, Vec<f64>)]) -> Network {
+    pub(crate) fn with_selected<'w>(&self, weights: impl IntoIterator<Item = (VarId, &'w [f64])>) -> Network {
         let mut net = self.clone();
         for (tested, weights) in weights {
-            let card = self.card(*tested);
+            let card = self.card(tested);
             let cpt = &mut net.cpts[tested.index()];
             if let Body::Tested(it) = &cpt.body {
                 let table = it.mixed(weights);

@@ -4,7 +4,7 @@ use super::Worker;
 use super::lanes::Store;
 use super::number::Number;
 use super::program::{BlockStep, Place};
-use crate::tensor::graph::NodeId;
+use crate::tensor::graph::{NodeId, Weighing};
 use crate::tensor::select::{Selector, Slopes};
 
 /// The derivatives of a selection: with respect to what it tests, example after example, and to its tables, of all together.
@@ -20,8 +20,10 @@ impl<T: Number> Worker<'_, T> {
     /// Weighs copies by what is tested. Whatever was lost of that must not count.
     pub(super) fn select(&mut self, step: &BlockStep, node: NodeId) {
         let (Place::Block { slot, .. }, lanes) = (step.out, self.lanes()) else { return };
-        step.inputs.iter().for_each(|place| self.judge(*place));
         let selector = &self.engine.selectors[&node];
+        // A threshold is compared with a share of the whole; where weights are shares themselves, each counts.
+        let each = selector.weighing == Weighing::Linear;
+        step.inputs.iter().for_each(|place| self.judge(*place, each));
         let entries = self.block(step.out).len() / lanes;
         let (mut seen, mut weights) = (vec![], vec![0.0; entries]);
         for lane in 0..lanes {
@@ -86,6 +88,10 @@ impl<T: Number> Worker<'_, T> {
     /// Writes derivatives for all examples, which have so many of which some begin at `start`; or adds them.
     fn put(&mut self, step: &BlockStep, all: &[f64], start: usize, width: usize) {
         let (lanes, adds) = (self.lanes(), step.form.store == Store::Add);
+        if let Place::Sum(sum) = step.out {
+            let sums = self.memory.sums[sum].iter_mut().enumerate();
+            return sums.for_each(|(k, sum)| all.chunks_exact(width).for_each(|x| *sum = *sum + T::of(x[start + k])));
+        }
         for (k, to) in self.block_mut(step.out).chunks_exact_mut(lanes).enumerate() {
             for (to, numbers) in to.iter_mut().zip(all.chunks_exact(width)) {
                 let x = T::of(numbers[start + k]);

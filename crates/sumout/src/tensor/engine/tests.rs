@@ -1,5 +1,7 @@
 //! Small graphs on blocks and on single examples, compared with the executor that takes its time.
 
+mod select;
+
 use super::*;
 use crate::tensor::exec::Run;
 use crate::tensor::graph::{List, NodeId, Table};

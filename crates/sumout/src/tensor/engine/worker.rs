@@ -171,7 +171,7 @@ impl<'e, T: Number> Worker<'e, T> {
                 _ => self.step_forward(step, kernel),
             }
         }
-        self.judge(engine.ends.output);
+        self.judge(engine.ends.output, false);
     }
 
     /// Computes derivatives, those with respect to the output being given as they are to its data.
@@ -383,14 +383,18 @@ impl<'e, T: Number> Worker<'e, T> {
         bounds::bound_exact(numbers, &mut bounds[slot * BOUNDS * lanes..][..BOUNDS * lanes]);
     }
 
-    /// Marks the examples for which what became zero may count: in the output, or in what a test compares.
-    pub(super) fn judge(&mut self, place: Place) {
+    /// Marks the examples for which what became zero may count beside the sum of a tensor, or beside each of its numbers: the
+    /// output's, or those of what a test compares.
+    pub(super) fn judge(&mut self, place: Place, beside_each: bool) {
         let Place::Block { slot, start, entries } = place else { return };
         let lanes = self.lanes();
         let Memory { arena, start: first, bounds, factors, lost, .. } = &mut self.memory;
-        factors.fill(T::ZERO);
+        factors.fill(if beside_each { T::ONE } else { T::ZERO });
         for numbers in arena[*first + start * lanes..][..entries * lanes].chunks_exact(lanes) {
-            factors.iter_mut().zip(numbers).for_each(|(sum, x)| *sum = *sum + *x);
+            match beside_each {
+                true => factors.iter_mut().zip(numbers).for_each(|(least, x)| *least = least.smaller(*x)),
+                false => factors.iter_mut().zip(numbers).for_each(|(sum, x)| *sum = *sum + *x),
+            }
         }
         let unit = T::of(entries as f64) * T::power_of_two(T::TINY - T::TOLERANCE);
         let Known { errors, .. } = Known::of(&bounds[slot * BOUNDS * lanes..][..BOUNDS * lanes]);

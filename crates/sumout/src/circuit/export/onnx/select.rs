@@ -3,11 +3,11 @@
 use super::Writer;
 use super::proto::Attribute;
 use crate::circuit::export::program::{Step, Tensor};
-use crate::tensor::select::Selector;
+use crate::tensor::select::{ROUNDING, Selector};
 use crate::tensor::{NodeId, RuleId, Weighing};
 
-/// What differs by rounding is equal, in 64 bits and in 32.
-const ROUNDING: [f64; 2] = [1e-12, 1e-6];
+/// What differs by rounding is equal, in 32 bits.
+const ROUGHLY: f64 = 1e-6;
 
 impl Writer<'_> {
     /// The weights of copies, one after the other for each row of the CPT. The numbers of tables are constants.
@@ -59,7 +59,7 @@ impl Writer<'_> {
         let zero = self.build.real(0.0);
         let passes = self.build.add(if larger { "Greater" } else { "Less" }, &[&above, &zero], &[]);
         let distance = self.build.add("Abs", &[&above], &[]);
-        let rounding = ROUNDING[usize::from(self.build.real == super::Type::F32)];
+        let rounding = if self.build.real == super::Type::F32 { ROUGHLY } else { ROUNDING };
         let rounding = self.build.real(rounding);
         let is_far = self.build.add("Greater", &[&distance, &rounding], &[]);
         let passes = match equal {
@@ -84,8 +84,7 @@ impl Writer<'_> {
         let above = self.above(p, selector);
         let steep = self.build.real(slope);
         let x = self.build.add("Mul", &[&above, &steep], &[]);
-        let back = self.build.add("Neg", &[&x], &[]);
-        let (yes, no) = (self.build.add("Sigmoid", &[&x], &[]), self.build.add("Sigmoid", &[&back], &[]));
+        let (yes, no) = self.sigmoids(&x);
         let (yes, no) = (self.padded(&yes, [0, 1, 0, 0, 0, 0]), self.padded(&no, [0, 0, 0, 0, 1, 0]));
         let both = self.build.add("Mul", &[&yes, &no], &[]);
         let factor = |(at, gap): (usize, &f64)| match at % copies {
@@ -98,14 +97,30 @@ impl Writer<'_> {
         self.build.add("Mul", &[&both, &factors], &[])
     }
 
+    /// s(x) and s(-x), which runtimes do not compute far from zero.
+    fn sigmoids(&mut self, x: &str) -> (String, String) {
+        let (zero, one) = (self.build.real(0.0), self.build.real(1.0));
+        let size = self.build.add("Abs", &[x], &[]);
+        let back = self.build.add("Neg", &[&size], &[]);
+        let small = self.build.add("Exp", &[&back], &[]);
+        let sum = self.build.add("Add", &[&one, &small], &[]);
+        let (near, far) = (self.build.add("Div", &[&one, &sum], &[]), self.build.add("Div", &[&small, &sum], &[]));
+        let is_negative = self.build.add("Less", &[x, &zero], &[]);
+        let yes = self.build.add("Where", &[&is_negative, &far, &near], &[]);
+        (yes, self.build.add("Where", &[&is_negative, &near, &far], &[]))
+    }
+
     fn padded(&mut self, x: &str, pads: [i64; 6]) -> String {
         let (pads, one) = (self.build.longs(&[6], &pads), self.build.real(1.0));
         self.build.add("Pad", &[x, &pads, &one], &[])
     }
 
     fn linear_of(&mut self, p: &str) -> String {
-        let one = self.build.real(1.0);
-        let rest = self.build.add("Sub", &[&one, p], &[]);
+        let axis = self.build.longs(&[], &[0]);
+        let exclusive = || ("exclusive", Attribute::Int(1));
+        let before = self.build.add("CumSum", &[p, &axis], &[exclusive()]);
+        let behind = self.build.add("CumSum", &[p, &axis], &[exclusive(), ("reverse", Attribute::Int(1))]);
+        let rest = self.build.add("Add", &[&before, &behind], &[]);
         let (rest, p) = (self.build.unsqueeze(&rest, 1), self.build.unsqueeze(p, 1));
         self.build.add("Concat", &[&rest, &p], &[("axis", Attribute::Int(1))])
     }

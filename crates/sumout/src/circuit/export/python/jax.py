@@ -11,7 +11,7 @@ left out are not known; an example without one value of each input in HARD is im
 
 `model(evidence, tables)` takes tables instead of `model.tables`, so that `jax.grad` trains them. 64 bits need
 jax.config.update("jax_enable_x64", True), and Model(jnp.float64). An example of a batch takes about {peak} numbers at once, besides
-{shared} that all share.
+{shared} that all share.{tests_note}
 """
 
 import json

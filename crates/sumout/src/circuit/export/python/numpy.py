@@ -9,7 +9,7 @@ An input is given as the positions of its values, -1 where nothing is known, or 
 left out are not known; those in HARD need a value in every example. `posterior` is [batch, values of the target], `log_evidence` is [batch]; impossible evidence has zeros, and
 -inf.{target_note}
 
-An example of a batch takes about {peak} numbers at once, besides {shared} that all share.
+An example of a batch takes about {peak} numbers at once, besides {shared} that all share.{tests_note}
 """
 
 import json
@@ -69,7 +69,7 @@ def log(x):
 {selections}
 
 class Model:
-    def __init__(self, dtype=np.float32):
+    def __init__(self, dtype=np.{dtype}):
         self.dtype = dtype
         for name, tensor in read(Path(__file__).with_suffix(".safetensors")).items():
             setattr(self, name, tensor.astype(dtype if name.startswith("table") else np.int64))

@@ -26,8 +26,11 @@ def sigmoid(p, gaps, log_slope, copies):
 
 
 def linear(p):
-    """Of the second copy as much as p."""
-    return flat(jnp.stack([1 - p, p], -1))
+    """Of the second copy as much as p, and of the first as much as all others: 1 - p would lose what is left beside one."""
+    zero = jnp.zeros_like(p[..., :1])
+    before = jnp.concatenate([zero, p[..., :-1].cumsum(-1)], -1)
+    behind = jnp.concatenate([p[..., :0:-1].cumsum(-1)[..., ::-1], zero], -1)
+    return flat(jnp.stack([before + behind, p], -1))
 
 
 def softmax(shares, numbers, copies, size):

@@ -28,8 +28,11 @@ def sigmoid(p, gaps, log_slope, copies):
 
 
 def linear(p):
-    """Of the second copy as much as p."""
-    return flat(np.stack([1 - p, p], -1))
+    """Of the second copy as much as p, and of the first as much as all others: 1 - p would lose what is left beside one."""
+    zero = np.zeros_like(p[..., :1])
+    before = np.concatenate([zero, p[..., :-1].cumsum(-1)], -1)
+    behind = np.concatenate([p[..., :0:-1].cumsum(-1)[..., ::-1], zero], -1)
+    return flat(np.stack([before + behind, p], -1))
 
 
 def softmax(shares, numbers, copies, size):

@@ -25,8 +25,11 @@ def sigmoid(p, gaps, log_slope, copies):
 
 
 def linear(p):
-    """Of the second copy as much as p."""
-    return torch.stack([1 - p, p], -1).flatten(-2)
+    """Of the second copy as much as p, and of the first as much as all others: 1 - p would lose what is left beside one."""
+    zero = torch.zeros_like(p[..., :1])
+    before = torch.cat([zero, p[..., :-1].cumsum(-1)], -1)
+    behind = torch.cat([p[..., 1:].flip(-1).cumsum(-1).flip(-1), zero], -1)
+    return torch.stack([before + behind, p], -1).flatten(-2)
 
 
 def softmax(shares, numbers, copies, size):

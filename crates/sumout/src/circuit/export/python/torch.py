@@ -9,7 +9,7 @@ An input is given as the positions of its values, -1 where nothing is known, or 
 left out are not known; those in HARD need a value in every example. `posterior` is [batch, values of the target], `log_evidence` is [batch]; impossible evidence has zeros, and
 -inf.{target_note}
 
-Model(trainable=True) has the tables as parameters. An example of a batch takes about {peak} numbers at once, besides {shared} that all share.
+Model(trainable=True) has the tables as parameters. An example of a batch takes about {peak} numbers at once, besides {shared} that all share.{tests_note}
 """
 
 import json
@@ -66,7 +66,7 @@ def log(x):
 {selections}
 
 class Model(torch.nn.Module):
-    def __init__(self, dtype=torch.float32, trainable=False):
+    def __init__(self, dtype=torch.{dtype}, trainable=False):
         super().__init__()
         self.dtype, self.trainable = dtype, trainable
         for name, tensor in read(Path(__file__).with_suffix(".safetensors")).items():

@@ -5,6 +5,7 @@ use std::fmt::Write;
 use super::text::{Object, Value};
 use super::{CptMarks, Entries, Reader, constraint, entries, names, only_one, role, roles, rows, table, words};
 use crate::error::{Result, many, shown};
+use crate::model::format::source::Span;
 use crate::model::{Builder, Comparison, CptDraft, Network, Node, Role, Selection, Sight, Test, Tested};
 use crate::vars::VarId;
 
@@ -63,7 +64,7 @@ impl<'a> Reader<'a> {
         let draft = to.tested(own, parents.iter().copied(), tables, self.test(&test, rows, known.len())?);
         draft.copies(known);
         settle(&test, draft)?;
-        Ok(CptMarks { list: list.span.clone(), entries: starts, width, ..CptMarks::default() })
+        Ok(CptMarks { list: list.span.clone(), entries: starts, width, test: parts(&test), ..CptMarks::default() })
     }
 
     /// Tells the builder a CPT whose rows are a softmax.
@@ -75,7 +76,7 @@ impl<'a> Reader<'a> {
         let of = of.into_iter().map(|v| Node(v.index()));
         settle(test, to.logits(own, parents.iter().copied(), of, weights, biases))?;
         let list = test.need("weights", "this softmax")?.span.clone();
-        Ok(CptMarks { list, width: self.variables.card(own.0), ..CptMarks::default() })
+        Ok(CptMarks { list, width: self.variables.card(own.0), test: parts(test), ..CptMarks::default() })
     }
 
     fn copy(&self, copy: &Object<'a>, child: usize, width: usize) -> Result<Entries<f64>> {
@@ -119,14 +120,26 @@ impl<'a> Reader<'a> {
     }
 
     fn softmax(&self, test: &Object<'a>) -> Result<Selection> {
-        let of = words(test.need("of", "this softmax")?, "variable")?;
+        let list = test.need("of", "this softmax")?;
+        let of = words(list, "variable")?;
         let of: Vec<VarId> = of.iter().map(|name| self.variables.find(name).map(VarId::new)).collect::<Result<_>>()?;
+        if of.is_empty() || (1..of.len()).any(|i| of[..i].contains(&of[i])) {
+            let what = if of.is_empty() { "is of no variables" } else { "is of a variable twice" };
+            return Err(list
+                .error(format!("this softmax {what}"))
+                .hint("name the variables whose evidence decides, each once"));
+        }
         let width = of.iter().map(|v| self.variables.card(v.index())).sum();
         let number = |value: &Value<'_>| value.number("a weight");
         let weights = entries(test.need("weights", "this softmax")?, width, number)?.values;
         let biases = entries(test.need("biases", "this softmax")?, 1, number)?.values;
         Ok(Selection::Softmax { of, weights, biases })
     }
+}
+
+/// Where the fields of a test are.
+fn parts(test: &Object<'_>) -> Vec<(&'static str, Span)> {
+    TEST.iter().filter_map(|name| Some((*name, test.get(name)?.span.clone()))).collect()
 }
 
 fn is_softmax(test: &Object<'_>) -> Result<bool> {
@@ -158,12 +171,13 @@ fn comparison(test: &Object<'_>) -> Result<Comparison> {
 /// Thresholds for each row; a single number, or a list of one less than there are copies, is meant for all of them.
 fn thresholds(value: &Value<'_>, rows: usize, copies: usize) -> Result<Vec<f64>> {
     let number = |value: &Value<'_>| value.number("a threshold");
-    if !value.is_list() && copies != 2 {
-        let error = value.error(format!("a single threshold is for two copies, and this CPT has {copies}"));
-        return Err(error.hint(format!("give a list of {}", many(copies.max(1) - 1, "threshold"))));
-    }
     if !value.is_list() {
-        return Ok(vec![number(value)?; rows]);
+        let all = number(value)?;
+        if copies > 2 {
+            let error = value.error(format!("a single threshold is for two copies, and this CPT has {copies}"));
+            return Err(error.hint(format!("give a list of {} for all rows, or one for each", copies - 1)));
+        }
+        return Ok(vec![all; rows * (copies.max(1) - 1)]);
     }
     let found = entries(value, copies.max(1) - 1, number)?.values;
     match found.len() + 1 == copies && rows > 1 && copies > 2 {
@@ -172,7 +186,9 @@ fn thresholds(value: &Value<'_>, rows: usize, copies: usize) -> Result<Vec<f64>>
         false => {
             let needed = many(rows * (copies.max(1) - 1), "threshold");
             let error = value.error(format!("this test needs {needed}, not {}", found.len()));
-            Err(error.hint("give one less than there are copies, for each joint state of the parents"))
+            Err(error.hint(
+                "give one less than there are copies, for each joint state of the parents, or once for all of them",
+            ))
         }
     }
 }
