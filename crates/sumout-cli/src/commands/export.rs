@@ -35,7 +35,7 @@ pub struct Args {
     #[arg(long, value_parser = language_parser())]
     to: Option<Language>,
 
-    /// The precision of an ONNX model [default: f32]. Programs take theirs when they run.
+    /// The precision of an ONNX model [default: f32, and f64 if it has tests]. Programs take theirs when they run.
     #[arg(long, value_parser = precision_parser())]
     precision: Option<Precision>,
 
@@ -66,7 +66,7 @@ impl Args {
         let is_onnx = self.output.extension().is_some_and(|ending| ending == "onnx");
         let to = self.to.unwrap_or(if is_onnx { Language::Onnx } else { Language::Torch });
         if to == Language::Onnx {
-            let precision = self.precision.unwrap_or(Precision::F32);
+            let precision = self.precision.unwrap_or(circuit.export_precision());
             return circuit.export_onnx(&Onnx { precision, likelihoods: self.likelihoods });
         }
         if self.precision.is_some() || self.likelihoods {

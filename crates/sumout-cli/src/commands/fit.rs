@@ -180,7 +180,7 @@ struct LearningArgs {
     temperature: Option<(f64, f64)>,
 
     /// Slopes of the sigmoids of tests, of the first epoch and of the last, such as `8,64`.
-    #[arg(long, value_name = "FROM,TO", value_parser = slopes)]
+    #[arg(long, value_name = "FROM,TO", value_parser = slopes, allow_hyphen_values = true)]
     slope: Option<(f64, f64)>,
 }
 

@@ -6,6 +6,9 @@ use std::path::PathBuf;
 use serde_json::{Map, Value, json};
 use sumout::{Answer, Evidence, Network, Options, VarId};
 
+mod selections;
+use selections::selections;
+
 use crate::args::{Approximating, Computing, Reading};
 use crate::evidence::{Given, talk_of_impossible};
 use crate::output::{Outcome, Result, patiently, talk};
@@ -17,6 +20,7 @@ Examples:
   sumout query asia --given xray=yes               every variable
   sumout query asia 'b*' --soft xray=0.7,0.1       a pattern; uncertain evidence
   sumout query model.uai --evidence model.uai.evid --json
+  sumout query tested.json --given x=a --tests     and what tests select
 
 Variables to ask for come before `--given`.";
 
@@ -37,6 +41,10 @@ pub struct Args {
     #[command(flatten)]
     computing: Computing,
 
+    /// Of a testing network, also what each test has seen, and how much of each copy it selects.
+    #[arg(long)]
+    tests: bool,
+
     #[command(flatten)]
     approximating: Approximating,
 
@@ -54,9 +62,19 @@ pub fn run(args: &Args, json: bool, out: &mut dyn Write) -> Result<Outcome> {
     if let Some(near) = answer.near.as_ref().filter(|_| !json) {
         talk(&format!("near: {near}"));
     }
+    let selections = if args.tests { selections(&net, &evidence, &options)? } else { vec![] };
     match (json, outcome) {
-        (true, _) => writeln!(out, "{}", to_json(&net, &answer))?,
-        (false, Outcome::Done) => print(&net, &evidence, &answer, out)?,
+        (true, _) => {
+            let mut answer = to_json(&net, &answer);
+            if args.tests {
+                answer["tests"] = selections.iter().map(|one| one.to_json(&net)).collect();
+            }
+            writeln!(out, "{answer}")?;
+        }
+        (false, Outcome::Done) => {
+            print(&net, &evidence, &answer, out)?;
+            selections.iter().try_for_each(|one| one.print(&net, out))?;
+        }
         (false, Outcome::Impossible) => talk_of_impossible(&net, &evidence, &args.computing.options()),
     }
     Ok(outcome)

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 use sumout::compile::{self, Width};
-use sumout::model::Test;
+use sumout::model::{Selection, Tested};
 use sumout::{Cpt, Network, VarId};
 
 use crate::args::Reading;
@@ -85,6 +85,12 @@ struct Directed {
     max_parents: usize,
 }
 
+/// The numbers of a CPT, in all of its copies.
+fn numbers(cpt: &Cpt, cards: &[usize]) -> usize {
+    let copies = cpt.tested().filter(|tested| !tested.is_direct()).map_or(1, |tested| tested.test.copies);
+    copies * cpt.size(cards)
+}
+
 impl Summary {
     fn new(net: &Network) -> Self {
         let cards = net.cards();
@@ -93,7 +99,7 @@ impl Summary {
         Summary {
             edges: edges(net),
             max_values: cards.iter().copied().max().unwrap_or(0),
-            parameters: sizes.clone().sum(),
+            parameters: net.cpts().iter().map(|cpt| numbers(cpt, &cards)).sum(),
             zeros: net.cpts().iter().map(|cpt| cpt.zeros(&cards)).sum(),
             known_functions: count(Cpt::is_functional),
             declared_functions: count(|cpt| cpt.role().functional && !cpt.is_functional()),
@@ -203,7 +209,11 @@ fn list_bayesian(net: &Network, count: usize, out: &mut dyn Write) -> std::io::R
     rows.extend(net.ids().take(count).map(|var| {
         let cpt = &net.cpts()[var.index()];
         let parents = abridged_names(net, cpt.parents(), NAMES);
-        let (entries, zeros) = (grouped(cpt.size(&cards)), grouped(cpt.zeros(&cards)));
+        let entries = match cpt.tested().filter(|tested| !tested.is_direct()) {
+            None => grouped(cpt.size(&cards)),
+            Some(tested) => format!("{} × {}", tested.test.copies, grouped(cpt.size(&cards))),
+        };
+        let zeros = grouped(cpt.zeros(&cards));
         [net.variable(var).name.clone(), abridged_values(net, var), parents, kind(cpt), entries, zeros]
     }));
     use Align::{Left, Right};
@@ -271,8 +281,21 @@ fn variable_json(net: &Network, var: VarId) -> Value {
     json!({"name": variable.name, "values": variable.values, "parents": names(net, net.parents(var))})
 }
 
-fn test_json(test: &Test) -> Value {
-    json!({"select": test.selection.name(), "copies": test.copies, "thresholds": test.thresholds})
+fn test_json(net: &Network, Tested { test, is_fixed, tie, .. }: &Tested) -> Value {
+    let mut found = json!({
+        "select": test.selection.name(), "copies": test.copies, "thresholds": test.thresholds, "fixed": is_fixed, "tie": tie,
+    });
+    match &test.selection {
+        Selection::Step(comparison) => found["compare"] = json!(comparison.sign()),
+        Selection::Sigmoid { slope, is_learned } => {
+            (found["slope"], found["learn_slope"]) = (json!(slope), json!(is_learned));
+        }
+        Selection::Linear => {}
+        Selection::Softmax { of, weights, biases } => {
+            (found["of"], found["weights"], found["biases"]) = (json!(names(net, of)), json!(weights), json!(biases));
+        }
+    }
+    found
 }
 
 fn factor_json(net: &Network, cards: &[usize], cpt: &Cpt) -> Value {
@@ -280,7 +303,7 @@ fn factor_json(net: &Network, cards: &[usize], cpt: &Cpt) -> Value {
         "child": cpt.child().map(|var| &net.variable(var).name),
         "scope": names(net, cpt.scope()),
         "kind": if cpt.tested().is_some() { "tested" } else if cpt.is_functional() { "function" } else { "table" },
-        "test": cpt.tested().map(|tested| test_json(&tested.test)),
+        "test": cpt.tested().map(|tested| test_json(net, tested)),
         "declared_functional": cpt.role().functional,
         "entries": cpt.size(cards),
         "zeros": cpt.zeros(cards),
