@@ -250,6 +250,11 @@ fn check_version(text: &str) -> Result<()> {
     Err(Error::new(ErrorKind::Format, message).hint("update sumout, or compile the circuit again"))
 }
 
+/// Whether an axis is there twice.
+fn is_repeated(axes: &[VarId]) -> bool {
+    (1..axes.len()).any(|i| axes[..i].contains(&axes[i]))
+}
+
 fn damaged(what: &str) -> Error {
     let error = Error::new(ErrorKind::Format, format!("the file is damaged, or no circuit: {what}"));
     error.hint("compile the circuit again with `sumout compile … -o FILE`")
@@ -268,7 +273,8 @@ impl Reader<'_> {
             && axes.len() >= domains.len()
             && domains.iter().zip(axes).all(|(domain, &card)| domain.len() == card && card > 0)
             && variables.iter().zip(domains).all(|(v, domain)| domain.iter().all(|&d| d < v.values.len()));
-        let is_known = |&v: &usize| v < variables.len();
+        let visible = self.header.visible.unwrap_or(variables.len()).min(variables.len());
+        let is_known = |&v: &usize| v < visible;
         let is_increasing = domains.iter().all(|domain| domain.is_sorted_by(|a, b| a < b));
         let are_inputs = hard.iter().all(|v| inputs.contains(v)) && !target.is_some_and(|t| hard.contains(&t));
         if !is_whole || !is_increasing || !are_inputs || !inputs.iter().chain(hard).chain(target).all(is_known) {
@@ -288,7 +294,7 @@ impl Reader<'_> {
             domains: domains.clone(),
             graph,
             aliases: self.header.aliases.iter().map(|(alias, of)| (var(alias), var(of))).collect(),
-            visible: self.header.visible.unwrap_or(variables.len()).min(variables.len()),
+            visible,
         })
     }
 
@@ -393,8 +399,7 @@ impl Reader<'_> {
         let bytes = self.tensor(&format!("table.{index}"), Dtype::F64)?;
         let values: Vec<f64> = bytes.as_chunks::<8>().0.iter().map(|&x| f64::from_le_bytes(x)).collect();
         let is_number = values.iter().all(|x| x.is_finite());
-        let is_repeated = (1..axes.len()).any(|i| axes[..i].contains(&axes[i]));
-        match self.size(&axes) == Some(values.len()) && is_number && !is_repeated {
+        match self.size(&axes) == Some(values.len()) && is_number && !is_repeated(&axes) {
             true => Ok(Table { axes, values }),
             false => Err(damaged("a table does not fit its axes")),
         }
@@ -420,6 +425,7 @@ impl Reader<'_> {
         let (from, over) = self.header.maps.get(index).ok_or_else(|| damaged("a map is not there"))?;
         let map = Map { from: self.axes(from)?, over: self.axes(over)?, index: self.words(&format!("map.{index}"))? };
         let is_read = map.from.iter().all(|v| graph.axes(a).contains(*v) && !map.over.contains(v));
+        let is_read = is_read && !is_repeated(&map.from) && !is_repeated(&map.over);
         let is_below = |size: usize| map.index.iter().all(|&i| i == Map::NOWHERE || (i as usize) < size);
         match is_read && self.size(&map.over) == Some(map.index.len()) && self.size(&map.from).is_some_and(is_below) {
             true => Ok(map),
