@@ -11,51 +11,78 @@ use std::collections::BTreeSet;
 
 use super::Args;
 use super::grid::{Column, Grid, Table, Whose, label};
+use super::tac::TAC;
 
 const STYLE: &str = include_str!("page/style.css");
 
 /// The page.
 pub fn page(args: &Args, tables: &[Table]) -> sumout::Result<String> {
-    let figures = plots::figures(tables) + &samples::figures(args)?;
+    let about = About::new(tables);
+    let samples = if about.has_images { samples::figures(args)? } else { String::new() };
+    let figures = plots::figures(tables) + &samples;
     let sections: String = tables.iter().map(section).collect();
     Ok(format!(
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <meta name=\"color-scheme\" content=\"light dark\">\n<link rel=\"icon\" href=\"data:,\">\n\
-         <title>The paper's tables, computed again</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n\
+         <title>{}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n\
          {}<main>\n{figures}{sections}</main>\n</body>\n</html>\n",
-        header(args, tables)
+        about.title,
+        header(args, tables, &about)
     ))
 }
 
-fn header(args: &Args, tables: &[Table]) -> String {
+/// Whose tables they are.
+struct About {
+    title: &'static str,
+    lead: &'static str,
+    /// Whether images are what some of them are about.
+    has_images: bool,
+}
+
+impl About {
+    fn new(tables: &[Table]) -> Self {
+        if tables.iter().all(|table| table.number == TAC) {
+            let lead = "A. Choi and A. Darwiche (PGM 2018), and Y. Shen, H. Huang, A. Choi and A. Darwiche (ICML 2019)";
+            return About { title: "Testing circuits, beside the literature", lead, has_images: false };
+        }
+        let lead = "A. Darwiche, <cite>An Advance on Variable Elimination with Applications to Tensor-Based \
+                    Computation</cite>, ECAI 2020";
+        About { title: "The paper's tables, computed again", lead, has_images: true }
+    }
+}
+
+fn header(args: &Args, tables: &[Table], about: &About) -> String {
     let links: String = tables
         .iter()
         .map(|table| format!("<a href=\"#table-{}\">{}</a>\n", label(table.number), table.name()))
         .collect();
-    let facts: String = facts(args, tables)
+    let facts: String = facts(args, tables, about)
         .into_iter()
         .map(|(name, value)| format!("<div><dt>{name}</dt><dd>{}</dd></div>\n", escaped(&value)))
         .collect();
+    let About { title, lead, has_images } = about;
+    let images = if *has_images { "<a href=\"#samples\">Images</a>\n" } else { "" };
     format!(
-        "<header>\n<h1>The paper's tables, computed again</h1>\n\
-         <p class=\"lead\">A. Darwiche, <cite>An Advance on Variable Elimination with Applications to Tensor-Based \
-         Computation</cite>, ECAI 2020: what it prints, beside what <code>sumout</code> finds.</p>\n\
-         <dl class=\"facts\">\n{facts}</dl>\n<nav>\n<a href=\"#plots\">Plots</a>\n<a href=\"#samples\">Images</a>\n{links}</nav>\n</header>\n"
+        "<header>\n<h1>{title}</h1>\n\
+         <p class=\"lead\">{lead}: what is printed, beside what <code>sumout</code> finds.</p>\n\
+         <dl class=\"facts\">\n{facts}</dl>\n<nav>\n<a href=\"#plots\">Plots</a>\n{images}{links}</nav>\n</header>\n"
     )
 }
 
 /// Where the numbers come from.
-fn facts(args: &Args, tables: &[Table]) -> Vec<(&'static str, String)> {
+fn facts(args: &Args, tables: &[Table], about: &About) -> Vec<(&'static str, String)> {
     let machines: BTreeSet<&str> = tables.iter().flat_map(|table| &table.machines).map(String::as_str).collect();
     let noise = if args.as_printed { "the paper's text" } else { "its author's program" };
     let mut facts = vec![
         ("sumout", env!("CARGO_PKG_VERSION").to_owned()),
         ("seed", args.seed.to_string()),
         ("effort", args.effort().to_string()),
-        ("noise of rectangles as in", noise.to_owned()),
         ("machine", machines.into_iter().collect::<Vec<_>>().join("; ")),
     ];
+    if about.has_images {
+        facts.insert(3, ("noise of rectangles as in", noise.to_owned()));
+    }
     if args.quick {
         facts.insert(0, ("run", "quick: a part of each table".into()));
     }

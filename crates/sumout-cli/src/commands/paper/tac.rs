@@ -79,7 +79,7 @@ const NOTES: [&str; 4] = [
      The literature says that with ⌈1/ε⌉ tests it is at most the ε that is printed (PGM 2018).",
     "Kidney stones: Simpson's paradox in a model without the edge from size to treatment, learned from the nine rates of recovery \
      given what may be known. The largest error in points; printed: ICML 2019.",
-    "Hidden Markov models: the last state, given all that is seen of 16,384 sequences of eight that a random third-order model generates; each fifth of them is \
+    "Hidden Markov models: the last state, given all that is seen of 16,384 sequences (with `--quick` 1,024) of eight that a random third-order model generates; each fifth of them is \
      predicted by what is learned from the others. Better: the models of which the tested one predicts with less cross entropy; surely: with a confidence of \
      95 %, by a t test of the five differences. Printed, of ICML 2019: 178 of 256 models, 82 of them above 95 %.",
     "The last two are reconstructions, made without the articles' programs: which edge is missing was chosen by the size of the printed error, and what is predicted, \
