@@ -90,3 +90,29 @@ fn logarithms_are_tested_as_the_numbers_that_they_stand_for() {
     let found: Vec<f64> = run.value(output).data.iter().map(|x| x.exp()).collect();
     assert!(found.iter().zip([0.8, 0.2, 0.2, 0.8]).all(|(x, y)| (x - y).abs() < 1e-12), "{found:?}");
 }
+
+/// A threshold is compared with shares of the whole, beside which what became zero does not count; a linear weight is such a share.
+#[test]
+fn each_number_counts_where_weights_are_linear() {
+    let gaps = [0.5, 0.5, 0.5, 0.5];
+    for (weighing, numbers) in
+        [(Weighing::Linear, vec![]), (Weighing::Step { larger: true, equal: true }, vec![&gaps[..]])]
+    {
+        let (mut graph, [a, b]) = inputs([2, 2]);
+        let list = List { axis: Some(VarId::new(0)), outs: vec![0, 1], a: vec![0, 1], b: vec![0, 1] };
+        let axis = graph.axis(4);
+        let mut of = vec![graph.join(a, b, list)];
+        of.extend(numbers.iter().map(|values| graph.table(Table { axes: vec![axis], values: values.to_vec() })));
+        let output = graph.select(of, Rule { tested: VarId::new(0), axis, copies: 2, weighing });
+        graph.set_output(output);
+        let engine = Engine::<f32>::for_one(&graph, &Schedule::new(&graph, &Want::Output), &[]);
+        let mut worker = engine.worker();
+        worker.begin();
+        for var in (0..2).map(VarId::new) {
+            worker.evidence(var).unwrap().copy_from_slice(&[1.0, 2f32.powi(-100)]);
+            worker.measure_evidence(var);
+        }
+        worker.forward();
+        assert_eq!(worker.is_lost(0), weighing == Weighing::Linear);
+    }
+}
