@@ -43,7 +43,7 @@ fn tests_see_the_likelihoods_of_impossible_values() {
         let circuit = net.compile(&query, &options).unwrap();
         assert_eq!(circuit.possible(v), [1, 2]);
         let again = Circuit::from_bytes(&circuit.to_bytes().unwrap()).unwrap();
-        for likelihood in [[1.0, 1.0, 1.0], [3.0, 0.5, 0.1], [0.0, 0.0, 2.0], [5.0, 0.0, 0.0]] {
+        for likelihood in [[1.0, 1.0, 1.0], [1e308, 1e308, 1e308], [3.0, 0.5, 0.1], [0.0, 0.0, 2.0], [5.0, 0.0, 0.0]] {
             let mut evidence = Evidence::new().likelihood(&net, "v", likelihood).unwrap();
             for name in ["x", "z"].into_iter().filter(|name| circuit.is_hard(net.find(name).unwrap())) {
                 evidence = evidence.observe(&net, name, &net.variable(net.find(name).unwrap()).values[0]).unwrap();

@@ -135,7 +135,7 @@ mod tests {
 
     use super::*;
     use crate::compile::Query;
-    use crate::model::Network;
+    use crate::model::{Network, Selection, Test};
     use crate::{Level, Options};
 
     fn exported(model: &str, query: &Query, level: Level, language: Language) -> Export {
@@ -192,6 +192,26 @@ mod tests {
                 assert_eq!(kept.count(), 1, "{level}:\n{source}");
             }
         }
+    }
+
+    /// Steep sigmoids make small numbers, which programs must not multiply as they are.
+    #[test]
+    fn programs_rescale_behind_steep_tests() {
+        let rescaled = |slope: f64| {
+            let mut b = Network::builder("chain");
+            let mut before = b.variable("x0", ["a", "b"]);
+            b.table(before, [], [0.5, 0.5]);
+            for i in 1..4 {
+                let x = b.variable(format!("x{i}"), ["a", "b"]);
+                let test = Test::of_rows(2, &[0.3], Selection::Sigmoid { slope, is_learned: false });
+                b.tested(x, [before], [[0.9, 0.1, 0.2, 0.8], [0.3, 0.7, 0.6, 0.4]], test);
+                before = x;
+            }
+            let options = Options { level: Level::Classical, effort: 0.0, ..Options::default() };
+            let circuit = b.build().unwrap().compile(&Query::of("x0").given(["x1", "x2", "x3"]), &options).unwrap();
+            circuit.export(Language::Numpy).unwrap().source().unwrap().matches(" = rescale(").count()
+        };
+        assert!(rescaled(64.0) > rescaled(1.0), "{} {}", rescaled(64.0), rescaled(1.0));
     }
 
     #[test]

@@ -91,7 +91,7 @@ impl Expanded {
 
     /// The circuit for a question and its tests.
     pub(super) fn circuit(&self, question: Question, compiled: Compiled, stages: &Stages) -> Circuit {
-        let visible = self.net.variables().len() - 3 * self.tests.len();
+        let visible = self.tests.first().map_or(self.net.variables().len(), |test| test.selector.index());
         let trainable = question.trainable.clone();
         let circuit = Circuit::new(&self.net, question, compiled);
         let Merged { graph, domains, aliases } = Merge::new(self, &circuit, stages, &trainable).run();

@@ -98,11 +98,9 @@ impl<'a> Merge<'a> {
     fn append(&mut self, part: &Graph) -> NodeId {
         let Merge { graph, tables, known, domains, .. } = self;
         let variables = self.expanded.net.variables().len();
-        debug_assert!(part.ops().all(|(node, _)| {
-            part.axes(node)
-                .iter()
-                .all(|v| v.index() >= variables || part.cards()[v.index()] == domains[v.index()].len())
-        }));
+        let is_same = |v: VarId| v.index() >= variables || part.cards()[v.index()] == domains[v.index()].len();
+        let are_same = part.ops().all(|(node, _)| part.axes(node).iter().all(is_same));
+        assert!(are_same, "a variable has the same values in all parts");
         let mut axes: Vec<VarId> = (0..variables).map(VarId::new).collect();
         axes.extend(part.cards()[variables..].iter().map(|&card| graph.axis(card)));
         graph.append(part, &axes, tables, |graph, v| {
