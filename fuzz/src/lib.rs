@@ -1,7 +1,7 @@
 //! What must hold for every input, however broken.
 //!
-//! Reading never panics. What was read is written back without loss or refused, and what is written reads
-//! back equal. The own format carries everything that any other can say.
+//! Reading never panics. What was read is written back without loss or refused, and what is written
+//! reads back equal. The own format carries everything that any other can say.
 
 use std::path::PathBuf;
 use std::sync::LazyLock;

@@ -10,7 +10,8 @@ use sumout::model::format::{self, ReadOptions};
 use sumout::{Error, ErrorKind, Format, Level, Network, Options, Precision, Query, Running};
 
 use crate::commands::{
-    bench, compile, completions, convert, data, demo, eval, explore, export, fit, mpe, paper, query, sample, show,
+    bench, compile, completions, convert, data, demo, eval, explore, export, fit, mpe, paper,
+    query, sample, show,
 };
 
 const EXAMPLES: &str = "\
@@ -79,23 +80,42 @@ pub struct Reading {
 impl Reading {
     /// The network in a file, on standard input, or built in.
     pub fn network(&self, model: &Path) -> sumout::Result<Network> {
-        let options = ReadOptions { format: self.from, normalize: self.normalize };
-        if model == Path::new("-") { from_stdin(&options) } else { format::read(model, &options) }
+        let options = ReadOptions {
+            format: self.from,
+            normalize: self.normalize,
+        };
+        if model == Path::new("-") {
+            from_stdin(&options)
+        } else {
+            format::read(model, &options)
+        }
     }
 
     /// How the same model is read on the command line.
     pub fn typed(&self, model: &Path) -> String {
-        let from = self.from.map_or_else(String::new, |format| format!(" --from {}", format.extensions()[0]));
+        let from = self.from.map_or_else(String::new, |format| {
+            format!(" --from {}", format.extensions()[0])
+        });
         let normalize = if self.normalize { " --normalize" } else { "" };
         let name = model.display().to_string();
         let is_option = name.len() > 1 && name.starts_with('-');
-        format!("{}{}{from}{normalize}", if is_option { "./" } else { "" }, quoted(&name))
+        format!(
+            "{}{}{from}{normalize}",
+            if is_option { "./" } else { "" },
+            quoted(&name)
+        )
     }
 
     /// The same in Python, where strings are written as in JSON.
     pub fn in_python(&self, model: &Path) -> String {
-        let from = self.from.map_or_else(String::new, |format| format!(", format={:?}", format.extensions()[0]));
-        let normalize = if self.normalize { ", normalize=True" } else { "" };
+        let from = self.from.map_or_else(String::new, |format| {
+            format!(", format={:?}", format.extensions()[0])
+        });
+        let normalize = if self.normalize {
+            ", normalize=True"
+        } else {
+            ""
+        };
         match model.display().to_string().as_str() {
             "-" => format!("sumout.reads(open(0, \"rb\").read(){from}{normalize})"),
             name => format!("sumout.read({}{from}{normalize})", json!(name)),
@@ -129,8 +149,8 @@ pub struct Asking {
     /// The variable to ask for; all of them if none is named.
     pub target: Option<String>,
 
-    /// The inputs, by name or by pattern such as `pixel_*`: an example gives each a value, a likelihood, or
-    /// nothing.
+    /// The inputs, by name or by pattern such as `pixel_*`: an example gives each a value, a
+    /// likelihood, or nothing.
     #[arg(long, value_name = "NAME", num_args = 1.., help_heading = "Inputs")]
     given: Vec<String>,
 
@@ -155,9 +175,10 @@ impl Asking {
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Computing")]
 pub struct Computing {
-    /// What the search for a plan may know: `classical` nothing but the factors, `paper` what the paper's own
-    /// procedure does, `functional` which variables are functions of others, `tables` also which functions,
-    /// `support` also which states can be reached; `auto` is what costs least.
+    /// What the search for a plan may know: `classical` nothing but the factors, `paper` what the
+    /// paper's own procedure does, `functional` which variables are functions of others, `tables`
+    /// also which functions, `support` also which states can be reached; `auto` is what costs
+    /// least.
     #[arg(long, default_value_t = Level::default(), value_parser = level_parser())]
     level: Level,
 
@@ -169,7 +190,8 @@ pub struct Computing {
     #[arg(long, value_name = "X", default_value_t = 1.0, allow_negative_numbers = true, value_parser = effort)]
     effort: f64,
 
-    /// Refuse plans that need more memory, such as 8GiB; without it, three quarters of what is free.
+    /// Refuse plans that need more memory, such as 8GiB; without it, three quarters of what is
+    /// free.
     #[arg(long, value_name = "SIZE", value_parser = size)]
     memory: Option<u64>,
 }
@@ -178,8 +200,8 @@ pub struct Computing {
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Computing")]
 pub struct Approximating {
-    /// Take tables for functions if each row has an entry of at least 1-EPS: an approximation, which comes with an
-    /// estimate of its error.
+    /// Take tables for functions if each row has an entry of at least 1-EPS: an approximation,
+    /// which comes with an estimate of its error.
     #[arg(long, value_name = "EPS", default_value_t = 0.0, allow_negative_numbers = true, value_parser = near)]
     pub near: f64,
 }
@@ -194,7 +216,13 @@ fn near(text: &str) -> Result<f64, String> {
 impl Computing {
     /// The same for the library.
     pub fn options(&self) -> Options {
-        Options { level: self.level, seed: self.seed, effort: self.effort, memory: self.memory, ..Options::default() }
+        Options {
+            level: self.level,
+            seed: self.seed,
+            effort: self.effort,
+            memory: self.memory,
+            ..Options::default()
+        }
     }
 }
 
@@ -215,13 +243,19 @@ impl Using {
     /// The same for the library.
     pub fn running(&self, memory: Option<u64>) -> Running {
         let (precision, threads) = (self.precision, self.threads);
-        Running { precision, threads, memory, ..Running::default() }
+        Running {
+            precision,
+            threads,
+            memory,
+            ..Running::default()
+        }
     }
 }
 
 /// Takes the precisions by their names.
 pub fn precision_parser() -> impl TypedValueParser<Value = Precision> {
-    PossibleValuesParser::new(Precision::ALL.map(Precision::name)).try_map(|name| name.parse::<Precision>())
+    PossibleValuesParser::new(Precision::ALL.map(Precision::name))
+        .try_map(|name| name.parse::<Precision>())
 }
 
 /// Takes the levels by their names.
@@ -232,11 +266,16 @@ fn level_parser() -> impl TypedValueParser<Value = Level> {
 /// Takes the formats by their extensions.
 pub fn format_parser() -> impl TypedValueParser<Value = Format> {
     let value = |format: Format| {
-        let (first, others) = format.extensions().split_first().expect("a format has an extension");
+        let (first, others) = format
+            .extensions()
+            .split_first()
+            .expect("a format has an extension");
         PossibleValue::new(*first).aliases(others.iter().copied())
     };
     PossibleValuesParser::new(Format::ALL.map(value)).try_map(|name| {
-        let known = Format::ALL.into_iter().find(|f| f.extensions().contains(&name.to_lowercase().as_str()));
+        let known = Format::ALL
+            .into_iter()
+            .find(|f| f.extensions().contains(&name.to_lowercase().as_str()));
         known.ok_or("no such format")
     })
 }
@@ -269,9 +308,14 @@ pub fn size(text: &str) -> Result<u64, String> {
         return Err("give a size such as 8GiB, 500MB, or a number of bytes".into());
     };
     let unit = unit.trim();
-    match UNITS.iter().find(|(name, _)| unit.eq_ignore_ascii_case(name)) {
+    match UNITS
+        .iter()
+        .find(|(name, _)| unit.eq_ignore_ascii_case(name))
+    {
         Some((_, factor)) => Ok((number * *factor as f64) as u64),
-        None => Err(format!("`{unit}` is no unit of memory; use B, KB, MB, GB, TB, KiB, MiB, GiB or TiB")),
+        None => Err(format!(
+            "`{unit}` is no unit of memory; use B, KB, MB, GB, TB, KiB, MiB, GiB or TiB"
+        )),
     }
 }
 
@@ -294,7 +338,11 @@ mod tests {
 
     #[test]
     fn wrong_sizes_say_what_is_expected() {
-        assert!(size("8 gigs").unwrap_err().starts_with("`gigs` is no unit of memory"));
+        assert!(
+            size("8 gigs")
+                .unwrap_err()
+                .starts_with("`gigs` is no unit of memory")
+        );
         assert!(size("-1GB").unwrap_err().contains("8GiB"));
         assert!(size("GiB").unwrap_err().contains("8GiB"));
         assert!(size("1.2.3").unwrap_err().contains("8GiB"));

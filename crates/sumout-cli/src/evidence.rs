@@ -1,7 +1,9 @@
-//! Evidence as it is typed: `--given xray=yes 'pixel_*=f'`, `--soft xray=0.7,0.1`, `--evidence FILE.evid`.
+//! Evidence as it is typed: `--given xray=yes 'pixel_*=f'`, `--soft xray=0.7,0.1`,
+//! `--evidence FILE.evid`.
 //!
-//! Names may contain `=`. So a finding is split at the `=` that leaves a known variable on its left, or else
-//! a pattern that matches some; if several do, at the first that also leaves one of its values on the right.
+//! Names may contain `=`. So a finding is split at the `=` that leaves a known variable on its
+//! left, or else a pattern that matches some; if several do, at the first that also leaves one of
+//! its values on the right.
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -16,8 +18,8 @@ use crate::output::talk;
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Evidence")]
 pub struct Given {
-    /// Observed values, such as `xray=yes dysp=no`. A pattern such as `pixel_*=f` stands for all variables
-    /// that match it.
+    /// Observed values, such as `xray=yes dysp=no`. A pattern such as `pixel_*=f` stands for all
+    /// variables that match it.
     #[arg(long, value_name = "X=V", num_args = 1..)]
     given: Vec<String>,
 
@@ -87,8 +89,11 @@ fn add(all: &mut Evidence, net: &Network, typed: &Typed) -> Result<()> {
 type Split<'a> = (Vec<VarId>, &'a str);
 
 fn split<'a>(net: &Network, typed: &Typed<'a>) -> Result<Split<'a>> {
-    let splits: Vec<(&str, &str)> =
-        typed.text.match_indices('=').map(|(at, _)| (&typed.text[..at], &typed.text[at + 1..])).collect();
+    let splits: Vec<(&str, &str)> = typed
+        .text
+        .match_indices('=')
+        .map(|(at, _)| (&typed.text[..at], &typed.text[at + 1..]))
+        .collect();
     match by_name(net, typed.kind, &splits).or_else(|| by_pattern(net, &splits)) {
         Some((vars, "")) => Err(typed.no_value(net, vars[0])),
         Some(found) => Ok(found),
@@ -98,37 +103,54 @@ fn split<'a>(net: &Network, typed: &Typed<'a>) -> Result<Split<'a>> {
 
 /// The first split with a variable on the left, preferably one whose right side can be read.
 fn by_name<'a>(net: &Network, kind: &Kind, splits: &[(&str, &'a str)]) -> Option<Split<'a>> {
-    let known = splits.iter().filter_map(|&(left, right)| Some((net.find(left).ok()?, right)));
+    let known = splits
+        .iter()
+        .filter_map(|&(left, right)| Some((net.find(left).ok()?, right)));
     let (var, right) = known.min_by_key(|&(var, right)| (kind.read)(net, var, right).is_err())?;
     Some((vec![var], right))
 }
 
 fn by_pattern<'a>(net: &Network, splits: &[(&str, &'a str)]) -> Option<Split<'a>> {
-    let mut patterns = splits.iter().filter(|(left, _)| left.contains(['*', '?', '[', '{']));
+    let mut patterns = splits
+        .iter()
+        .filter(|(left, _)| left.contains(['*', '?', '[', '{']));
     patterns.find_map(|&(left, right)| Some((net.matching(left).ok()?, right)))
 }
 
 impl Typed<'_> {
     fn error(&self, what: &str) -> Error {
-        Error::new(ErrorKind::Evidence, format!("`{} {}` {what}", self.kind.option, self.text))
+        Error::new(
+            ErrorKind::Evidence,
+            format!("`{} {}` {what}", self.kind.option, self.text),
+        )
     }
 
     fn no_value(&self, net: &Network, var: VarId) -> Error {
-        self.error(&format!("gives no {}", self.kind.noun)).hint(format!("write `{}`", self.example(net, var)))
+        self.error(&format!("gives no {}", self.kind.noun))
+            .hint(format!("write `{}`", self.example(net, var)))
     }
 
     /// What is wrong with text that does not begin with a variable and `=`.
     fn not_understood(&self, net: &Network, left: Option<&str>) -> Error {
-        let first = || net.ids().next().map_or("X=v".into(), |var| self.example(net, var));
+        let first = || {
+            net.ids()
+                .next()
+                .map_or("X=v".into(), |var| self.example(net, var))
+        };
         match (left, net.find(left.unwrap_or(self.text))) {
-            (Some(""), _) => self.error("names no variable").hint(format!("write for example `{}`", first())),
+            (Some(""), _) => self
+                .error("names no variable")
+                .hint(format!("write for example `{}`", first())),
             (Some(_), Err(unknown)) => unknown,
             (None, Ok(var)) => {
                 let (example, option) = (self.example(net, var), self.kind.option);
-                let hint = format!("write `{example}`; variables to ask for are named before `{option}`");
+                let hint =
+                    format!("write `{example}`; variables to ask for are named before `{option}`");
                 self.no_value(net, var).hint(hint)
             }
-            _ => self.error("is not of the form X=v").hint(format!("write for example `{}`", first())),
+            _ => self
+                .error("is not of the form X=v")
+                .hint(format!("write for example `{}`", first())),
         }
     }
 
@@ -143,11 +165,20 @@ fn likelihood(net: &Network, var: VarId, text: &str) -> Result<Finding> {
     let number = |part: &str| {
         part.trim().parse::<f64>().map_err(|_| {
             let name = &net.variable(var).name;
-            let error = Error::new(ErrorKind::Evidence, format!("`{part}` is no likelihood of `{name}`: not a number"));
-            error.hint(format!("give a number for each value: {}", net.variable(var).values.join(", ")))
+            let error = Error::new(
+                ErrorKind::Evidence,
+                format!("`{part}` is no likelihood of `{name}`: not a number"),
+            );
+            error.hint(format!(
+                "give a number for each value: {}",
+                net.variable(var).values.join(", ")
+            ))
         })
     };
-    text.split(',').map(number).collect::<Result<_>>().map(Finding::Soft)
+    text.split(',')
+        .map(number)
+        .collect::<Result<_>>()
+        .map(Finding::Soft)
 }
 
 /// Says on stderr that the evidence is impossible, and what it was.
@@ -156,22 +187,32 @@ pub fn talk_of_impossible(net: &Network, evidence: &Evidence, options: &Options)
     let evidence = &conflict(net, evidence, options);
     talk(&match evidence.len() {
         0 => "hint: the factors of the network have no joint state in common".into(),
-        1 => format!("hint: {} has probability 0 in this network", listed(net, evidence)),
-        _ => format!("hint: these cannot be true together: {}", listed(net, evidence)),
+        1 => format!(
+            "hint: {} has probability 0 in this network",
+            listed(net, evidence)
+        ),
+        _ => format!(
+            "hint: these cannot be true together: {}",
+            listed(net, evidence)
+        ),
     });
 }
 
 /// For so long findings are tried one by one; each takes as long as the question did.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// Findings of which none can be left out: without any of them, the others are possible. Those that time is too short for stay.
+/// Findings of which none can be left out: without any of them, the others are possible. Those that
+/// time is too short for stay.
 fn conflict(net: &Network, evidence: &Evidence, options: &Options) -> Evidence {
     let begun = Instant::now();
     let mut left = evidence.clone();
     for (var, _) in evidence.iter().take_while(|_| begun.elapsed() < PATIENCE) {
         let fewer = left.clone().without(var);
         let target = net.ids().next().into_iter().collect::<Vec<VarId>>();
-        if net.query(&target, &fewer, options).is_ok_and(|answer| answer.is_impossible()) {
+        if net
+            .query(&target, &fewer, options)
+            .is_ok_and(|answer| answer.is_impossible())
+        {
             left = fewer;
         }
     }
@@ -180,7 +221,11 @@ fn conflict(net: &Network, evidence: &Evidence, options: &Options) -> Evidence {
 
 /// The findings as they would be typed, the first dozen of them.
 fn listed(net: &Network, evidence: &Evidence) -> String {
-    let shown: Vec<String> = evidence.iter().take(12).map(|(var, finding)| typed(net, var, finding)).collect();
+    let shown: Vec<String> = evidence
+        .iter()
+        .take(12)
+        .map(|(var, finding)| typed(net, var, finding))
+        .collect();
     let more = if evidence.len() > 12 { ", …" } else { "" };
     shown.join(", ") + more
 }
@@ -213,20 +258,44 @@ mod tests {
     fn given(findings: &[&str]) -> Result<String> {
         let net = net();
         let given = findings.iter().map(|s| s.to_string()).collect();
-        Ok(listed(&net, &Given { given, soft: vec![], evidence: None }.evidence(&net)?))
+        Ok(listed(
+            &net,
+            &Given {
+                given,
+                soft: vec![],
+                evidence: None,
+            }
+            .evidence(&net)?,
+        ))
     }
 
     fn soft(finding: &str) -> Result<String> {
         let net = net();
-        Ok(listed(&net, &Given { given: vec![], soft: vec![finding.into()], evidence: None }.evidence(&net)?))
+        Ok(listed(
+            &net,
+            &Given {
+                given: vec![],
+                soft: vec![finding.into()],
+                evidence: None,
+            }
+            .evidence(&net)?,
+        ))
     }
 
     #[test]
     fn findings_are_split_where_the_names_say() {
         assert_eq!(given(&["a=t", "p_1=b=t"]).unwrap(), "a=t, p_1=b=t");
-        assert_eq!(given(&["a=b=f"]).unwrap(), "a=b=f", "`a` has no value `b=f`, so `a=b` is meant");
+        assert_eq!(
+            given(&["a=b=f"]).unwrap(),
+            "a=b=f",
+            "`a` has no value `b=f`, so `a=b` is meant"
+        );
         assert_eq!(given(&["a=b=b=t"]).unwrap(), "a=b=b=t");
-        assert_eq!(given(&["a=b=t"]).unwrap(), "a=b=t", "both readings are possible");
+        assert_eq!(
+            given(&["a=b=t"]).unwrap(),
+            "a=b=t",
+            "both readings are possible"
+        );
     }
 
     #[test]
@@ -240,7 +309,10 @@ mod tests {
     #[test]
     fn wrong_forms_say_what_to_write() {
         let advice = |text| given(&[text]).unwrap_err().advice().unwrap().to_owned();
-        assert_eq!(advice("p_1"), "write `p_1=t`; variables to ask for are named before `--given`");
+        assert_eq!(
+            advice("p_1"),
+            "write `p_1=t`; variables to ask for are named before `--given`"
+        );
         assert_eq!(advice("p_1="), "write `p_1=t`");
         assert_eq!(advice("p_*="), "write `p_1=t`");
         assert_eq!(advice("=t"), "write for example `a=t`");
@@ -251,8 +323,20 @@ mod tests {
     #[test]
     fn likelihoods_are_numbers_one_for_each_value() {
         assert_eq!(soft("p_1=0.5, 1,2e-1").unwrap(), "p_1=0.5,1,0.2");
-        for wrong in ["p_1=1,2", "p_1=1,2,x", "p_1=1,2,NaN", "p_1=1,2,-1", "p_1=1,2,inf", "p_1=", "p_1=,,"] {
-            assert_eq!(soft(wrong).unwrap_err().kind(), ErrorKind::Evidence, "{wrong}");
+        for wrong in [
+            "p_1=1,2",
+            "p_1=1,2,x",
+            "p_1=1,2,NaN",
+            "p_1=1,2,-1",
+            "p_1=1,2,inf",
+            "p_1=",
+            "p_1=,,",
+        ] {
+            assert_eq!(
+                soft(wrong).unwrap_err().kind(),
+                ErrorKind::Evidence,
+                "{wrong}"
+            );
         }
     }
 }

@@ -1,7 +1,8 @@
 //! The `sumout` command: exact answers from Bayesian networks, in a shell.
 //!
-//! Data goes to stdout, talk to stderr. The exit code is 0 when done, 1 when the evidence is impossible, 2
-//! when the use or the input is wrong. A reader that stops reading, such as `head`, is not an error.
+//! Data goes to stdout, talk to stderr. The exit code is 0 when done, 1 when the evidence is
+//! impossible, 2 when the use or the input is wrong. A reader that stops reading, such as `head`,
+//! is not an error.
 
 mod args;
 mod commands;

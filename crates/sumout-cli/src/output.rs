@@ -39,7 +39,10 @@ impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Self {
         match error.kind() {
             io::ErrorKind::BrokenPipe => Failure::BrokenPipe,
-            _ => Failure::Error(Error::new(ErrorKind::Io, format!("cannot write to standard output: {error}"))),
+            _ => Failure::Error(Error::new(
+                ErrorKind::Io,
+                format!("cannot write to standard output: {error}"),
+            )),
         }
     }
 }
@@ -52,21 +55,25 @@ pub fn talk(text: &str) {
 /// After this many seconds people begin to wonder.
 const PATIENCE: u64 = 2;
 
-/// Does what may take long. If it does, a terminal is told so, and how long it has been, until it is done.
+/// Does what may take long. If it does, a terminal is told so, and how long it has been, until it
+/// is done.
 pub fn patiently<T>(what: &str, work: impl FnOnce() -> T) -> T {
     if !io::stderr().is_terminal() {
         return work();
     }
     thread::scope(|scope| {
         let (working, finished) = mpsc::channel();
-        scope.spawn(move || count_seconds(what, &finished, Duration::from_secs(1), &mut io::stderr()));
+        scope.spawn(move || {
+            count_seconds(what, &finished, Duration::from_secs(1), &mut io::stderr())
+        });
         let result = work();
         drop(working); // a panic drops it too, so the counting always ends
         result
     })
 }
 
-/// Writes a line that counts the seconds until the other end of the channel is gone, and then clears it.
+/// Writes a line that counts the seconds until the other end of the channel is gone, and then
+/// clears it.
 fn count_seconds(what: &str, finished: &Receiver<()>, second: Duration, out: &mut dyn Write) {
     let mut seconds = 0;
     let mut width = 0;
@@ -107,11 +114,22 @@ mod tests {
     #[test]
     fn who_waits_is_told_and_the_line_is_cleared_again() {
         let (work, finished) = mpsc::channel();
-        let mut terminal = Terminal { text: vec![], work: Some(work) };
-        count_seconds("computing", &finished, Duration::from_millis(1), &mut terminal);
+        let mut terminal = Terminal {
+            text: vec![],
+            work: Some(work),
+        };
+        count_seconds(
+            "computing",
+            &finished,
+            Duration::from_millis(1),
+            &mut terminal,
+        );
         let line = "computing … 2 s";
         let cleared = " ".repeat(line.chars().count());
-        assert_eq!(String::from_utf8(terminal.text).unwrap(), format!("\r{line}\r{cleared}\r"));
+        assert_eq!(
+            String::from_utf8(terminal.text).unwrap(),
+            format!("\r{line}\r{cleared}\r")
+        );
     }
 
     #[test]

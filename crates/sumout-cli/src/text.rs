@@ -2,9 +2,14 @@
 
 use std::io::{self, Write};
 
-/// A probability with four decimals; with four digits and an exponent if it is smaller than that shows.
+/// A probability with four decimals; with four digits and an exponent if it is smaller than that
+/// shows.
 pub fn probability(p: f64) -> String {
-    if 0.0 < p && p < 1e-4 { format!("{p:.3e}") } else { format!("{p:.4}") }
+    if 0.0 < p && p < 1e-4 {
+        format!("{p:.3e}")
+    } else {
+        format!("{p:.4}")
+    }
 }
 
 /// A number with so many significant digits, and an exponent only if it is very small or large.
@@ -13,7 +18,11 @@ pub fn significant(x: f64, digits: usize) -> String {
         return x.abs().to_string();
     }
     let scientific = format!("{x:.*e}", digits - 1);
-    let exponent: i32 = scientific.rsplit('e').next().and_then(|e| e.parse().ok()).unwrap_or(0);
+    let exponent: i32 = scientific
+        .rsplit('e')
+        .next()
+        .and_then(|e| e.parse().ok())
+        .unwrap_or(0);
     match exponent {
         -4..9 => format!("{x:.*}", (digits as i32 - 1 - exponent).max(0) as usize),
         _ => scientific,
@@ -61,7 +70,12 @@ pub fn abridged<'a>(names: impl ExactSizeIterator<Item = &'a str> + Clone, width
         used <= width
     };
     let first: Vec<&str> = names.take_while(fits).collect();
-    format!("{}{}… ({})", first.join(", "), if first.is_empty() { "" } else { ", " }, all.len())
+    format!(
+        "{}{}… ({})",
+        first.join(", "),
+        if first.is_empty() { "" } else { ", " },
+        all.len()
+    )
 }
 
 /// Where the cells of a column stand.
@@ -74,11 +88,19 @@ pub enum Align {
 }
 
 /// Writes rows as columns with two spaces between them, and no space at the end of a line.
-pub fn table(out: &mut dyn Write, align: impl AsRef<[Align]>, rows: &[impl AsRef<[String]>]) -> io::Result<()> {
+pub fn table(
+    out: &mut dyn Write,
+    align: impl AsRef<[Align]>,
+    rows: &[impl AsRef<[String]>],
+) -> io::Result<()> {
     let align = align.as_ref();
-    let widths: Vec<usize> = (0..align.len()).map(|c| width(rows.iter().map(|row| &*row.as_ref()[c]))).collect();
+    let widths: Vec<usize> = (0..align.len())
+        .map(|c| width(rows.iter().map(|row| &*row.as_ref()[c])))
+        .collect();
     for row in rows {
-        let cells: Vec<String> = (0..align.len()).map(|c| pad(&row.as_ref()[c], widths[c], align[c])).collect();
+        let cells: Vec<String> = (0..align.len())
+            .map(|c| pad(&row.as_ref()[c], widths[c], align[c]))
+            .collect();
         writeln!(out, "{}", cells.join("  ").trim_end())?;
     }
     Ok(())
@@ -103,13 +125,24 @@ mod tests {
     #[test]
     fn probabilities_show_four_decimals_and_small_ones_four_digits() {
         let shown = [0.0, 0.25231, 1.0, 0.0001, 0.00009876, 1.2341e-7].map(probability);
-        assert_eq!(shown, ["0.0000", "0.2523", "1.0000", "0.0001", "9.876e-5", "1.234e-7"]);
+        assert_eq!(
+            shown,
+            [
+                "0.0000", "0.2523", "1.0000", "0.0001", "9.876e-5", "1.234e-7"
+            ]
+        );
     }
 
     #[test]
     fn significant_digits_are_counted_from_the_first_that_is_not_zero() {
-        let shown = [0.0396172, 0.5, 1.0, 0.99999, 12.345, 1.2341e-5, 0.0].map(|x| significant(x, 4));
-        assert_eq!(shown, ["0.03962", "0.5000", "1.000", "1.000", "12.35", "1.234e-5", "0"]);
+        let shown =
+            [0.0396172, 0.5, 1.0, 0.99999, 12.345, 1.2341e-5, 0.0].map(|x| significant(x, 4));
+        assert_eq!(
+            shown,
+            [
+                "0.03962", "0.5000", "1.000", "1.000", "12.35", "1.234e-5", "0"
+            ]
+        );
         assert_eq!(significant(-5000.1234, 7), "-5000.123");
         assert_eq!(significant(-0.1234567, 6), "-0.123457");
         assert_eq!(significant(1.5e12, 7), "1.500000e12");
@@ -117,8 +150,14 @@ mod tests {
 
     #[test]
     fn thousands_are_grouped_and_nouns_counted() {
-        assert_eq!([0, 999, 1000, 1234567].map(grouped), ["0", "999", "1,000", "1,234,567"]);
-        assert_eq!([counted(1, "root"), counted(2, "root")], ["1 root", "2 roots"]);
+        assert_eq!(
+            [0, 999, 1000, 1234567].map(grouped),
+            ["0", "999", "1,000", "1,234,567"]
+        );
+        assert_eq!(
+            [counted(1, "root"), counted(2, "root")],
+            ["1 root", "2 roots"]
+        );
     }
 
     #[test]

@@ -1,4 +1,5 @@
-//! `sumout eval` and `sumout sample` with Parquet files, written and read by the `parquet` crate itself.
+//! `sumout eval` and `sumout sample` with Parquet files, written and read by the `parquet` crate
+//! itself.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -18,18 +19,37 @@ fn folder(name: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     let _ = fs::remove_dir_all(&folder);
     fs::create_dir_all(&folder).unwrap();
-    fs::write(folder.join("cases.csv"), "xray,dysp\nyes,no\nyes,\n,yes\nno,no\n").unwrap();
-    sumout(&folder, "compile asia lung --given xray dysp -o lung.sumout");
+    fs::write(
+        folder.join("cases.csv"),
+        "xray,dysp\nyes,no\nyes,\n,yes\nno,no\n",
+    )
+    .unwrap();
+    sumout(
+        &folder,
+        "compile asia lung --given xray dysp -o lung.sumout",
+    );
     folder
 }
 
 fn output(folder: &Path, line: &str) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_sumout")).args(line.split(' ')).current_dir(folder).output().unwrap()
+    Command::new(env!("CARGO_BIN_EXE_sumout"))
+        .args(line.split(' '))
+        .current_dir(folder)
+        .output()
+        .unwrap()
 }
 
 fn sumout(folder: &Path, line: &str) -> String {
-    let Output { status, stdout, stderr } = output(folder, line);
-    assert!(status.success(), "sumout {line}: {}", String::from_utf8_lossy(&stderr));
+    let Output {
+        status,
+        stdout,
+        stderr,
+    } = output(folder, line);
+    assert!(
+        status.success(),
+        "sumout {line}: {}",
+        String::from_utf8_lossy(&stderr)
+    );
     String::from_utf8(stdout).unwrap()
 }
 
@@ -55,26 +75,46 @@ impl Cells {
 }
 
 fn write(path: &Path, compression: Compression, columns: &[(&str, Cells)]) {
-    write_as(path, WriterProperties::builder().set_compression(compression), columns);
+    write_as(
+        path,
+        WriterProperties::builder().set_compression(compression),
+        columns,
+    );
 }
 
 fn write_as(path: &Path, properties: WriterPropertiesBuilder, columns: &[(&str, Cells)]) {
-    let fields: String = columns.iter().map(|(name, cells)| cells.field().replace("NAME", name) + ";").collect();
+    let fields: String = columns
+        .iter()
+        .map(|(name, cells)| cells.field().replace("NAME", name) + ";")
+        .collect();
     let schema = Arc::new(parse_message_type(&format!("message schema {{ {fields} }}")).unwrap());
-    let mut writer =
-        SerializedFileWriter::new(File::create(path).unwrap(), schema, Arc::new(properties.build())).unwrap();
+    let mut writer = SerializedFileWriter::new(
+        File::create(path).unwrap(),
+        schema,
+        Arc::new(properties.build()),
+    )
+    .unwrap();
     for part in [0..3, 3..4] {
         let mut group = writer.next_row_group().unwrap();
         for (_, cells) in columns {
             let mut column = group.next_column().unwrap().unwrap();
             match cells {
-                Cells::Text(cells) => {
-                    put::<ByteArrayType>(&mut column, cells[part.clone()].iter().map(|c| c.map(Into::into)))
+                Cells::Text(cells) => put::<ByteArrayType>(
+                    &mut column,
+                    cells[part.clone()].iter().map(|c| c.map(Into::into)),
+                ),
+                Cells::Int32(cells) => {
+                    put::<Int32Type>(&mut column, cells[part.clone()].iter().copied())
                 }
-                Cells::Int32(cells) => put::<Int32Type>(&mut column, cells[part.clone()].iter().copied()),
-                Cells::Int64(cells) => put::<Int64Type>(&mut column, cells[part.clone()].iter().copied()),
-                Cells::Double(cells) => put::<DoubleType>(&mut column, cells[part.clone()].iter().copied()),
-                Cells::Bool(cells) => put::<BoolType>(&mut column, cells[part.clone()].iter().copied()),
+                Cells::Int64(cells) => {
+                    put::<Int64Type>(&mut column, cells[part.clone()].iter().copied())
+                }
+                Cells::Double(cells) => {
+                    put::<DoubleType>(&mut column, cells[part.clone()].iter().copied())
+                }
+                Cells::Bool(cells) => {
+                    put::<BoolType>(&mut column, cells[part.clone()].iter().copied())
+                }
             }
             column.close().unwrap();
         }
@@ -89,7 +129,10 @@ fn put<T: DataType>(
 ) {
     let levels: Vec<i16> = cells.clone().map(|cell| cell.is_some().into()).collect();
     let values: Vec<T::T> = cells.flatten().collect();
-    column.typed::<T>().write_batch(&values, Some(&levels), None).unwrap();
+    column
+        .typed::<T>()
+        .write_batch(&values, Some(&levels), None)
+        .unwrap();
 }
 
 const XRAY: [Option<&str>; 4] = [Some("yes"), Some("yes"), None, Some("no")];
@@ -107,10 +150,19 @@ fn text_and_numbers_say_what_the_cells_of_csv_say() {
         ]
     };
     let zstd = Compression::ZSTD(ZstdLevel::default());
-    for compression in [Compression::UNCOMPRESSED, Compression::SNAPPY, zstd, Compression::LZ4_RAW] {
+    for compression in [
+        Compression::UNCOMPRESSED,
+        Compression::SNAPPY,
+        zstd,
+        Compression::LZ4_RAW,
+    ] {
         for dysp in kinds() {
             let note = Cells::Bool(vec![Some(true), None, None, None]);
-            let columns = [("dysp", dysp), ("note", note), ("xray", Cells::Text(XRAY.to_vec()))];
+            let columns = [
+                ("dysp", dysp),
+                ("note", note),
+                ("xray", Cells::Text(XRAY.to_vec())),
+            ];
             write(&folder.join("cases.parquet"), compression, &columns);
             assert_eq!(sumout(&folder, "eval lung.sumout cases.parquet"), expected);
         }
@@ -121,11 +173,23 @@ fn text_and_numbers_say_what_the_cells_of_csv_say() {
 fn ways() -> Vec<WriterPropertiesBuilder> {
     let mut ways = vec![];
     for version in [WriterVersion::PARQUET_1_0, WriterVersion::PARQUET_2_0] {
-        let way = || WriterProperties::builder().set_writer_version(version).set_write_batch_size(1);
+        let way = || {
+            WriterProperties::builder()
+                .set_writer_version(version)
+                .set_write_batch_size(1)
+        };
         ways.push(way());
-        ways.push(way().set_dictionary_enabled(false).set_encoding(Encoding::PLAIN));
+        ways.push(
+            way()
+                .set_dictionary_enabled(false)
+                .set_encoding(Encoding::PLAIN),
+        );
         ways.push(way().set_dictionary_enabled(false)); // the second version has differences
-        ways.push(way().set_dictionary_page_size_limit(1).set_encoding(Encoding::PLAIN));
+        ways.push(
+            way()
+                .set_dictionary_page_size_limit(1)
+                .set_encoding(Encoding::PLAIN),
+        );
         ways.push(way().set_dictionary_page_size_limit(1));
         ways.push(way().set_data_page_row_count_limit(1));
     }
@@ -135,8 +199,15 @@ fn ways() -> Vec<WriterPropertiesBuilder> {
 #[test]
 fn columns_say_the_same_however_they_are_written() {
     let folder = folder("parquet-ways");
-    let (path, line) = (folder.join("cases.parquet"), "eval lung.sumout cases.parquet --skip-bad-rows");
-    fs::write(folder.join("cases.csv"), "xray,dysp\nyes,no\nyes,\nmaybe,yes\nno,no\n").unwrap();
+    let (path, line) = (
+        folder.join("cases.parquet"),
+        "eval lung.sumout cases.parquet --skip-bad-rows",
+    );
+    fs::write(
+        folder.join("cases.csv"),
+        "xray,dysp\nyes,no\nyes,\nmaybe,yes\nno,no\n",
+    )
+    .unwrap();
     let expected = output(&folder, "eval lung.sumout cases.csv --skip-bad-rows");
     for way in ways() {
         let xray = Cells::Text(vec![Some("yes"), Some("yes"), Some("maybe"), Some("no")]);
@@ -145,7 +216,12 @@ fn columns_say_the_same_however_they_are_written() {
         let found = output(&folder, line);
         let told = String::from_utf8_lossy(&found.stderr);
         assert_eq!(found.stdout, expected.stdout, "{way:?}: {told}");
-        assert!(told.contains("row 3 is left empty: `xray` has no value `maybe`; its values are yes, no"), "{told}");
+        assert!(
+            told.contains(
+                "row 3 is left empty: `xray` has no value `maybe`; its values are yes, no"
+            ),
+            "{told}"
+        );
     }
 }
 
@@ -154,7 +230,11 @@ fn damaged_files_are_refused_or_understood_otherwise() {
     let folder = folder("parquet-damage");
     let path = folder.join("cases.parquet");
     let dysp = Cells::Int64(vec![Some(1), None, Some(0), Some(1)]);
-    write(&path, Compression::UNCOMPRESSED, &[("dysp", dysp), ("xray", Cells::Text(XRAY.to_vec()))]);
+    write(
+        &path,
+        Compression::UNCOMPRESSED,
+        &[("dysp", dysp), ("xray", Cells::Text(XRAY.to_vec()))],
+    );
     let bytes = fs::read(&path).unwrap();
     for at in (4..bytes.len()).step_by(3) {
         let mut damaged = bytes.clone();
@@ -162,7 +242,10 @@ fn damaged_files_are_refused_or_understood_otherwise() {
         fs::write(&path, damaged).unwrap();
         let Output { status, stderr, .. } = output(&folder, "eval lung.sumout cases.parquet");
         let told = String::from_utf8_lossy(&stderr);
-        assert!(matches!(status.code(), Some(0 | 2)), "byte {at}: {status}, {told}");
+        assert!(
+            matches!(status.code(), Some(0 | 2)),
+            "byte {at}: {status}, {told}"
+        );
     }
 }
 
@@ -171,22 +254,54 @@ fn cells_that_are_no_values_are_bad_rows_and_columns_of_other_kinds_are_refused(
     let folder = folder("parquet-bad");
     let path = folder.join("cases.parquet");
     let cases = [
-        (Cells::Text(vec![Some("no"), Some("maybe"), None, None]), "row 2: `dysp` has no value `maybe`"),
-        (Cells::Int32(vec![None, None, None, Some(2)]), "row 4: `dysp` has no value 2, only 2 values"),
-        (Cells::Double(vec![None, None, Some(0.5), None]), "row 3: `dysp` has no value 0.5"),
-        (Cells::Bool(vec![None; 4]), "column `dysp` has cells of kind BOOLEAN"),
+        (
+            Cells::Text(vec![Some("no"), Some("maybe"), None, None]),
+            "row 2: `dysp` has no value `maybe`",
+        ),
+        (
+            Cells::Int32(vec![None, None, None, Some(2)]),
+            "row 4: `dysp` has no value 2, only 2 values",
+        ),
+        (
+            Cells::Double(vec![None, None, Some(0.5), None]),
+            "row 3: `dysp` has no value 0.5",
+        ),
+        (
+            Cells::Bool(vec![None; 4]),
+            "column `dysp` has cells of kind BOOLEAN",
+        ),
     ];
     for (dysp, complaint) in cases {
-        write(&path, Compression::SNAPPY, &[("dysp", dysp), ("xray", Cells::Text(XRAY.to_vec()))]);
+        write(
+            &path,
+            Compression::SNAPPY,
+            &[("dysp", dysp), ("xray", Cells::Text(XRAY.to_vec()))],
+        );
         let refused = output(&folder, "eval lung.sumout cases.parquet");
         let stderr = String::from_utf8_lossy(&refused.stderr);
-        assert!(refused.status.code() == Some(2) && stderr.contains(complaint), "{stderr}");
+        assert!(
+            refused.status.code() == Some(2) && stderr.contains(complaint),
+            "{stderr}"
+        );
     }
     sumout(&folder, "convert asia counted.json");
     let counted = fs::read_to_string(folder.join("counted.json")).unwrap();
-    fs::write(folder.join("counted.json"), counted.replace("\"yes\"", "\"1\"").replace("\"no\"", "\"2\"")).unwrap();
-    sumout(&folder, "compile counted.json lung --given xray -o counted.sumout");
-    write(&path, Compression::SNAPPY, &[("xray", Cells::Int32(vec![Some(1); 4]))]);
+    fs::write(
+        folder.join("counted.json"),
+        counted
+            .replace("\"yes\"", "\"1\"")
+            .replace("\"no\"", "\"2\""),
+    )
+    .unwrap();
+    sumout(
+        &folder,
+        "compile counted.json lung --given xray -o counted.sumout",
+    );
+    write(
+        &path,
+        Compression::SNAPPY,
+        &[("xray", Cells::Int32(vec![Some(1); 4]))],
+    );
     let refused = output(&folder, "eval counted.sumout cases.parquet");
     assert!(String::from_utf8_lossy(&refused.stderr).contains("are they names or positions?"));
     fs::write(&path, "no columns at all").unwrap();
@@ -197,18 +312,31 @@ fn cells_that_are_no_values_are_bad_rows_and_columns_of_other_kinds_are_refused(
 #[test]
 fn answers_are_columns_and_null_where_there_is_none() {
     let folder = folder("parquet-answers");
-    fs::write(folder.join("cases.csv"), "either,tub,dysp\nyes,no,no\nno,yes,no\nmaybe,no,no\n").unwrap();
-    sumout(&folder, "compile asia lung --given either tub -o lung.sumout");
+    fs::write(
+        folder.join("cases.csv"),
+        "either,tub,dysp\nyes,no,no\nno,yes,no\nmaybe,no,no\n",
+    )
+    .unwrap();
+    sumout(
+        &folder,
+        "compile asia lung --given either tub -o lung.sumout",
+    );
     for precision in ["f32", "f64"] {
-        let rows = sumout(&folder, &format!("eval lung.sumout cases.csv --skip-bad-rows --precision {precision}"));
+        let rows = sumout(
+            &folder,
+            &format!("eval lung.sumout cases.csv --skip-bad-rows --precision {precision}"),
+        );
         let line = "eval lung.sumout cases.csv --skip-bad-rows -o answers.parquet --precision";
         sumout(&folder, &format!("{line} {precision}"));
-        let file = SerializedFileReader::new(File::open(folder.join("answers.parquet")).unwrap()).unwrap();
+        let file =
+            SerializedFileReader::new(File::open(folder.join("answers.parquet")).unwrap()).unwrap();
         let names: Vec<&str> = rows.lines().next().unwrap().split(',').collect();
         let mut count = 0;
         for (row, line) in file.get_row_iter(None).unwrap().zip(rows.lines().skip(1)) {
             let row = row.unwrap();
-            for (((name, field), expected), cell) in row.get_column_iter().zip(&names).zip(line.split(',')) {
+            for (((name, field), expected), cell) in
+                row.get_column_iter().zip(&names).zip(line.split(','))
+            {
                 let text = match field {
                     Field::Null => String::new(),
                     Field::Bool(flag) => flag.to_string(),
@@ -220,18 +348,32 @@ fn answers_are_columns_and_null_where_there_is_none() {
             }
             count += 1;
         }
-        assert_eq!((count, rows.lines().nth(2), rows.lines().nth(3)), (3, Some(",,,true"), Some(",,,")));
+        assert_eq!(
+            (count, rows.lines().nth(2), rows.lines().nth(3)),
+            (3, Some(",,,true"), Some(",,,"))
+        );
     }
 }
 
 #[test]
 fn explanations_are_columns_of_names() {
     let folder = folder("parquet-mpe");
-    fs::write(folder.join("cases.csv"), "either,tub\nyes,no\nno,yes\nmaybe,no\n").unwrap();
-    sumout(&folder, "compile asia --mpe --given either tub -o case.sumout");
+    fs::write(
+        folder.join("cases.csv"),
+        "either,tub\nyes,no\nno,yes\nmaybe,no\n",
+    )
+    .unwrap();
+    sumout(
+        &folder,
+        "compile asia --mpe --given either tub -o case.sumout",
+    );
     let rows = sumout(&folder, "eval case.sumout cases.csv --skip-bad-rows");
-    sumout(&folder, "eval case.sumout cases.csv --skip-bad-rows -o cases.parquet");
-    let file = SerializedFileReader::new(File::open(folder.join("cases.parquet")).unwrap()).unwrap();
+    sumout(
+        &folder,
+        "eval case.sumout cases.csv --skip-bad-rows -o cases.parquet",
+    );
+    let file =
+        SerializedFileReader::new(File::open(folder.join("cases.parquet")).unwrap()).unwrap();
     let said = |field: &Field| match field {
         Field::Null => String::new(),
         Field::Str(name) => name.clone(),
@@ -242,21 +384,34 @@ fn explanations_are_columns_of_names() {
     let found: Vec<String> = file
         .get_row_iter(None)
         .unwrap()
-        .map(|row| row.unwrap().get_column_iter().map(|(_, field)| said(field)).collect::<Vec<_>>().join(","))
+        .map(|row| {
+            row.unwrap()
+                .get_column_iter()
+                .map(|(_, field)| said(field))
+                .collect::<Vec<_>>()
+                .join(",")
+        })
         .collect();
     assert_eq!(found, rows.lines().skip(1).collect::<Vec<_>>());
 }
 
 /// Numbers are the same, however they are written.
 fn return_shortest(number: String, cell: &str) -> String {
-    if number.parse::<f64>() == cell.parse::<f64>() { cell.to_owned() } else { number }
+    if number.parse::<f64>() == cell.parse::<f64>() {
+        cell.to_owned()
+    } else {
+        number
+    }
 }
 
 #[test]
 fn cases_are_drawn_alike_in_all_formats() {
     let folder = folder("parquet-sample");
     for name in ["drawn.csv", "drawn.parquet", "drawn.npy"] {
-        sumout(&folder, &format!("sample asia -n 1000 --seed 7 -o {name} --columns xray dysp"));
+        sumout(
+            &folder,
+            &format!("sample asia -n 1000 --seed 7 -o {name} --columns xray dysp"),
+        );
     }
     let expected = sumout(&folder, "eval lung.sumout drawn.csv");
     assert_eq!(expected.lines().count(), 1001);

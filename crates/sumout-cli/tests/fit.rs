@@ -25,12 +25,24 @@ fn folder(name: &str) -> PathBuf {
 }
 
 fn output(folder: &Path, line: &str) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_sumout")).args(line.split(' ')).current_dir(folder).output().unwrap()
+    Command::new(env!("CARGO_BIN_EXE_sumout"))
+        .args(line.split(' '))
+        .current_dir(folder)
+        .output()
+        .unwrap()
 }
 
 fn sumout(folder: &Path, line: &str) -> String {
-    let Output { status, stdout, stderr } = output(folder, line);
-    assert!(status.success(), "sumout {line}: {}", String::from_utf8_lossy(&stderr));
+    let Output {
+        status,
+        stdout,
+        stderr,
+    } = output(folder, line);
+    assert!(
+        status.success(),
+        "sumout {line}: {}",
+        String::from_utf8_lossy(&stderr)
+    );
     String::from_utf8(stdout).unwrap()
 }
 
@@ -52,8 +64,12 @@ fn what_is_learned_classifies_what_was_not_seen() {
     };
     assert!(metrics("label.sumout")["accuracy"].as_f64().unwrap() > 0.9);
     // The network that was written is what the circuit was trained for.
-    sumout(&folder, "compile learned.json label --given pixel_* -o again.sumout");
-    let [a, b] = ["label.sumout", "again.sumout"].map(|c| metrics(c)["cross_entropy"].as_f64().unwrap());
+    sumout(
+        &folder,
+        "compile learned.json label --given pixel_* -o again.sumout",
+    );
+    let [a, b] =
+        ["label.sumout", "again.sumout"].map(|c| metrics(c)["cross_entropy"].as_f64().unwrap());
     assert!((a - b).abs() < 1e-4, "{a} {b}");
     let curve = fs::read_to_string(folder.join("curve.svg")).unwrap();
     // Two curves, each with those of the eight starts, and a dot.
@@ -64,16 +80,22 @@ fn what_is_learned_classifies_what_was_not_seen() {
 
 /// The number of epochs in a checkpoint, which is complete whenever a run is killed.
 fn epochs(checkpoint: &Path) -> usize {
-    let Ok(text) = fs::read_to_string(checkpoint) else { return 0 };
-    serde_json::from_str::<Value>(&text).unwrap()["state"]["history"].as_array().unwrap().len()
+    let Ok(text) = fs::read_to_string(checkpoint) else {
+        return 0;
+    };
+    serde_json::from_str::<Value>(&text).unwrap()["state"]["history"]
+        .as_array()
+        .unwrap()
+        .len()
 }
 
-/// A run that is killed at any moment, and goes on, loses no epoch but the one it was in, and ends with the same bytes as
-/// one that is not killed.
+/// A run that is killed at any moment, and goes on, loses no epoch but the one it was in, and ends
+/// with the same bytes as one that is not killed.
 #[test]
 fn a_killed_run_goes_on_to_the_same_end() {
     let folder = folder("fit-killed");
-    let line = "fit rect:6 train.csv --target label --seed 3 --starts 2 --epochs 400 --patience 400";
+    let line =
+        "fit rect:6 train.csv --target label --seed 3 --starts 2 --epochs 400 --patience 400";
     sumout(&folder, &format!("{line} -o whole.json"));
     let killed = format!("{line} -o killed.json --resume");
     let checkpoint = folder.join("killed.json.checkpoint");
@@ -93,10 +115,16 @@ fn a_killed_run_goes_on_to_the_same_end() {
         let reached = epochs(&checkpoint);
         let _ = run.kill();
         if !run.wait().unwrap().success() {
-            assert!(epochs(&checkpoint) >= reached && reached > before, "{before} {reached}");
+            assert!(
+                epochs(&checkpoint) >= reached && reached > before,
+                "{before} {reached}"
+            );
         }
     }
-    assert!((7..400).contains(&epochs(&checkpoint)), "the runs were not killed in the middle");
+    assert!(
+        (7..400).contains(&epochs(&checkpoint)),
+        "the runs were not killed in the middle"
+    );
     for other in ["--rate 0.01", "--freeze row", "--precision f64"] {
         let found = complaint(&folder, &format!("{line} {other} -o killed.json --resume"));
         assert!(found.contains("is of another run"), "{other}: {found}");
@@ -105,10 +133,21 @@ fn a_killed_run_goes_on_to_the_same_end() {
     fs::write(folder.join("killed.json.checkpoint.1-2.part"), "half of").unwrap();
     let Output { stderr, .. } = output(&folder, &killed);
     let stderr = String::from_utf8(stderr).unwrap();
-    assert!(stderr.contains(&format!("going on after {before} epochs")), "{stderr}");
-    assert_eq!(fs::read(folder.join("whole.json")).unwrap(), fs::read(folder.join("killed.json")).unwrap());
-    let left = fs::read_dir(&folder).unwrap().map(|file| file.unwrap().file_name().into_string().unwrap());
-    assert!(!left.into_iter().any(|name| name.contains("checkpoint")), "nothing of it is left");
+    assert!(
+        stderr.contains(&format!("going on after {before} epochs")),
+        "{stderr}"
+    );
+    assert_eq!(
+        fs::read(folder.join("whole.json")).unwrap(),
+        fs::read(folder.join("killed.json")).unwrap()
+    );
+    let left = fs::read_dir(&folder)
+        .unwrap()
+        .map(|file| file.unwrap().file_name().into_string().unwrap());
+    assert!(
+        !left.into_iter().any(|name| name.contains("checkpoint")),
+        "nothing of it is left"
+    );
 }
 
 /// y is a function of x, nobody knows which.
@@ -120,27 +159,46 @@ const PROMISE: &str = r#"{"sumout": 1, "kind": "bayes", "name": "promise", "vari
   {"child": "a", "parents": ["u", "x"], "table": [[0.9, 0.1], [0.3, 0.7], [0.8, 0.2], [0.5, 0.5], [0.4, 0.6], [0.1, 0.9]], "fixed": true},
   {"child": "b", "parents": ["u", "x"], "table": [[0.7, 0.3], [0.2, 0.8], [0.6, 0.4], [0.1, 0.9], [0.9, 0.1], [0.3, 0.7]], "fixed": true}]}"#;
 
-/// What is declared a function and learned: how far the circuit is from the network is said, until both are the same.
+/// What is declared a function and learned: how far the circuit is from the network is said, until
+/// both are the same.
 #[test]
 fn unknown_functions_are_checked_and_snapped() {
     let folder = folder("fit-promise");
     fs::write(folder.join("promise.json"), PROMISE).unwrap();
-    sumout(&folder, "sample promise.json -n 200 --columns u a b -o cases.csv");
+    sumout(
+        &folder,
+        "sample promise.json -n 200 --columns u a b -o cases.csv",
+    );
     let line = "fit promise.json cases.csv --level paper --epochs 5 --json -o learned.json";
     let report = |line: &str| -> Value { serde_json::from_str(&sumout(&folder, line)).unwrap() };
     for target in ["--target u -o u.sumout", ""] {
         let plain = report(format!("{line} {target}").trim_end());
-        assert!(plain["promised"]["difference"]["largest"].as_f64().unwrap() > 1e-3, "{plain}");
+        assert!(
+            plain["promised"]["difference"]["largest"].as_f64().unwrap() > 1e-3,
+            "{plain}"
+        );
         assert!(plain["promised"]["snapped"].is_null());
         let snapped = report(format!("{line} --snap {target}").trim_end());
-        assert!(snapped["promised"]["difference"]["largest"].as_f64().unwrap() < 1e-9, "{snapped}");
+        assert!(
+            snapped["promised"]["difference"]["largest"]
+                .as_f64()
+                .unwrap()
+                < 1e-9,
+            "{snapped}"
+        );
         assert_eq!(snapped["promised"]["difference"]["unthinned"], true);
         assert!(snapped["promised"]["snapped"]["loss"].as_f64().unwrap() > 0.0);
     }
     let learned = Network::read(folder.join("learned.json")).unwrap();
     assert!(learned.cpts()[learned.find("x").unwrap().index()].is_functional());
-    let text = sumout(&folder, "fit promise.json cases.csv --level paper --epochs 5 -o x.json --target u");
-    assert!(text.contains("functions    not yet: posteriors of the network differ"), "{text}");
+    let text = sumout(
+        &folder,
+        "fit promise.json cases.csv --level paper --epochs 5 -o x.json --target u",
+    );
+    assert!(
+        text.contains("functions    not yet: posteriors of the network differ"),
+        "{text}"
+    );
 }
 
 /// Several targets are learned together, and each gets a circuit.
@@ -153,12 +211,18 @@ fn each_target_has_its_circuit() {
         "fit asia cases.csv --target lung bronc --given smoke xray dysp -o both.json -o lung.sumout -o bronc.sumout",
     );
     for target in ["lung", "bronc"] {
-        let metrics = sumout(&folder, &format!("eval {target}.sumout cases.csv --metric --json"));
+        let metrics = sumout(
+            &folder,
+            &format!("eval {target}.sumout cases.csv --metric --json"),
+        );
         let metrics: Value = serde_json::from_str(&metrics).unwrap();
         assert_eq!(metrics["metrics"]["target"], target);
         assert!(metrics["metrics"]["accuracy"].as_f64().unwrap() > 0.75);
     }
-    let found = complaint(&folder, "fit asia cases.csv --target lung -o a.sumout -o b.sumout");
+    let found = complaint(
+        &folder,
+        "fit asia cases.csv --target lung -o a.sumout -o b.sumout",
+    );
     assert!(found.contains("2 circuits for 1 target"), "{found}");
 }
 
@@ -169,14 +233,30 @@ fn rules_and_schedules_are_chosen() {
     sumout(&folder, "sample asia -n 100 -o cases.csv");
     let line = "fit asia cases.csv --target lung --start uniform --epochs 12 --json -o x.json";
     let rates = |options: &str| -> Vec<f64> {
-        let report: Value = serde_json::from_str(&sumout(&folder, &format!("{line} {options}"))).unwrap();
-        report["epochs"].as_array().unwrap().iter().map(|epoch| epoch["rate"].as_f64().unwrap()).collect()
+        let report: Value =
+            serde_json::from_str(&sumout(&folder, &format!("{line} {options}"))).unwrap();
+        report["epochs"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|epoch| epoch["rate"].as_f64().unwrap())
+            .collect()
     };
-    assert!(rates("--rate 0.1 --schedule constant").iter().all(|rate| *rate == 0.1));
+    assert!(
+        rates("--rate 0.1 --schedule constant")
+            .iter()
+            .all(|rate| *rate == 0.1)
+    );
     let linear = rates("--rate 0.1,0.02 --schedule linear --decay 8 --method sgd --momentum 0.5");
-    assert!((linear[6] - 0.06).abs() < 1e-12 && (linear[11] - 0.02).abs() < 1e-12, "{linear:?}");
+    assert!(
+        (linear[6] - 0.06).abs() < 1e-12 && (linear[11] - 0.02).abs() < 1e-12,
+        "{linear:?}"
+    );
     let cubic = rates("--rate 0.1 --schedule cubic --decay 8");
-    assert!((cubic[6] - (0.09 * 0.125 + 0.01)).abs() < 1e-12, "{cubic:?}");
+    assert!(
+        (cubic[6] - (0.09 * 0.125 + 0.01)).abs() < 1e-12,
+        "{cubic:?}"
+    );
     assert!(complaint(&folder, &format!("{line} --method sgd --momentum 1")).contains("momentum"));
     assert!(complaint(&folder, &format!("{line} --rate -1")).contains("positive"));
 }
@@ -185,18 +265,40 @@ fn rules_and_schedules_are_chosen() {
 fn missing_cells_are_learned_from_and_complete_ones_counted() {
     let folder = folder("fit-asia");
     sumout(&folder, "sample asia -n 400 -o cases.csv");
-    assert!(sumout(&folder, "fit asia cases.csv --method em -o counted.bif").starts_with("counted      400 examples"));
+    assert!(
+        sumout(&folder, "fit asia cases.csv --method em -o counted.bif")
+            .starts_with("counted      400 examples")
+    );
     let text = fs::read_to_string(folder.join("cases.csv")).unwrap();
     let hide = |(i, line): (usize, &str)| {
-        let cell = |(k, cell): (usize, &str)| if i > 0 && (i * 7 + k * 3) % 5 == 0 { "" } else { cell }.to_owned();
-        line.split(',').enumerate().map(cell).collect::<Vec<_>>().join(",")
+        let cell = |(k, cell): (usize, &str)| {
+            if i > 0 && (i * 7 + k * 3) % 5 == 0 {
+                ""
+            } else {
+                cell
+            }
+            .to_owned()
+        };
+        line.split(',')
+            .enumerate()
+            .map(cell)
+            .collect::<Vec<_>>()
+            .join(",")
     };
     let hidden: Vec<String> = text.lines().enumerate().map(hide).collect();
     fs::write(folder.join("hidden.csv"), hidden.join("\n")).unwrap();
     let report = sumout(&folder, "fit asia hidden.csv --method em -o em.bif --json");
     let report: Value = serde_json::from_str(&report).unwrap();
-    let losses: Vec<f64> = report["epochs"].as_array().unwrap().iter().map(|e| e["loss"].as_f64().unwrap()).collect();
-    assert!(losses.len() > 1 && losses.windows(2).all(|pair| pair[1] <= pair[0] + 1e-6), "{losses:?}");
+    let losses: Vec<f64> = report["epochs"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|e| e["loss"].as_f64().unwrap())
+        .collect();
+    assert!(
+        losses.len() > 1 && losses.windows(2).all(|pair| pair[1] <= pair[0] + 1e-6),
+        "{losses:?}"
+    );
     let (counted, em) = (folder.join("counted.bif"), folder.join("em.bif"));
     let [counted, em] = [counted, em].map(|path| Network::read(path).unwrap());
     let smoke = counted.find("smoke").unwrap().index();
@@ -204,20 +306,31 @@ fn missing_cells_are_learned_from_and_complete_ones_counted() {
     assert!((a - b).abs() < 0.05 && a != b, "{a} {b}");
 }
 
-/// A circuit for a target can be written whatever it was learned by; a checkpoint of another target is refused.
+/// A circuit for a target can be written whatever it was learned by; a checkpoint of another target
+/// is refused.
 #[test]
 fn counting_writes_a_circuit_of_the_target() {
     let folder = folder("fit-em-circuit");
     sumout(&folder, "sample asia -n 400 -o cases.csv");
-    sumout(&folder, "fit asia cases.csv --method em --target lung -o lung.bif -o lung.sumout");
-    let metrics: Value = serde_json::from_str(&sumout(&folder, "eval lung.sumout cases.csv --metric --json")).unwrap();
+    sumout(
+        &folder,
+        "fit asia cases.csv --method em --target lung -o lung.bif -o lung.sumout",
+    );
+    let metrics: Value = serde_json::from_str(&sumout(
+        &folder,
+        "eval lung.sumout cases.csv --metric --json",
+    ))
+    .unwrap();
     assert!(metrics["metrics"]["accuracy"].as_f64().unwrap() > 0.9);
-    let found =
-        complaint(&folder, "fit asia cases.csv --method em --loss cross_entropy --target lung --freeze smoke -o x.bif");
+    let found = complaint(
+        &folder,
+        "fit asia cases.csv --method em --loss cross_entropy --target lung --freeze smoke -o x.bif",
+    );
     assert!(found.contains("for the likelihood alone"), "{found}");
 }
 
-/// Columns `label=…` are probabilities, as `eval` writes them, and a column can say how much an example counts.
+/// Columns `label=…` are probabilities, as `eval` writes them, and a column can say how much an
+/// example counts.
 #[test]
 fn soft_labels_and_weights_count() {
     let folder = folder("fit-soft");
@@ -227,26 +340,59 @@ fn soft_labels_and_weights_count() {
                 --patience 400 --prior 0 -o soft.json";
     sumout(&folder, &line.replace("                ", ""));
     let answer = |given: &str| -> f64 {
-        let text = sumout(&folder, &format!("query soft.json lung --given xray={given} --json"));
-        serde_json::from_str::<Value>(&text).unwrap()["posteriors"]["lung"]["yes"].as_f64().unwrap()
+        let text = sumout(
+            &folder,
+            &format!("query soft.json lung --given xray={given} --json"),
+        );
+        serde_json::from_str::<Value>(&text).unwrap()["posteriors"]["lung"]["yes"]
+            .as_f64()
+            .unwrap()
     };
-    // Two numbers cannot be learned apart by one rate: the likelihood ratio of `xray` stays what it is.
-    assert!(answer("yes") > 0.3 && answer("no") < 0.2, "{} {}", answer("yes"), answer("no"));
-    assert!(complaint(&folder, "fit asia soft.csv --target lung --weights n -o x.json").contains("no column `n`"));
+    // Two numbers cannot be learned apart by one rate: the likelihood ratio of `xray` stays what it
+    // is.
+    assert!(
+        answer("yes") > 0.3 && answer("no") < 0.2,
+        "{} {}",
+        answer("yes"),
+        answer("no")
+    );
+    assert!(
+        complaint(
+            &folder,
+            "fit asia soft.csv --target lung --weights n -o x.json"
+        )
+        .contains("no column `n`")
+    );
 }
 
 /// A Parquet file of numbers, `None` being null.
 fn write_parquet(path: &Path, columns: &[(&str, [Option<f64>; 4])]) {
-    let field = |name| Type::primitive_type_builder(name, Kind::DOUBLE).with_repetition(Repetition::OPTIONAL).build();
-    let fields = columns.iter().map(|(name, _)| Arc::new(field(name).unwrap())).collect();
-    let schema = Arc::new(Type::group_type_builder("cases").with_fields(fields).build().unwrap());
-    let mut writer = SerializedFileWriter::new(fs::File::create(path).unwrap(), schema, Arc::default()).unwrap();
+    let field = |name| {
+        Type::primitive_type_builder(name, Kind::DOUBLE)
+            .with_repetition(Repetition::OPTIONAL)
+            .build()
+    };
+    let fields = columns
+        .iter()
+        .map(|(name, _)| Arc::new(field(name).unwrap()))
+        .collect();
+    let schema = Arc::new(
+        Type::group_type_builder("cases")
+            .with_fields(fields)
+            .build()
+            .unwrap(),
+    );
+    let mut writer =
+        SerializedFileWriter::new(fs::File::create(path).unwrap(), schema, Arc::default()).unwrap();
     let mut group = writer.next_row_group().unwrap();
     for (_, cells) in columns {
         let mut column = group.next_column().unwrap().unwrap();
         let levels = cells.map(|cell| i16::from(cell.is_some()));
         let numbers: Vec<f64> = cells.iter().flatten().copied().collect();
-        column.typed::<DoubleType>().write_batch(&numbers, Some(&levels), None).unwrap();
+        column
+            .typed::<DoubleType>()
+            .write_batch(&numbers, Some(&levels), None)
+            .unwrap();
         column.close().unwrap();
     }
     group.close().unwrap();
@@ -263,18 +409,37 @@ fn soft_labels_and_weights_are_read_from_parquet() {
     let (yes, no) = ([1.0, 0.25, -1.0, 0.5], [0.0, 0.75, -1.0, 0.5]);
     let xray = ("xray", of([0.0, 0.0, 1.0, 1.0]));
     let count = ("count", of([3.0, 1.0, 2.0, 2.0]));
-    write_parquet(&folder.join("soft.parquet"), &[xray, ("lung=yes", of(yes)), ("lung=no", of(no)), count]);
-    write_parquet(&folder.join("one.parquet"), &[xray, ("lung=yes", of(yes)), count]);
+    write_parquet(
+        &folder.join("soft.parquet"),
+        &[xray, ("lung=yes", of(yes)), ("lung=no", of(no)), count],
+    );
+    write_parquet(
+        &folder.join("one.parquet"),
+        &[xray, ("lung=yes", of(yes)), count],
+    );
     let nan = [Some(f64::NAN), None, None, None];
-    write_parquet(&folder.join("nan.parquet"), &[xray, ("lung=yes", nan), ("lung=no", of(no))]);
-    let fit = |kind: &str| format!("fit asia soft.{kind} --target lung --weights count --epochs 3 -o {kind}.json");
+    write_parquet(
+        &folder.join("nan.parquet"),
+        &[xray, ("lung=yes", nan), ("lung=no", of(no))],
+    );
+    let fit = |kind: &str| {
+        format!("fit asia soft.{kind} --target lung --weights count --epochs 3 -o {kind}.json")
+    };
     for kind in ["csv", "parquet"] {
         sumout(&folder, &fit(kind));
     }
-    assert_eq!(fs::read(folder.join("csv.json")).unwrap(), fs::read(folder.join("parquet.json")).unwrap());
-    let complaint = |file: &str| complaint(&folder, &format!("fit asia {file} --target lung -o x.json"));
+    assert_eq!(
+        fs::read(folder.join("csv.json")).unwrap(),
+        fs::read(folder.join("parquet.json")).unwrap()
+    );
+    let complaint =
+        |file: &str| complaint(&folder, &format!("fit asia {file} --target lung -o x.json"));
     assert!(complaint("one.parquet").contains("there is no column `lung=no`"));
-    assert!(complaint("nan.parquet").contains("row 1: `NaN` in column `lung=yes`"), "{}", complaint("nan.parquet"));
+    assert!(
+        complaint("nan.parquet").contains("row 1: `NaN` in column `lung=yes`"),
+        "{}",
+        complaint("nan.parquet")
+    );
 }
 
 /// Of all formats the same is learned.
@@ -285,12 +450,20 @@ fn formats_agree() {
         sumout(&folder, &format!("data rect:6 -n 120 -o train.{kind}"));
     }
     for kind in ["csv", "npy", "parquet"] {
-        sumout(&folder, &format!("fit rect:6 train.{kind} --target label --given pixel_* --epochs 3 -o {kind}.json"));
+        sumout(
+            &folder,
+            &format!(
+                "fit rect:6 train.{kind} --target label --given pixel_* --epochs 3 -o {kind}.json"
+            ),
+        );
     }
-    let [csv, npy, parquet] =
-        ["csv", "npy", "parquet"].map(|kind| fs::read(folder.join(format!("{kind}.json"))).unwrap());
+    let [csv, npy, parquet] = ["csv", "npy", "parquet"]
+        .map(|kind| fs::read(folder.join(format!("{kind}.json"))).unwrap());
     assert!(csv == npy && csv == parquet);
-    assert!(complaint(&folder, "fit rect:6 train.npy --target label -o x.json").contains("name the inputs"));
+    assert!(
+        complaint(&folder, "fit rect:6 train.npy --target label -o x.json")
+            .contains("name the inputs")
+    );
 }
 
 #[test]
@@ -303,7 +476,10 @@ fn mistakes_are_explained() {
     write("other.csv", "a,b\n1,2\n");
     write("nan.csv", "xray,lung\nyes,NaN\nno,no\n");
     write("soft.csv", "xray,lung=yes,lung=no\nyes,0,1\nno,0,0.5\n");
-    write("both.csv", "xray,lung=yes,lung=no,lung\nyes,0,1,yes\nno,1,0,no\n");
+    write(
+        "both.csv",
+        "xray,lung=yes,lung=no,lung\nyes,0,1,yes\nno,1,0,no\n",
+    );
     write("number.csv", "xray,lung=yes,lung=no\nyes,NaN,1\nno,1,0\n");
     let cases = [
         ("unknown.csv", "row 1"),
@@ -318,7 +494,10 @@ fn mistakes_are_explained() {
     ];
     for (file, expected) in cases {
         let found = complaint(&folder, &format!("fit asia {file} --target lung -o x.json"));
-        assert!(found.contains(expected) && found.contains("error: "), "{file}: {found}");
+        assert!(
+            found.contains(expected) && found.contains("error: "),
+            "{file}: {found}"
+        );
         assert!(!folder.join("x.json").exists());
     }
     let found = complaint(&folder, "fit asia constant.csv --target lung -o x.txt");
@@ -327,19 +506,52 @@ fn mistakes_are_explained() {
     assert!(found.contains("1 circuit for 0 targets"), "{found}");
     write("good.csv", "xray,lung\nyes,yes\nno,no\n");
     for (outputs, expected) in [
-        ("-o x.json -o nowhere/x.sumout", "there is no folder `nowhere`"),
-        ("-o x.json --curve nowhere/x.svg", "there is no folder `nowhere`"),
-        ("-o x.json --curve x.png", "`x.png` is no name of an SVG file"),
+        (
+            "-o x.json -o nowhere/x.sumout",
+            "there is no folder `nowhere`",
+        ),
+        (
+            "-o x.json --curve nowhere/x.svg",
+            "there is no folder `nowhere`",
+        ),
+        (
+            "-o x.json --curve x.png",
+            "`x.png` is no name of an SVG file",
+        ),
     ] {
-        let found = complaint(&folder, &format!("fit asia good.csv --target lung {outputs}"));
+        let found = complaint(
+            &folder,
+            &format!("fit asia good.csv --target lung {outputs}"),
+        );
         assert!(found.contains(expected), "{outputs}: {found}");
-        assert!(!folder.join("x.json").exists() && !folder.join("x.json.checkpoint").exists(), "nothing is begun");
+        assert!(
+            !folder.join("x.json").exists() && !folder.join("x.json.checkpoint").exists(),
+            "nothing is begun"
+        );
     }
-    let found = complaint(&folder, "fit asia good.csv --target lung --given lung -o x.json");
-    assert!(found.contains("a target is not predicted from itself"), "{found}");
-    let found = complaint(&folder, "fit asia good.csv --target lung --loss cross_entropy=0 -o x.json");
-    assert!(found.contains("all weights of the loss are zero"), "{found}");
-    write("denied.csv", "xray,either,lung\nyes,no,yes\nno,yes,no\nno,no,no\n");
+    let found = complaint(
+        &folder,
+        "fit asia good.csv --target lung --given lung -o x.json",
+    );
+    assert!(
+        found.contains("a target is not predicted from itself"),
+        "{found}"
+    );
+    let found = complaint(
+        &folder,
+        "fit asia good.csv --target lung --loss cross_entropy=0 -o x.json",
+    );
+    assert!(
+        found.contains("all weights of the loss are zero"),
+        "{found}"
+    );
+    write(
+        "denied.csv",
+        "xray,either,lung\nyes,no,yes\nno,yes,no\nno,no,no\n",
+    );
     let text = sumout(&folder, "fit asia denied.csv --target lung -o x.json");
-    assert!(text.contains("contradicted 1 example: their labels have probability 0"), "{text}");
+    assert!(
+        text.contains("contradicted 1 example: their labels have probability 0"),
+        "{text}"
+    );
 }

@@ -7,21 +7,43 @@ use std::process::Command;
 use serde_json::Value;
 
 fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../..")
+        .canonicalize()
+        .unwrap()
 }
 
 /// The command lines of the document, and the picture that each draws.
 fn commands(text: &str) -> Vec<(Vec<String>, String)> {
-    let lines = text.lines().filter(|line| line.starts_with("sumout compile "));
-    let words = |line: &str| line.split_whitespace().skip(1).map(|word| word.trim_matches('\'').to_owned()).collect();
-    lines.map(words).map(|words: Vec<String>| (words.clone(), words.last().unwrap().clone())).collect()
+    let lines = text
+        .lines()
+        .filter(|line| line.starts_with("sumout compile "));
+    let words = |line: &str| {
+        line.split_whitespace()
+            .skip(1)
+            .map(|word| word.trim_matches('\'').to_owned())
+            .collect()
+    };
+    lines
+        .map(words)
+        .map(|words: Vec<String>| (words.clone(), words.last().unwrap().clone()))
+        .collect()
 }
 
 /// What a command says of a plan.
 fn report(arguments: &[String]) -> Value {
     let mut command = Command::new(env!("CARGO_BIN_EXE_sumout"));
-    let output = command.args(arguments).arg("--json").current_dir(root()).output().unwrap();
-    assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+    let output = command
+        .args(arguments)
+        .arg("--json")
+        .current_dir(root())
+        .output()
+        .unwrap();
+    assert!(
+        output.status.success(),
+        "{arguments:?}: {}",
+        String::from_utf8_lossy(&output.stderr)
+    );
     serde_json::from_slice::<Value>(&output.stdout).unwrap()["report"].take()
 }
 
@@ -35,15 +57,25 @@ fn pictures_are_drawn_by_the_commands_above_them() {
     for (mut arguments, picture) in commands {
         *arguments.last_mut().unwrap() = drawn.display().to_string();
         let report = report(&arguments);
-        let counted = if picture.ends_with("tensors.svg") { "multiply_adds" } else { "entries" };
+        let counted = if picture.ends_with("tensors.svg") {
+            "multiply_adds"
+        } else {
+            "entries"
+        };
         let is_said = |words: &str| text.contains(&format!("| {} {words}", report[counted]));
-        assert!(picture.ends_with("fork.svg") || is_said("entries") || is_said("products"), "{picture}: {report}");
+        assert!(
+            picture.ends_with("fork.svg") || is_said("entries") || is_said("products"),
+            "{picture}: {report}"
+        );
         let is_same = fs::read(&drawn).unwrap() == fs::read(root().join(&picture)).unwrap();
         assert!(
             is_same,
             "{picture} is another picture; if that is right, draw it again by the command in docs/theory.md"
         );
-        assert!(text.contains(&format!("]({})", picture.trim_start_matches("docs/"))), "{picture} is not shown");
+        assert!(
+            text.contains(&format!("]({})", picture.trim_start_matches("docs/"))),
+            "{picture} is not shown"
+        );
     }
 }
 
@@ -52,9 +84,16 @@ fn pictures_are_drawn_by_the_commands_above_them() {
 fn links_lead_somewhere() {
     for page in ["theory.md", "reproduction.md"] {
         let text = fs::read_to_string(root().join("docs").join(page)).unwrap();
-        for link in text.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
+        for link in text
+            .split("](")
+            .skip(1)
+            .filter_map(|rest| rest.split(')').next())
+        {
             let path = link.split('#').next().unwrap();
-            assert!(path.is_empty() || root().join("docs").join(path).exists(), "{page}: {link}");
+            assert!(
+                path.is_empty() || root().join("docs").join(path).exists(),
+                "{page}: {link}"
+            );
         }
     }
 }

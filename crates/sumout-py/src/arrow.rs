@@ -1,11 +1,13 @@
-//! Columns of Arrow tables, read where they lie: Polars, pyarrow, DuckDB and all others that speak its C interface.
+//! Columns of Arrow tables, read where they lie: Polars, pyarrow, DuckDB and all others that speak
+//! its C interface.
 
 use std::collections::HashMap;
 
 use arrow_array::cast::AsArray;
 use arrow_array::ffi_stream::RecordBatchStreamReader;
 use arrow_array::types::{
-    Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
+    Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type,
+    UInt32Type, UInt64Type,
 };
 use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchReader};
 use arrow_pyarrow::PyArrowType;
@@ -30,7 +32,8 @@ enum Cells {
     Unknown(String),
 }
 
-/// A column for Python: its name, what its cells are, and an array of them; or the text that names no value.
+/// A column for Python: its name, what its cells are, and an array of them; or the text that names
+/// no value.
 type Column<'py> = (String, &'static str, Bound<'py, PyAny>);
 
 /// The number of rows of a table, and the columns that variables with these names and values have.
@@ -43,17 +46,38 @@ pub fn arrow_columns<'py>(
     let reader = table.0;
     let schema = reader.schema();
     let batches: std::result::Result<Vec<RecordBatch>, _> = reader.collect();
-    let batches = batches.map_err(|e| Error::new(ErrorKind::Evidence, format!("the table cannot be read: {e}")))?;
+    let batches = batches.map_err(|e| {
+        Error::new(
+            ErrorKind::Evidence,
+            format!("the table cannot be read: {e}"),
+        )
+    })?;
     let found = work::short(py, || {
-        let wanted = variables.iter().filter_map(|variable| Some((variable, schema.index_of(&variable.0).ok()?)));
+        let wanted = variables
+            .iter()
+            .filter_map(|variable| Some((variable, schema.index_of(&variable.0).ok()?)));
         let read = |((name, values), at): (&(String, Vec<String>), usize)| {
-            let parts: Vec<ArrayRef> = batches.iter().map(|batch| batch.column(at).clone()).collect();
-            Ok((name.clone(), cells(name, values, &parts, schema.field(at).data_type())?))
+            let parts: Vec<ArrayRef> = batches
+                .iter()
+                .map(|batch| batch.column(at).clone())
+                .collect();
+            Ok((
+                name.clone(),
+                cells(name, values, &parts, schema.field(at).data_type())?,
+            ))
         };
-        wanted.map(read).collect::<sumout::Result<Vec<(String, Cells)>>>()
+        wanted
+            .map(read)
+            .collect::<sumout::Result<Vec<(String, Cells)>>>()
     })?;
     let rows = batches.iter().map(RecordBatch::num_rows).sum();
-    Ok((rows, found.into_iter().map(|(name, cells)| column(py, name, cells)).collect()))
+    Ok((
+        rows,
+        found
+            .into_iter()
+            .map(|(name, cells)| column(py, name, cells))
+            .collect(),
+    ))
 }
 
 fn column(py: Python<'_>, name: String, cells: Cells) -> Column<'_> {
@@ -66,20 +90,39 @@ fn column(py: Python<'_>, name: String, cells: Cells) -> Column<'_> {
     }
 }
 
-fn cells(name: &str, values: &[String], parts: &[ArrayRef], kind: &DataType) -> sumout::Result<Cells> {
+fn cells(
+    name: &str,
+    values: &[String],
+    parts: &[ArrayRef],
+    kind: &DataType,
+) -> sumout::Result<Cells> {
     let known = Known::new(values);
     match kind {
         DataType::Boolean => {
-            let truth = |part: &ArrayRef| part.as_boolean().iter().map(|x| x.map_or(-1, i32::from)).collect::<Vec<_>>();
+            let truth = |part: &ArrayRef| {
+                part.as_boolean()
+                    .iter()
+                    .map(|x| x.map_or(-1, i32::from))
+                    .collect::<Vec<_>>()
+            };
             Ok(Cells::Truths(parts.iter().flat_map(truth).collect()))
         }
-        DataType::Dictionary(_, of) if is_text(of) => Ok(positions(parts, |part| known.dictionary(part))),
+        DataType::Dictionary(_, of) if is_text(of) => {
+            Ok(positions(parts, |part| known.dictionary(part)))
+        }
         _ if is_text(kind) => Ok(positions(parts, |part| known.texts(part))),
         _ => {
             let found: Option<Vec<Vec<f64>>> = parts.iter().map(numbers).collect();
-            let wrong = || Error::new(ErrorKind::Evidence, format!("column `{name}` has cells of type {kind}"));
+            let wrong = || {
+                Error::new(
+                    ErrorKind::Evidence,
+                    format!("column `{name}` has cells of type {kind}"),
+                )
+            };
             let advice = "give names of values, numbers or booleans";
-            found.map(|all| Cells::Numbers(all.concat())).ok_or_else(|| wrong().hint(advice))
+            found
+                .map(|all| Cells::Numbers(all.concat()))
+                .ok_or_else(|| wrong().hint(advice))
         }
     }
 }
@@ -90,7 +133,10 @@ fn positions(parts: &[ArrayRef], read: impl Fn(&ArrayRef) -> Positions) -> Cells
 }
 
 fn is_text(kind: &DataType) -> bool {
-    matches!(kind, DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View)
+    matches!(
+        kind,
+        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View
+    )
 }
 
 /// The positions of values, or the text that names none.
@@ -102,15 +148,32 @@ struct Known<'v>(HashMap<&'v str, i32>);
 impl<'v> Known<'v> {
     fn new(values: &'v [String]) -> Self {
         let mut positions: HashMap<&str, i32> = HashMap::from([("", -1)]);
-        positions.extend(values.iter().enumerate().map(|(k, value)| (value.as_str(), k as i32)));
+        positions.extend(
+            values
+                .iter()
+                .enumerate()
+                .map(|(k, value)| (value.as_str(), k as i32)),
+        );
         Known(positions)
     }
 
     fn texts(&self, part: &ArrayRef) -> Positions {
         match part.data_type() {
-            DataType::Utf8 => part.as_string::<i32>().iter().map(|cell| self.position(cell)).collect(),
-            DataType::LargeUtf8 => part.as_string::<i64>().iter().map(|cell| self.position(cell)).collect(),
-            _ => part.as_string_view().iter().map(|cell| self.position(cell)).collect(),
+            DataType::Utf8 => part
+                .as_string::<i32>()
+                .iter()
+                .map(|cell| self.position(cell))
+                .collect(),
+            DataType::LargeUtf8 => part
+                .as_string::<i64>()
+                .iter()
+                .map(|cell| self.position(cell))
+                .collect(),
+            _ => part
+                .as_string_view()
+                .iter()
+                .map(|cell| self.position(cell))
+                .collect(),
         }
     }
 
@@ -119,11 +182,31 @@ impl<'v> Known<'v> {
         let dictionary = part.as_any_dictionary();
         let (keys, mut used) = (dictionary.keys(), vec![false; dictionary.values().len()]);
         let at = dictionary.normalized_keys();
-        (0..keys.len()).filter(|&row| keys.is_valid(row)).for_each(|row| used[at[row]] = true);
+        (0..keys.len())
+            .filter(|&row| keys.is_valid(row))
+            .for_each(|row| used[at[row]] = true);
         let texts = texts(dictionary.values());
-        let find = |(text, used): (&Option<String>, bool)| if used { self.position(text.as_deref()) } else { Ok(-1) };
-        let positions = texts.iter().zip(used).map(find).collect::<std::result::Result<Vec<i32>, _>>()?;
-        Ok((0..keys.len()).map(|row| if keys.is_valid(row) { positions[at[row]] } else { -1 }).collect())
+        let find = |(text, used): (&Option<String>, bool)| {
+            if used {
+                self.position(text.as_deref())
+            } else {
+                Ok(-1)
+            }
+        };
+        let positions = texts
+            .iter()
+            .zip(used)
+            .map(find)
+            .collect::<std::result::Result<Vec<i32>, _>>()?;
+        Ok((0..keys.len())
+            .map(|row| {
+                if keys.is_valid(row) {
+                    positions[at[row]]
+                } else {
+                    -1
+                }
+            })
+            .collect())
     }
 
     fn position(&self, cell: Option<&str>) -> std::result::Result<i32, String> {
@@ -145,7 +228,12 @@ fn texts(array: &dyn Array) -> Vec<Option<String>> {
 fn numbers(part: &ArrayRef) -> Option<Vec<f64>> {
     macro_rules! of {
         ($kind:ty) => {
-            Some(part.as_primitive::<$kind>().iter().map(|x| x.map_or(f64::NAN, |x| x as f64)).collect())
+            Some(
+                part.as_primitive::<$kind>()
+                    .iter()
+                    .map(|x| x.map_or(f64::NAN, |x| x as f64))
+                    .collect(),
+            )
         };
     }
     match part.data_type() {

@@ -16,7 +16,10 @@ pub struct Batch {
 impl Batch {
     #[new]
     fn new(rows: usize) -> Self {
-        Batch { rows, columns: vec![] }
+        Batch {
+            rows,
+            columns: vec![],
+        }
     }
 
     fn __len__(&self) -> usize {
@@ -25,19 +28,26 @@ impl Batch {
 
     /// Adds the positions of the values of a variable, negative where nothing is known.
     fn values(&mut self, variable: usize, values: PyReadonlyArray1<'_, i32>) {
-        self.columns.push((variable, Column::Values(values.as_array().to_vec())));
+        self.columns
+            .push((variable, Column::Values(values.as_array().to_vec())));
     }
 
     /// Adds the likelihoods of the values of a variable, a row for each example.
     fn likelihoods(&mut self, variable: usize, likelihoods: PyReadonlyArray2<'_, f64>) {
-        self.columns.push((variable, Column::Likelihoods(likelihoods.as_array().iter().copied().collect())));
+        self.columns.push((
+            variable,
+            Column::Likelihoods(likelihoods.as_array().iter().copied().collect()),
+        ));
     }
 }
 
 impl Batch {
     /// What is in it, which it no longer has: columns are long, and are not copied.
     pub fn take(&mut self) -> Batch {
-        Batch { rows: self.rows, columns: std::mem::take(&mut self.columns) }
+        Batch {
+            rows: self.rows,
+            columns: std::mem::take(&mut self.columns),
+        }
     }
 
     /// The batch for a circuit.

@@ -47,16 +47,23 @@ type Families<'py> = (Arrays<'py>, Bound<'py, PyArray1<f64>>);
 impl Circuit {
     #[staticmethod]
     fn load(py: Python<'_>, path: PathBuf) -> Result<Self> {
-        Ok(Circuit::new(work::short(py, || sumout::Circuit::load(path))?))
+        Ok(Circuit::new(work::short(py, || {
+            sumout::Circuit::load(path)
+        })?))
     }
 
     #[staticmethod]
     fn from_bytes(py: Python<'_>, bytes: &[u8]) -> Result<Self> {
-        Ok(Circuit::new(work::short(py, || sumout::Circuit::from_bytes(bytes))?))
+        Ok(Circuit::new(work::short(py, || {
+            sumout::Circuit::from_bytes(bytes)
+        })?))
     }
 
     fn to_bytes<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyBytes>> {
-        Ok(PyBytes::new(py, &work::short(py, || self.0.circuit.to_bytes())?))
+        Ok(PyBytes::new(
+            py,
+            &work::short(py, || self.0.circuit.to_bytes())?,
+        ))
     }
 
     fn save(&self, py: Python<'_>, path: PathBuf) -> Result<()> {
@@ -65,7 +72,12 @@ impl Circuit {
 
     /// The names and the values of all variables of the network.
     fn variables(&self) -> Vec<(String, Vec<String>)> {
-        self.0.circuit.variables().iter().map(|v| (v.name.clone(), v.values.clone())).collect()
+        self.0
+            .circuit
+            .variables()
+            .iter()
+            .map(|v| (v.name.clone(), v.values.clone()))
+            .collect()
     }
 
     fn inputs(&self) -> Vec<usize> {
@@ -73,7 +85,12 @@ impl Circuit {
     }
 
     fn hard(&self) -> Vec<usize> {
-        self.0.circuit.inputs().filter(|&v| self.0.circuit.is_hard(v)).map(|v| v.index()).collect()
+        self.0
+            .circuit
+            .inputs()
+            .filter(|&v| self.0.circuit.is_hard(v))
+            .map(|v| v.index())
+            .collect()
     }
 
     fn targets(&self) -> Vec<usize> {
@@ -96,7 +113,8 @@ impl Circuit {
 
     /// The posteriors of each example, those of all targets side by side; and ln P(e).
     ///
-    /// Of the inputs instead, if that is asked. Of many examples, `progress` is told how many are done.
+    /// Of the inputs instead, if that is asked. Of many examples, `progress` is told how many are
+    /// done.
     #[pyo3(signature = (batch, running, of_inputs, progress = None))]
     fn evaluate<'py>(
         &self,
@@ -107,30 +125,62 @@ impl Circuit {
         progress: Option<Bound<'py, PyAny>>,
     ) -> Result<Found<'py>> {
         let (ready, batch, running) = (self.0.clone(), batch.take(), running.0);
-        let running = sumout::Running { of_inputs, ..running };
+        let running = sumout::Running {
+            of_inputs,
+            ..running
+        };
         let answers = match batch.rows <= FEW {
-            true => work::short(py, || ready.evaluator(&running)?.borrow_dependent().run(&batch.of(&ready.circuit)?))?,
-            false => work::long(py, progress.as_ref(), move |watch| evaluate(&ready, batch, &running, watch))?,
+            true => work::short(py, || {
+                ready
+                    .evaluator(&running)?
+                    .borrow_dependent()
+                    .run(&batch.of(&ready.circuit)?)
+            })?,
+            false => work::long(py, progress.as_ref(), move |watch| {
+                evaluate(&ready, batch, &running, watch)
+            })?,
         };
         let (rows, width) = (answers.log_evidence.len(), answers.width());
-        let posteriors = Array2::from_shape_vec((rows, width), answers.posteriors).expect("rows of this width");
-        Ok((posteriors.into_pyarray(py), answers.log_evidence.into_pyarray(py)))
+        let posteriors =
+            Array2::from_shape_vec((rows, width), answers.posteriors).expect("rows of this width");
+        Ok((
+            posteriors.into_pyarray(py),
+            answers.log_evidence.into_pyarray(py),
+        ))
     }
 
     /// For each example the positions of the most probable values of all targets; and ln P of them.
-    fn explain<'py>(&self, py: Python<'py>, batch: &mut Batch, running: &Running) -> Result<Explained<'py>> {
+    fn explain<'py>(
+        &self,
+        py: Python<'py>,
+        batch: &mut Batch,
+        running: &Running,
+    ) -> Result<Explained<'py>> {
         let (ready, batch, running) = (self.0.clone(), batch.take(), running.0);
         let width = ready.circuit.targets().len();
-        let (values, logs) = work::long(py, None, move |watch| explain(&ready, batch, &running, watch))?;
-        let values = Array2::from_shape_vec((logs.len(), width), values).expect("rows of this width");
+        let (values, logs) = work::long(py, None, move |watch| {
+            explain(&ready, batch, &running, watch)
+        })?;
+        let values =
+            Array2::from_shape_vec((logs.len(), width), values).expect("rows of this width");
         Ok((values.into_pyarray(py), logs.into_pyarray(py)))
     }
 
     /// For each family, the variable and side by side for all examples its marginal; and ln P(e).
-    fn families<'py>(&self, py: Python<'py>, batch: &mut Batch, running: &Running) -> Result<Families<'py>> {
+    fn families<'py>(
+        &self,
+        py: Python<'py>,
+        batch: &mut Batch,
+        running: &Running,
+    ) -> Result<Families<'py>> {
         let (ready, batch, running) = (self.0.clone(), batch.take(), running.0);
-        let found = work::long(py, None, move |_| ready.circuit.families(&batch.of(&ready.circuit)?, &running))?;
-        let families = found.marginals.into_iter().map(|(v, numbers)| (v.index(), numbers.into_pyarray(py)));
+        let found = work::long(py, None, move |_| {
+            ready.circuit.families(&batch.of(&ready.circuit)?, &running)
+        })?;
+        let families = found
+            .marginals
+            .into_iter()
+            .map(|(v, numbers)| (v.index(), numbers.into_pyarray(py)));
         Ok((families.collect(), found.log_evidence.into_pyarray(py)))
     }
 
@@ -162,8 +212,8 @@ impl Circuit {
         Ok((posteriors.into_pyarray(py), logs.into_pyarray(py)))
     }
 
-    /// The derivatives of a number with respect to the likelihoods and the CPTs, from those with respect to the posteriors
-    /// and to ln P(e).
+    /// The derivatives of a number with respect to the likelihoods and the CPTs, from those with
+    /// respect to the posteriors and to ln P(e).
     #[pyo3(signature = (likelihoods, cpts, posterior, log_evidence, running))]
     fn backward<'py>(
         &self,
@@ -186,16 +236,23 @@ impl Circuit {
             let batch = given.batch(&ready.circuit)?;
             cell.with_dependent_mut(|circuit, d| {
                 differentiate::set_cpts(circuit, d, &cpts)?;
-                let domain = circuit.targets().first().map_or(vec![], |&v| circuit.possible(v).to_vec());
+                let domain = circuit
+                    .targets()
+                    .first()
+                    .map_or(vec![], |&v| circuit.possible(v).to_vec());
                 let seed = |row: usize, p: &[f64], to: &mut [f64]| above.seed(&domain, row, p, to);
                 let found = d.run(&batch, &seed)?;
-                Ok((above.evidence(circuit, &given, &found), differentiate::of_cpts(circuit, &found)))
+                Ok((
+                    above.evidence(circuit, &given, &found),
+                    differentiate::of_cpts(circuit, &found),
+                ))
             })
         })?;
         Ok((evidence.into_pyarray(py), arrays(py, tables)))
     }
 
-    /// The CPTs that it can be trained in, by variable, as dense tables; zero where nothing depends on a number.
+    /// The CPTs that it can be trained in, by variable, as dense tables; zero where nothing depends
+    /// on a number.
     fn cpts<'py>(&self, py: Python<'py>) -> Arrays<'py> {
         arrays(py, differentiate::cpts(&self.0.circuit))
     }
@@ -208,11 +265,16 @@ type Tables<'py> = Vec<(usize, PyReadonlyArray1<'py, f64>)>;
 type Arrays<'py> = Vec<(usize, Bound<'py, PyArray1<f64>>)>;
 
 fn vectors(tables: &Tables<'_>) -> Cpts {
-    tables.iter().map(|(child, table)| (*child, table.as_array().to_vec())).collect()
+    tables
+        .iter()
+        .map(|(child, table)| (*child, table.as_array().to_vec()))
+        .collect()
 }
 
 fn arrays(py: Python<'_>, cpts: Cpts) -> Arrays<'_> {
-    cpts.into_iter().map(|(child, table)| (child, table.into_pyarray(py))).collect()
+    cpts.into_iter()
+        .map(|(child, table)| (child, table.into_pyarray(py)))
+        .collect()
 }
 
 /// So few examples are over before anybody could press a key.
@@ -224,7 +286,12 @@ const PART: usize = 4096;
 /// So many examples are evaluated at a time, before it is told how many are done.
 const TOLD: usize = 1 << 16;
 
-fn evaluate(ready: &Ready, batch: Batch, running: &sumout::Running, watch: &Watch) -> sumout::Result<Answers> {
+fn evaluate(
+    ready: &Ready,
+    batch: Batch,
+    running: &sumout::Running,
+    watch: &Watch,
+) -> sumout::Result<Answers> {
     let (cell, batch) = (ready.evaluator(running)?, batch.of(&ready.circuit)?);
     let run = |part: &sumout::Batch| {
         let answers = cell.borrow_dependent().run_unless(part, watch.stop())?;
@@ -236,7 +303,10 @@ fn evaluate(ready: &Ready, batch: Batch, running: &sumout::Running, watch: &Watc
     let mut all: Option<Answers> = None;
     for rows in parts(batch.len(), TOLD) {
         watch.tell(rows.start, batch.len(), String::new());
-        join(&mut all, run(&batch.select(&ready.circuit, &rows.collect::<Vec<_>>()))?);
+        join(
+            &mut all,
+            run(&batch.select(&ready.circuit, &rows.collect::<Vec<_>>()))?,
+        );
     }
     Ok(all.expect("there is at least one part"))
 }
@@ -255,7 +325,13 @@ fn join(all: &mut Option<Answers>, next: Answers) {
 /// Ranges of rows, the last one longer than the others.
 fn parts(rows: usize, size: usize) -> impl Iterator<Item = Range<usize>> {
     let count = (rows / size).max(1);
-    (0..count).map(move |part| part * size..if part + 1 == count { rows } else { (part + 1) * size })
+    (0..count).map(move |part| {
+        part * size..if part + 1 == count {
+            rows
+        } else {
+            (part + 1) * size
+        }
+    })
 }
 
 fn explain(

@@ -32,7 +32,9 @@ impl From<Raised> for PyErr {
     fn from(raised: Raised) -> Self {
         match raised {
             Raised::Theirs(error) => error,
-            Raised::Ours(error) => Python::attach(|py| exception(py, &error).unwrap_or_else(|error| error)),
+            Raised::Ours(error) => {
+                Python::attach(|py| exception(py, &error).unwrap_or_else(|error| error))
+            }
         }
     }
 }
@@ -41,8 +43,16 @@ impl From<Raised> for PyErr {
 fn exception(py: Python<'_>, error: &Error) -> PyResult<PyErr> {
     static RAISE: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
     let make = RAISE.import(py, "sumout._errors", "make")?;
-    let place = error.place().map(|place| (&place.file, place.line, place.column));
-    let value = make.call1((kind(error.kind()), error.message(), error.to_string(), place, error.advice()))?;
+    let place = error
+        .place()
+        .map(|place| (&place.file, place.line, place.column));
+    let value = make.call1((
+        kind(error.kind()),
+        error.message(),
+        error.to_string(),
+        place,
+        error.advice(),
+    ))?;
     Ok(PyErr::from_value(value))
 }
 

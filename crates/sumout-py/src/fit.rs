@@ -5,7 +5,9 @@ use std::sync::Arc;
 use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
 use sumout::learn::Params;
-use sumout::{Course, Error, ErrorKind, Examples, Learning, Method, Query, Subject, Trainer, VarId, VarSet};
+use sumout::{
+    Course, Error, ErrorKind, Examples, Learning, Method, Query, Subject, Trainer, VarId, VarSet,
+};
 
 use crate::batch::Batch;
 use crate::circuit::Circuit;
@@ -40,11 +42,20 @@ impl Lesson {
     ) -> Result<Self> {
         let Batch { rows, columns } = examples.take();
         let mut all = Examples::new(rows);
-        columns.into_iter().for_each(|(v, column)| all.insert(VarId::new(v), column));
+        columns
+            .into_iter()
+            .for_each(|(v, column)| all.insert(VarId::new(v), column));
         if let Some(weights) = weights {
             all.weigh(weights.as_array().to_vec())?;
         }
-        Ok(Lesson { examples: all, targets, given, train, freeze, snap })
+        Ok(Lesson {
+            examples: all,
+            targets,
+            given,
+            train,
+            freeze,
+            snap,
+        })
     }
 }
 
@@ -63,7 +74,8 @@ pub struct Learned {
     /// The number of weights, and the names of what shares them.
     parameters: usize,
     groups: Vec<String>,
-    /// By how much posteriors of the network differ from those of the circuit, if functions were promised.
+    /// By how much posteriors of the network differ from those of the circuit, if functions were
+    /// promised.
     difference: Option<f64>,
 }
 
@@ -97,15 +109,24 @@ pub fn fit(
         .map_err(|e| Error::new(ErrorKind::Evidence, format!("this is no way to learn: {e}")))?;
     let (net, lesson) = (network.0.clone(), lesson.clone());
     let (options, running) = (options.0.clone(), running.0);
-    let found =
-        work::long(py, progress.as_ref(), move |watch| learn(&net, &lesson, learning, &options, &running, watch))?;
+    let found = work::long(py, progress.as_ref(), move |watch| {
+        learn(&net, &lesson, learning, &options, &running, watch)
+    })?;
     Ok(Learned {
         network: Py::new(py, Network(Arc::new(found.network)))?,
-        circuit: found.circuit.map(|circuit| Py::new(py, Circuit::new(circuit))).transpose()?,
+        circuit: found
+            .circuit
+            .map(|circuit| Py::new(py, Circuit::new(circuit)))
+            .transpose()?,
         history: found.history,
         best: found.best,
         parameters: found.params.len(),
-        groups: found.params.groups().iter().map(|group| group.name.clone()).collect(),
+        groups: found
+            .params
+            .groups()
+            .iter()
+            .map(|group| group.name.clone())
+            .collect(),
         difference: found.difference,
     })
 }
@@ -134,7 +155,14 @@ fn learn(
     {
         let network = net.with_tables(params.tables());
         let circuit = compile(&network, &subject, options)?;
-        return Ok(Found { network, circuit, params, history: "[]".into(), best: "null".into(), difference: None });
+        return Ok(Found {
+            network,
+            circuit,
+            params,
+            history: "[]".into(),
+            best: "null".into(),
+            difference: None,
+        });
     }
     let course = net.course(&subject, learning, options, running)?;
     let mut trainer = course.trainer(&lesson.examples)?;
@@ -159,15 +187,30 @@ fn finish(
         params.snap();
     }
     let is_promised = params.has_promised();
-    let difference = is_promised.then(|| course.difference(&params, &lesson.examples, options)).transpose()?;
+    let difference = is_promised
+        .then(|| course.difference(&params, &lesson.examples, options))
+        .transpose()?;
     let network = course.network(&params);
-    let trained = course.trained(&params).into_iter().find(|(_, target)| target.is_some());
+    let trained = course
+        .trained(&params)
+        .into_iter()
+        .find(|(_, target)| target.is_some());
     let circuit = match trained.filter(|_| subject.targets.len() == 1) {
         Some((circuit, _)) => Some(circuit),
         None => compile(&network, subject, options)?,
     };
-    let (history, best) = (json(&trainer.state().history), json(&trainer.state().best()));
-    Ok(Found { network, circuit, params, history, best, difference: difference.map(|found| found.largest) })
+    let (history, best) = (
+        json(&trainer.state().history),
+        json(&trainer.state().best()),
+    );
+    Ok(Found {
+        network,
+        circuit,
+        params,
+        history,
+        best,
+        difference: difference.map(|found| found.largest),
+    })
 }
 
 fn json(value: &impl serde::Serialize) -> String {
@@ -180,10 +223,23 @@ fn compile(
     subject: &Subject,
     options: &sumout::Options,
 ) -> sumout::Result<Option<sumout::Circuit>> {
-    let [target] = subject.targets[..] else { return Ok(None) };
+    let [target] = subject.targets[..] else {
+        return Ok(None);
+    };
     let name = |v: VarId| net.variable(v).name.clone();
-    let inputs: Vec<String> = subject.given.iter().filter(|v| *v != target).map(name).collect();
-    net.compile(&Query::of(name(target)).given(inputs).trainable(Vec::<String>::new()), options).map(Some)
+    let inputs: Vec<String> = subject
+        .given
+        .iter()
+        .filter(|v| *v != target)
+        .map(name)
+        .collect();
+    net.compile(
+        &Query::of(name(target))
+            .given(inputs)
+            .trainable(Vec::<String>::new()),
+        options,
+    )
+    .map(Some)
 }
 
 fn subject(net: &sumout::Network, lesson: &Lesson) -> sumout::Result<Subject> {
@@ -194,7 +250,12 @@ fn subject(net: &sumout::Network, lesson: &Lesson) -> sumout::Result<Subject> {
     let targets: Vec<VarId> = lesson.targets.iter().copied().map(VarId::new).collect();
     let subject = Subject::of(&targets, &lesson.examples);
     Ok(Subject {
-        given: lesson.given.as_deref().map(matching).transpose()?.unwrap_or(subject.given),
+        given: lesson
+            .given
+            .as_deref()
+            .map(matching)
+            .transpose()?
+            .unwrap_or(subject.given),
         trainable: lesson.train.as_deref().map(matching).transpose()?,
         frozen: matching(&lesson.freeze)?,
         strict_ties: false,

@@ -1,8 +1,8 @@
 //! What the Python package calls: networks, circuits and batches by numbers.
 //!
-//! Names, arrays of every kind and whatever else makes it pleasant is in `python/sumout`. Here variables and values are
-//! positions, numbers are arrays of one kind, and every method that takes long releases the interpreter's lock and lets
-//! Ctrl-C through: see [`work`].
+//! Names, arrays of every kind and whatever else makes it pleasant is in `python/sumout`. Here
+//! variables and values are positions, numbers are arrays of one kind, and every method that takes
+//! long releases the interpreter's lock and lets Ctrl-C through: see [`work`].
 
 mod arrow;
 mod batch;

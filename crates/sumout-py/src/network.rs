@@ -31,20 +31,45 @@ type Findings = (Vec<(usize, usize)>, Vec<(usize, Vec<f64>)>);
 impl Network {
     #[staticmethod]
     fn read(py: Python<'_>, path: PathBuf, format: Option<&str>, normalize: bool) -> Result<Self> {
-        let options = ReadOptions { format: format.map(format_named).transpose()?, normalize };
-        Ok(Network(Arc::new(work::short(py, || format::read(&path, &options))?)))
+        let options = ReadOptions {
+            format: format.map(format_named).transpose()?,
+            normalize,
+        };
+        Ok(Network(Arc::new(work::short(py, || {
+            format::read(&path, &options)
+        })?)))
     }
 
     /// Reads what a file called `name` would have.
     #[staticmethod]
-    fn parse(py: Python<'_>, name: &str, bytes: &[u8], format: Option<&str>, normalize: bool) -> Result<Self> {
-        let options = ReadOptions { format: format.map(format_named).transpose()?, normalize };
-        Ok(Network(Arc::new(work::short(py, || format::parse(name, bytes, &options))?)))
+    fn parse(
+        py: Python<'_>,
+        name: &str,
+        bytes: &[u8],
+        format: Option<&str>,
+        normalize: bool,
+    ) -> Result<Self> {
+        let options = ReadOptions {
+            format: format.map(format_named).transpose()?,
+            normalize,
+        };
+        Ok(Network(Arc::new(work::short(py, || {
+            format::parse(name, bytes, &options)
+        })?)))
     }
 
-    fn write(&self, py: Python<'_>, path: PathBuf, format: Option<&str>, lossy: bool) -> Result<()> {
+    fn write(
+        &self,
+        py: Python<'_>,
+        path: PathBuf,
+        format: Option<&str>,
+        lossy: bool,
+    ) -> Result<()> {
         let loss = if lossy { Loss::Accept } else { Loss::Refuse };
-        let options = WriteOptions { format: format.map(format_named).transpose()?, loss };
+        let options = WriteOptions {
+            format: format.map(format_named).transpose()?,
+            loss,
+        };
         work::short(py, || format::write(&self.0, &path, &options))
     }
 
@@ -64,23 +89,40 @@ impl Network {
 
     /// The names and the values of all variables.
     fn variables(&self) -> Vec<(String, Vec<String>)> {
-        self.0.variables().iter().map(|v| (v.name.clone(), v.values.clone())).collect()
+        self.0
+            .variables()
+            .iter()
+            .map(|v| (v.name.clone(), v.values.clone()))
+            .collect()
     }
 
-    /// For each factor its scope, whether it is known to be a function, and what else is known: functional, fixed,
-    /// keep_zeros, tie.
+    /// For each factor its scope, whether it is known to be a function, and what else is known:
+    /// functional, fixed, keep_zeros, tie.
     #[allow(clippy::type_complexity)]
     fn factors(&self) -> Vec<(Vec<usize>, bool, (bool, bool, bool, Option<String>))> {
-        let role = |role: &Role| (role.functional, role.fixed, role.keep_zeros, role.tie.clone());
+        let role = |role: &Role| {
+            (
+                role.functional,
+                role.fixed,
+                role.keep_zeros,
+                role.tie.clone(),
+            )
+        };
         let factor = |cpt: &sumout::Cpt| {
-            (cpt.scope().iter().map(|v| v.index()).collect(), cpt.is_functional(), role(cpt.role()))
+            (
+                cpt.scope().iter().map(|v| v.index()).collect(),
+                cpt.is_functional(),
+                role(cpt.role()),
+            )
         };
         self.0.cpts().iter().map(factor).collect()
     }
 
     /// The numbers of a factor, the last of its scope moving fastest.
     fn table<'py>(&self, py: Python<'py>, factor: usize) -> Bound<'py, PyArray1<f64>> {
-        self.0.cpts()[factor].table(&self.0.cards()).into_pyarray(py)
+        self.0.cpts()[factor]
+            .table(&self.0.cards())
+            .into_pyarray(py)
     }
 
     fn find(&self, name: &str) -> Result<usize> {
@@ -92,47 +134,86 @@ impl Network {
     }
 
     fn matching(&self, pattern: &str) -> Result<Vec<usize>> {
-        Ok(self.0.matching(pattern)?.iter().map(|v| v.index()).collect())
+        Ok(self
+            .0
+            .matching(pattern)?
+            .iter()
+            .map(|v| v.index())
+            .collect())
     }
 
     /// The same network with other numbers in some CPTs.
     fn with_tables(&self, tables: Vec<(usize, PyReadonlyArrayDyn<'_, f64>)>) -> Result<Self> {
-        let tables: Vec<(VarId, Vec<f64>)> =
-            tables.iter().map(|(var, table)| (VarId::new(*var), table.as_array().iter().copied().collect())).collect();
-        Ok(Network(Arc::new(self.0.with_tables(tables.iter().map(|(var, table)| (*var, &table[..]))))))
+        let tables: Vec<(VarId, Vec<f64>)> = tables
+            .iter()
+            .map(|(var, table)| (VarId::new(*var), table.as_array().iter().copied().collect()))
+            .collect();
+        Ok(Network(Arc::new(self.0.with_tables(
+            tables.iter().map(|(var, table)| (*var, &table[..])),
+        ))))
     }
 
     /// The posteriors of some variables, of all if there are none; and ln P(e).
-    fn query(&self, py: Python<'_>, targets: Vec<usize>, findings: Findings, options: &Options) -> Result<Answered> {
+    fn query(
+        &self,
+        py: Python<'_>,
+        targets: Vec<usize>,
+        findings: Findings,
+        options: &Options,
+    ) -> Result<Answered> {
         let (net, options) = (self.0.clone(), options.0.clone());
         let answer = work::long(py, None, move |_| {
             let targets: Vec<VarId> = targets.into_iter().map(VarId::new).collect();
             net.query(&targets, &evidence(&net, findings)?, &options)
         })?;
-        Ok((answer.posteriors.into_iter().map(|(v, p)| (v.index(), p)).collect(), answer.log_evidence))
+        Ok((
+            answer
+                .posteriors
+                .into_iter()
+                .map(|(v, p)| (v.index(), p))
+                .collect(),
+            answer.log_evidence,
+        ))
     }
 
-    /// The most probable values of all variables, none if the evidence is impossible; and ln P of them.
-    fn mpe(&self, py: Python<'_>, findings: Findings, options: &Options) -> Result<(Option<Vec<usize>>, f64)> {
+    /// The most probable values of all variables, none if the evidence is impossible; and ln P of
+    /// them.
+    fn mpe(
+        &self,
+        py: Python<'_>,
+        findings: Findings,
+        options: &Options,
+    ) -> Result<(Option<Vec<usize>>, f64)> {
         let (net, options) = (self.0.clone(), options.0.clone());
-        let found = work::long(py, None, move |_| net.mpe(&evidence(&net, findings)?, &options))?;
+        let found = work::long(py, None, move |_| {
+            net.mpe(&evidence(&net, findings)?, &options)
+        })?;
         Ok((found.assignment, found.log_probability))
     }
 
     /// Compiles a query.
     fn compile(&self, py: Python<'_>, query: &Query, options: &Options) -> Result<Circuit> {
         let (net, query, options) = (self.0.clone(), query.0.clone(), options.0.clone());
-        Ok(Circuit::new(work::long(py, None, move |_| net.compile(&query, &options))?))
+        Ok(Circuit::new(work::long(py, None, move |_| {
+            net.compile(&query, &options)
+        })?))
     }
 
     /// Plans a query.
     fn plan(&self, py: Python<'_>, query: &Query, options: &Options) -> Result<Plan> {
         let (net, query, options) = (self.0.clone(), query.0.clone(), options.0.clone());
-        work::long(py, None, move |_| Ok(Plan::new(&net.plan(&query, &options)?)))
+        work::long(py, None, move |_| {
+            Ok(Plan::new(&net.plan(&query, &options)?))
+        })
     }
 
     /// Cases: a row for each, a column for each variable, the positions of their values.
-    fn sample<'py>(&self, py: Python<'py>, rows: usize, seed: u64) -> Result<Bound<'py, PyArray2<i32>>> {
+    fn sample<'py>(
+        &self,
+        py: Python<'py>,
+        rows: usize,
+        seed: u64,
+    ) -> Result<Bound<'py, PyArray2<i32>>> {
         let (net, width) = (self.0.clone(), self.0.variables().len());
         let cells = work::long(py, None, move |watch| draw(&net, rows, seed, watch))?;
         let cells = Array2::from_shape_vec((rows, width), cells).expect("rows of this width");
@@ -149,9 +230,16 @@ impl Network {
         variables: Vec<(String, Vec<String>)>,
         factors: Vec<(Vec<usize>, Numbers<'_>, (bool, bool, bool, Option<String>))>,
     ) -> Result<Self> {
-        let mut builder = if is_markov { sumout::Network::markov(name) } else { sumout::Network::builder(name) };
+        let mut builder = if is_markov {
+            sumout::Network::markov(name)
+        } else {
+            sumout::Network::builder(name)
+        };
         builder.normalize(normalize);
-        let nodes: Vec<_> = variables.into_iter().map(|(name, values)| builder.variable(name, values)).collect();
+        let nodes: Vec<_> = variables
+            .into_iter()
+            .map(|(name, values)| builder.variable(name, values))
+            .collect();
         for (scope, numbers, (functional, fixed, keep_zeros, tie)) in factors {
             let mut scope: Vec<_> = scope.into_iter().map(|index| nodes[index]).collect();
             let draft = match (numbers, is_markov) {
@@ -165,12 +253,18 @@ impl Network {
                     builder.mapping(child, scope, values)
                 }
             };
-            draft.role(Role { functional, fixed, keep_zeros, tie });
+            draft.role(Role {
+                functional,
+                fixed,
+                keep_zeros,
+                tie,
+            });
         }
         Ok(Network(Arc::new(builder.build()?)))
     }
 
-    /// The values of a function, in the order of the parents' joint states; none if it is no known function.
+    /// The values of a function, in the order of the parents' joint states; none if it is no known
+    /// function.
     fn function(&self, factor: usize) -> Option<Vec<u32>> {
         match self.0.cpts()[factor].body() {
             Body::Function(values) => Some(values.clone()),
@@ -181,8 +275,15 @@ impl Network {
 
 fn draw(net: &sumout::Network, rows: usize, seed: u64, watch: &Watch) -> sumout::Result<Vec<i32>> {
     let (mut sampler, mut cells) = (net.sampler(seed)?, vec![]);
-    let too_many = || Error::new(ErrorKind::Memory, format!("there is no memory for {rows} cases"));
-    let size = rows.checked_mul(net.variables().len()).ok_or_else(too_many)?;
+    let too_many = || {
+        Error::new(
+            ErrorKind::Memory,
+            format!("there is no memory for {rows} cases"),
+        )
+    };
+    let size = rows
+        .checked_mul(net.variables().len())
+        .ok_or_else(too_many)?;
     cells.try_reserve_exact(size).map_err(|_| too_many())?;
     for row in 0..rows {
         if row % 4096 == 0 {

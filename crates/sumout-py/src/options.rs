@@ -14,7 +14,14 @@ impl Options {
     #[new]
     #[pyo3(signature = (level, effort, seed, memory, near))]
     fn new(level: &str, effort: f64, seed: u64, memory: Option<u64>, near: f64) -> Result<Self> {
-        let options = sumout::Options { level: level.parse()?, effort, seed, memory, near, ..Default::default() };
+        let options = sumout::Options {
+            level: level.parse()?,
+            effort,
+            seed,
+            memory,
+            near,
+            ..Default::default()
+        };
         Ok(Options(options))
     }
 }
@@ -30,6 +37,11 @@ impl Running {
     #[pyo3(signature = (precision, threads, memory))]
     fn new(precision: &str, threads: usize, memory: Option<u64>) -> Result<Self> {
         let precision = precision.parse()?;
-        Ok(Running(sumout::Running { precision, threads, memory, of_inputs: false }))
+        Ok(Running(sumout::Running {
+            precision,
+            threads,
+            memory,
+            of_inputs: false,
+        }))
     }
 }

@@ -44,7 +44,8 @@ pub struct Plan {
     svg: String,
     /// The jointree in the language of Graphviz.
     dot: String,
-    /// For each node of the jointree, children first: the numbers of states of its cluster and of its separator.
+    /// For each node of the jointree, children first: the numbers of states of its cluster and of
+    /// its separator.
     profile: Vec<(f64, f64)>,
 }
 

@@ -1,7 +1,7 @@
 //! Circuits that are ready to run, kept as long as the circuit is.
 //!
-//! To get ready takes threads and memory, and much longer than to evaluate a few examples. What was made ready in one
-//! process is of no use in a fork of it, which has none of its threads.
+//! To get ready takes threads and memory, and much longer than to evaluate a few examples. What was
+//! made ready in one process is of no use in a fork of it, which has none of its threads.
 
 use crate::differentiate::origins;
 use std::sync::{Arc, Mutex};
@@ -41,7 +41,12 @@ self_cell!(
 type Key = (u32, Precision, usize, Option<u64>, bool);
 
 fn key(running: &Running) -> Key {
-    let Running { precision, threads, memory, of_inputs } = *running;
+    let Running {
+        precision,
+        threads,
+        memory,
+        of_inputs,
+    } = *running;
     (std::process::id(), precision, threads, memory, of_inputs)
 }
 
@@ -60,7 +65,10 @@ impl<T> Default for Kept<T> {
 impl<T> Kept<T> {
     fn get(&self, running: &Running, make: impl FnOnce() -> Result<T>) -> Result<Arc<T>> {
         let wanted = key(running);
-        let mut kept = self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let mut kept = self
+            .0
+            .lock()
+            .unwrap_or_else(|poisoned| poisoned.into_inner());
         let found = match kept.iter().position(|(key, _)| *key == wanted) {
             Some(at) => kept.remove(at).1,
             None => Arc::new(make()?),
@@ -92,12 +100,14 @@ impl Ready {
     }
 
     pub fn evaluator(&self, running: &Running) -> Result<Arc<ReadyEvaluator>> {
-        let make = || ReadyEvaluator::try_new(self.circuit.clone(), |circuit| circuit.evaluator(running));
+        let make =
+            || ReadyEvaluator::try_new(self.circuit.clone(), |circuit| circuit.evaluator(running));
         self.evaluators.get(running, make)
     }
 
     pub fn explainer(&self, running: &Running) -> Result<Arc<ReadyExplainer>> {
-        let make = || ReadyExplainer::try_new(self.circuit.clone(), |circuit| circuit.explainer(running));
+        let make =
+            || ReadyExplainer::try_new(self.circuit.clone(), |circuit| circuit.explainer(running));
         self.explainers.get(running, make)
     }
 
@@ -106,8 +116,9 @@ impl Ready {
         let tables: Vec<TableId> = origins(&self.circuit).map(|(table, _)| *table).collect();
         let inputs: Vec<VarId> = self.circuit.inputs().collect();
         let make = || {
-            let ready =
-                ReadyDifferentiator::try_new(self.circuit.clone(), |c| c.differentiator(&tables, &inputs, running))?;
+            let ready = ReadyDifferentiator::try_new(self.circuit.clone(), |c| {
+                c.differentiator(&tables, &inputs, running)
+            })?;
             Ok(Mutex::new(ready))
         };
         self.differentiators.get(running, make)

@@ -1,8 +1,8 @@
 //! Long work: without the interpreter's lock, with Ctrl-C and progress.
 //!
-//! The work runs on a thread of its own, while the thread that Python called waits for it and looks after signals. If
-//! one raises, Python goes on at once; the work is told to stop, and ends when it next asks whether it may
-//! [go on](Watch::go_on).
+//! The work runs on a thread of its own, while the thread that Python called waits for it and looks
+//! after signals. If one raises, Python goes on at once; the work is told to stop, and ends when it
+//! next asks whether it may [go on](Watch::go_on).
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -59,7 +59,10 @@ pub fn long<T: Send + 'static>(
 ) -> Result<T> {
     let stop = Arc::new(AtomicBool::new(false));
     let (sender, mut receiver) = channel();
-    let watch = Watch { stop: stop.clone(), progress: sender };
+    let watch = Watch {
+        stop: stop.clone(),
+        progress: sender,
+    };
     let thread = std::thread::spawn(move || work(&watch)); // the channel closes when this ends
     let waited = wait(py, progress, &mut receiver);
     if let Err(error) = waited {
@@ -70,7 +73,11 @@ pub fn long<T: Send + 'static>(
     Ok(result.unwrap_or_else(|panic| std::panic::resume_unwind(panic))?)
 }
 
-fn wait(py: Python<'_>, progress: Option<&Bound<'_, PyAny>>, receiver: &mut Receiver<Progress>) -> PyResult<()> {
+fn wait(
+    py: Python<'_>,
+    progress: Option<&Bound<'_, PyAny>>,
+    receiver: &mut Receiver<Progress>,
+) -> PyResult<()> {
     loop {
         let receiver = &mut *receiver;
         match py.detach(move || receiver.recv_timeout(TICK)) {
@@ -82,6 +89,9 @@ fn wait(py: Python<'_>, progress: Option<&Bound<'_, PyAny>>, receiver: &mut Rece
 }
 
 /// Does work that is over before anybody could press a key.
-pub fn short<T: Send>(py: Python<'_>, work: impl FnOnce() -> sumout::Result<T> + Send) -> Result<T> {
+pub fn short<T: Send>(
+    py: Python<'_>,
+    work: impl FnOnce() -> sumout::Result<T> + Send,
+) -> Result<T> {
     Ok(py.detach(work)?)
 }

@@ -1,8 +1,8 @@
 //! What went wrong, where, and what to do about it.
 //!
-//! There is one [`Error`] type. Programs look at its [`kind`](Error::kind); people read its text, which
-//! shows the offending line with a caret when the mistake is in a file, and ends with a hint when there is
-//! something to be done.
+//! There is one [`Error`] type. Programs look at its [`kind`](Error::kind); people read its text,
+//! which shows the offending line with a caret when the mistake is in a file, and ends with a hint
+//! when there is something to be done.
 
 use std::fmt;
 use std::ops::Range;
@@ -47,7 +47,12 @@ pub enum ErrorKind {
 impl Error {
     /// An error with a message: lower case, no full stop, names in backticks.
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
-        Error(Box::new(Detail { kind, message: message.into(), place: None, hint: None }))
+        Error(Box::new(Detail {
+            kind,
+            message: message.into(),
+            place: None,
+            hint: None,
+        }))
     }
 
     /// Adds what the user can do about it.
@@ -84,14 +89,22 @@ impl Error {
 
     /// The whole text, beginning with `error:`; in colour for a terminal.
     pub fn render(&self, colour: bool) -> String {
-        let renderer = if colour { Renderer::styled() } else { Renderer::plain() };
+        let renderer = if colour {
+            Renderer::styled()
+        } else {
+            Renderer::plain()
+        };
         let title = Level::ERROR.primary_title(&self.0.message);
         let mut text = match &self.0.place {
             None => renderer.render(&[annotate_snippets::Group::with_title(title)]),
             Some(place) => place.correct(renderer.render(&[title.element(place.snippet())])),
         };
         if let Some(hint) = &self.0.hint {
-            text.push_str(&if colour { format!("\n\x1b[1mhint:\x1b[0m {hint}") } else { format!("\nhint: {hint}") });
+            text.push_str(&if colour {
+                format!("\n\x1b[1mhint:\x1b[0m {hint}")
+            } else {
+                format!("\nhint: {hint}")
+            });
         }
         text
     }
@@ -135,9 +148,15 @@ impl Place {
         let line_start = text[..start].rfind('\n').map_or(0, |i| i + 1);
         let line_end = text[start..].find('\n').map_or(text.len(), |i| start + i);
         let end = floor_boundary(text, span.end.clamp(start, line_end));
-        let before =
-            text[line_start..start].char_indices().rev().nth(WINDOW).map_or(line_start, |(i, _)| line_start + i);
-        let after = text[start..line_end].char_indices().nth(WINDOW).map_or(line_end, |(i, _)| start + i);
+        let before = text[line_start..start]
+            .char_indices()
+            .rev()
+            .nth(WINDOW)
+            .map_or(line_start, |(i, _)| line_start + i);
+        let after = text[start..line_end]
+            .char_indices()
+            .nth(WINDOW)
+            .map_or(line_end, |(i, _)| start + i);
         let clean = |part: &str| part.replace(|c: char| c.is_control(), " ");
         let cut = |is_cut: bool| if is_cut { "…" } else { "" };
         let lead = cut(before > line_start).to_owned() + &clean(&text[before..start]);
@@ -159,11 +178,22 @@ impl Place {
             .annotation(AnnotationKind::Primary.span(self.span.clone()))
     }
 
-    /// Puts the column in the line for the column in the excerpt, which is shorter if the line is long.
+    /// Puts the column in the line for the column in the excerpt, which is shorter if the line is
+    /// long.
     fn correct(&self, text: String) -> String {
-        let Place { file, line, column, excerpt, span } = self;
+        let Place {
+            file,
+            line,
+            column,
+            excerpt,
+            span,
+        } = self;
         let shown = excerpt[..span.start].chars().count() + 1;
-        text.replacen(&format!("{file}:{line}:{shown}"), &format!("{file}:{line}:{column}"), 1)
+        text.replacen(
+            &format!("{file}:{line}:{shown}"),
+            &format!("{file}:{line}:{column}"),
+            1,
+        )
     }
 }
 
@@ -176,7 +206,10 @@ fn floor_boundary(text: &str, at: usize) -> usize {
 }
 
 /// `hint: did you mean …`, when one of the known names is close to what was written.
-pub(crate) fn did_you_mean<'a>(written: &str, known: impl IntoIterator<Item = &'a str>) -> Option<String> {
+pub(crate) fn did_you_mean<'a>(
+    written: &str,
+    known: impl IntoIterator<Item = &'a str>,
+) -> Option<String> {
     let is_short = |name: &str| name.len() <= 100; // comparing takes quadratic time
     let lower = Some(written).filter(|name| is_short(name))?.to_lowercase();
     let score = |name: &str| strsim::jaro_winkler(&lower, &name.to_lowercase());
@@ -191,19 +224,37 @@ pub(crate) fn did_you_mean<'a>(written: &str, known: impl IntoIterator<Item = &'
 /// Names in backticks with commas, the first dozen of them.
 pub(crate) fn shortlist<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
     let mut names = names.into_iter();
-    let quoted: Vec<String> = names.by_ref().take(12).map(|name| format!("`{}`", shown(name))).collect();
+    let quoted: Vec<String> = names
+        .by_ref()
+        .take(12)
+        .map(|name| format!("`{}`", shown(name)))
+        .collect();
     let more = if names.next().is_some() { ", …" } else { "" };
     quoted.join(", ") + more
 }
 
 /// As much of a name as a message can show, on one line.
 pub(crate) fn shown(name: &str) -> String {
-    let visible = |c: char| if c.is_control() { c.escape_debug().to_string() } else { c.to_string() };
-    let rest = if name.chars().nth(40).is_some() { "…" } else { "" };
+    let visible = |c: char| {
+        if c.is_control() {
+            c.escape_debug().to_string()
+        } else {
+            c.to_string()
+        }
+    };
+    let rest = if name.chars().nth(40).is_some() {
+        "…"
+    } else {
+        ""
+    };
     name.chars().take(40).map(visible).collect::<String>() + rest
 }
 
 /// A number of things, in words.
 pub(crate) fn many(count: usize, thing: &str) -> String {
-    if count == 1 { format!("1 {thing}") } else { format!("{count} {thing}s") }
+    if count == 1 {
+        format!("1 {thing}")
+    } else {
+        format!("{count} {thing}s")
+    }
 }

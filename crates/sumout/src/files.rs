@@ -8,11 +8,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::error::{Error, ErrorKind, Result};
 
-/// Writes a file under a temporary name beside `path` and renames it when complete, so that a failure leaves
-/// an earlier file as it was.
+/// Writes a file under a temporary name beside `path` and renames it when complete, so that a
+/// failure leaves an earlier file as it was.
 ///
-/// A link to a file stays a link, and the file keeps its permissions. Devices and pipes are written directly:
-/// a new file must not take their place.
+/// A link to a file stays a link, and the file keeps its permissions. Devices and pipes are written
+/// directly: a new file must not take their place.
 ///
 /// ```
 /// let path = std::env::temp_dir().join("sumout-example.txt");
@@ -21,13 +21,21 @@ use crate::error::{Error, ErrorKind, Result};
 /// # std::fs::remove_file(path).unwrap();
 /// # Ok::<(), sumout::Error>(())
 /// ```
-pub fn save(path: &Path, write: impl FnOnce(&mut (dyn Write + Send)) -> io::Result<()>) -> Result<()> {
+pub fn save(
+    path: &Path,
+    write: impl FnOnce(&mut (dyn Write + Send)) -> io::Result<()>,
+) -> Result<()> {
     let target = path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let saved = match target.metadata() {
         Ok(found) if !found.is_file() => fill(&target, write),
         found => replace(&target, found.ok().map(|f| f.permissions()), write),
     };
-    saved.map_err(|e| Error::new(ErrorKind::Io, format!("cannot write `{}`: {e}", path.display())))
+    saved.map_err(|e| {
+        Error::new(
+            ErrorKind::Io,
+            format!("cannot write `{}`: {e}", path.display()),
+        )
+    })
 }
 
 fn replace(
@@ -36,8 +44,11 @@ fn replace(
     write: impl FnOnce(&mut (dyn Write + Send)) -> io::Result<()>,
 ) -> io::Result<()> {
     let part = path.with_file_name(part_name(path));
-    let filled = fill(&part, write).and_then(|()| permissions.map_or(Ok(()), |p| fs::set_permissions(&part, p)));
-    filled.and_then(|()| fs::rename(&part, path)).inspect_err(|_| drop(fs::remove_file(&part)))
+    let filled = fill(&part, write)
+        .and_then(|()| permissions.map_or(Ok(()), |p| fs::set_permissions(&part, p)));
+    filled
+        .and_then(|()| fs::rename(&part, path))
+        .inspect_err(|_| drop(fs::remove_file(&part)))
 }
 
 /// A name that no other process and no other thread uses at this moment.
@@ -49,7 +60,10 @@ fn part_name(path: &Path) -> OsString {
     name
 }
 
-fn fill(path: &Path, write: impl FnOnce(&mut (dyn Write + Send)) -> io::Result<()>) -> io::Result<()> {
+fn fill(
+    path: &Path,
+    write: impl FnOnce(&mut (dyn Write + Send)) -> io::Result<()>,
+) -> io::Result<()> {
     let mut file = BufWriter::new(File::create(path)?);
     write(&mut file)?;
     file.flush()?;
@@ -75,8 +89,16 @@ mod tests {
         let folder = folder("failed");
         let path = folder.join("kept.txt");
         save(&path, |file| file.write_all(b"first")).unwrap();
-        let failed = save(&path, |file| file.write_all(b"second").and(Err(io::Error::other("disk on fire"))));
-        assert!(failed.unwrap_err().message().ends_with("kept.txt`: disk on fire"));
+        let failed = save(&path, |file| {
+            file.write_all(b"second")
+                .and(Err(io::Error::other("disk on fire")))
+        });
+        assert!(
+            failed
+                .unwrap_err()
+                .message()
+                .ends_with("kept.txt`: disk on fire")
+        );
         assert_eq!(fs::read_to_string(&path).unwrap(), "first");
         assert_eq!(fs::read_dir(&folder).unwrap().count(), 1);
         fs::remove_dir_all(&folder).unwrap();
@@ -104,7 +126,13 @@ mod tests {
         use std::os::unix::fs::FileTypeExt;
         let folder = folder("pipes");
         let pipe = folder.join("pipe");
-        assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+        assert!(
+            std::process::Command::new("mkfifo")
+                .arg(&pipe)
+                .status()
+                .unwrap()
+                .success()
+        );
         let reader = std::thread::spawn({
             let pipe = pipe.clone();
             move || fs::read_to_string(pipe).unwrap()
@@ -117,6 +145,11 @@ mod tests {
 
     #[test]
     fn a_folder_is_no_file() {
-        assert!(save(&std::env::temp_dir(), |_| Ok(())).unwrap_err().message().starts_with("cannot write"));
+        assert!(
+            save(&std::env::temp_dir(), |_| Ok(()))
+                .unwrap_err()
+                .message()
+                .starts_with("cannot write")
+        );
     }
 }

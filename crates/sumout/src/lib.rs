@@ -1,5 +1,5 @@
-//! Exact answers from Bayesian networks: a question is compiled into a tensor circuit, and the circuit is
-//! evaluated.
+//! Exact answers from Bayesian networks: a question is compiled into a tensor circuit, and the
+//! circuit is evaluated.
 //!
 //! ```
 //! use sumout::{Evidence, Network, Options};
@@ -22,15 +22,16 @@
 //!
 //! # The idea
 //!
-//! The answer to a question is a sum over all variables that nobody asked for, of a product of all factors.
-//! Done literally it takes a number for every joint state. But a variable can be summed out of a part of the
-//! product as soon as nothing else mentions it, so the order in which factors are multiplied decides how large
-//! the tables in between become. Finding a good order is hard, and does not depend on the numbers: it is
-//! worth doing once, before there are any.
+//! The answer to a question is a sum over all variables that nobody asked for, of a product of all
+//! factors. Done literally it takes a number for every joint state. But a variable can be summed
+//! out of a part of the product as soon as nothing else mentions it, so the order in which factors
+//! are multiplied decides how large the tables in between become. Finding a good order is hard, and
+//! does not depend on the numbers: it is worth doing once, before there are any.
 //!
-//! Many variables of real models are functions of others. A CPT is known to be one if each of its rows has a
-//! single 1, and can be declared one before its numbers are known: see [`Cpt`]. Such a variable may be summed
-//! out sooner than others. The representation of models and questions is made for that.
+//! Many variables of real models are functions of others. A CPT is known to be one if each of its
+//! rows has a single 1, and can be declared one before its numbers are known: see [`Cpt`]. Such a
+//! variable may be summed out sooner than others. The representation of models and questions is
+//! made for that.
 //!
 //! # The way of a question
 //!
@@ -52,7 +53,8 @@
 //!
 //! * Answers are exact, up to rounding. Nothing underflows: ln P(evidence) may be -5000.
 //! * Impossible evidence is an [answer](Answer::is_impossible), never NaN.
-//! * An answer that would need more memory than [allowed](Options::memory) is refused before it is begun.
+//! * An answer that would need more memory than [allowed](Options::memory) is refused before it is
+//!   begun.
 //! * The same seed gives the same plan, on every machine.
 //! * Mistakes in files and questions are [`Error`]s that say what, where and what to do.
 
@@ -66,9 +68,10 @@ pub mod tensor;
 pub mod vars;
 
 pub use circuit::{
-    Answer, Answers, Batch, Circuit, Column, Compilation, Course, Derivatives, Derive, Difference, Differentiator,
-    Epoch, Evaluator, Examples, Explainer, Explanation, Explanations, Families, Learning, Machine, Method, Options,
-    Precision, Running, Selected, State, Subject, Trainer, Watch,
+    Answer, Answers, Batch, Circuit, Column, Compilation, Course, Derivatives, Derive, Difference,
+    Differentiator, Epoch, Evaluator, Examples, Explainer, Explanation, Explanations, Families,
+    Learning, Machine, Method, Options, Precision, Running, Selected, State, Subject, Trainer,
+    Watch,
 };
 pub use compile::{Level, Objective, Query, Report};
 pub use error::{Error, ErrorKind, Place, Result};

@@ -1,8 +1,8 @@
 //! Broken files: what is said about each of them, to the letter.
 //!
-//! Every file in `tests/bad-models/` has one mistake and is named for it. What a person gets to read about
-//! them is in `snapshots/`, a page for each format. After a change, read the new pages, then take them over
-//! with `INSTA_UPDATE=always cargo test --test bad_models`.
+//! Every file in `tests/bad-models/` has one mistake and is named for it. What a person gets to
+//! read about them is in `snapshots/`, a page for each format. After a change, read the new pages,
+//! then take them over with `INSTA_UPDATE=always cargo test --test bad_models`.
 
 use std::fs;
 use std::path::Path;
@@ -17,7 +17,9 @@ const FOLDER: &str = "tests/bad-models";
 fn files() -> Vec<String> {
     std::env::set_current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")).unwrap();
     let entries = fs::read_dir(FOLDER).unwrap();
-    let mut names: Vec<String> = entries.map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
+    let mut names: Vec<String> = entries
+        .map(|e| e.unwrap().file_name().into_string().unwrap())
+        .collect();
     names.sort();
     names
 }
@@ -25,7 +27,11 @@ fn files() -> Vec<String> {
 /// The page that a file is on: its extension.
 fn page(name: &str) -> &str {
     let extension = name.rsplit_once('.').expect("an extension").1;
-    if ["txt", "xml"].contains(&extension) { "other" } else { extension }
+    if ["txt", "xml"].contains(&extension) {
+        "other"
+    } else {
+        extension
+    }
 }
 
 /// What is wrong with a file. Finding out takes no time.
@@ -39,14 +45,21 @@ fn mistake(name: &str) -> Error {
     } else {
         Network::read(&path).map(drop).expect_err(name)
     };
-    assert!(start.elapsed() < Duration::from_secs(2), "{name} takes {:?}", start.elapsed());
+    assert!(
+        start.elapsed() < Duration::from_secs(2),
+        "{name} takes {:?}",
+        start.elapsed()
+    );
     error
 }
 
 /// The messages about all files of a page, as a terminal without colours shows them.
 fn check(name: &str) {
     let files = files();
-    let messages = files.iter().filter(|file| page(file) == name).map(|file| mistake(file).render(false));
+    let messages = files
+        .iter()
+        .filter(|file| page(file) == name)
+        .map(|file| mistake(file).render(false));
     let text = messages.collect::<Vec<_>>().join("\n\n");
     insta::with_settings!({ omit_expression => true }, { insta::assert_snapshot!(name, text) });
 }
@@ -98,7 +111,9 @@ fn other_names() {
 
 #[test]
 fn every_file_is_on_a_page() {
-    let pages = ["bif", "xmlbif", "uai", "net", "xdsl", "json", "evid", "gz", "other"];
+    let pages = [
+        "bif", "xmlbif", "uai", "net", "xdsl", "json", "evid", "gz", "other",
+    ];
     let files = files();
     assert!(files.len() >= 40, "only {} files in {FOLDER}", files.len());
     for file in files {

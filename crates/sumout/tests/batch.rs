@@ -7,26 +7,63 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use sumout::compile::Level;
 use sumout::model::random::{Shape, network};
-use sumout::{Batch, Circuit, Column, Evidence, Finding, Network, Options, Precision, Query, Running, VarId};
+use sumout::{
+    Batch, Circuit, Column, Evidence, Finding, Network, Options, Precision, Query, Running, VarId,
+};
 
 fn check(net: &Network, circuit: &Circuit, rows: &[Evidence], precision: Precision) {
-    let tolerance = if precision == Precision::F32 { 1e-5 } else { 1e-10 };
-    let evaluator = circuit.evaluator(&Running { precision, threads: 1, ..Running::default() }).unwrap();
+    let tolerance = if precision == Precision::F32 {
+        1e-5
+    } else {
+        1e-10
+    };
+    let evaluator = circuit
+        .evaluator(&Running {
+            precision,
+            threads: 1,
+            ..Running::default()
+        })
+        .unwrap();
     let answers = evaluator.run(&batch(net, circuit, rows)).unwrap();
     for (row, evidence) in rows.iter().enumerate() {
         let truth = enumerate(net, evidence);
-        let context = || format!("row {row}, {evidence:?}, {precision:?}, {:?}\n{net:?}", circuit.graph());
-        assert_eq!(answers.is_impossible(row), truth.evidence == 0.0, "{}", context());
+        let context = || {
+            format!(
+                "row {row}, {evidence:?}, {precision:?}, {:?}\n{net:?}",
+                circuit.graph()
+            )
+        };
+        assert_eq!(
+            answers.is_impossible(row),
+            truth.evidence == 0.0,
+            "{}",
+            context()
+        );
         let mut at = 0;
         for &(v, card) in &answers.targets {
-            for (p, joint) in answers.row(row)[at..at + card].iter().zip(&truth.joints[v.index()]) {
-                let expected = if truth.evidence > 0.0 { joint / truth.evidence } else { 0.0 };
-                assert!(close(*p, expected, tolerance), "{v:?} {p} {expected}: {}", context());
+            for (p, joint) in answers.row(row)[at..at + card]
+                .iter()
+                .zip(&truth.joints[v.index()])
+            {
+                let expected = if truth.evidence > 0.0 {
+                    joint / truth.evidence
+                } else {
+                    0.0
+                };
+                assert!(
+                    close(*p, expected, tolerance),
+                    "{v:?} {p} {expected}: {}",
+                    context()
+                );
             }
             at += card;
         }
         if truth.evidence > 0.0 {
-            assert!(close(answers.log_evidence[row], truth.evidence.ln(), tolerance), "{}", context());
+            assert!(
+                close(answers.log_evidence[row], truth.evidence.ln(), tolerance),
+                "{}",
+                context()
+            );
         }
     }
 }
@@ -39,7 +76,12 @@ fn every_row_agrees_with_brute_force() {
         let net = match seed % 4 {
             3 => random_markov(nodes, &mut rng),
             share => {
-                let shape = Shape { nodes, max_values: 3, max_parents: 3, functional: 0.4 * share as f64 };
+                let shape = Shape {
+                    nodes,
+                    max_values: 3,
+                    max_parents: 3,
+                    functional: 0.4 * share as f64,
+                };
                 network(&shape, seed).unwrap()
             }
         };
@@ -48,9 +90,18 @@ fn every_row_agrees_with_brute_force() {
         let others: Vec<String> = net.ids().filter(|v| *v != target).map(name).collect();
         let all: Vec<Evidence> = (0..21).map(|_| random_evidence(&net, &mut rng)).collect();
         for level in LEVELS {
-            let options = Options { level, seed, effort: 0.01, ..Options::default() };
-            let Ok(circuit) = net.compile(&Query::all(), &options) else { continue }; // a Markov network without states
-            let one = net.compile(&Query::of(name(target)).given(others.clone()), &options).unwrap();
+            let options = Options {
+                level,
+                seed,
+                effort: 0.01,
+                ..Options::default()
+            };
+            let Ok(circuit) = net.compile(&Query::all(), &options) else {
+                continue;
+            }; // a Markov network without states
+            let one = net
+                .compile(&Query::of(name(target)).given(others.clone()), &options)
+                .unwrap();
             for precision in [Precision::F32, Precision::F64] {
                 check(&net, &circuit, &all, precision);
                 let without: Vec<Evidence> = all.iter().map(|row| row.without(target)).collect();
@@ -64,10 +115,18 @@ fn every_row_agrees_with_brute_force() {
 fn a_circuit_beyond_the_memory_limit_is_not_run() {
     let asia = Network::read("asia").unwrap();
     let circuit = asia.compile(&Query::all(), &Options::default()).unwrap();
-    let evaluator = |memory| circuit.evaluator(&Running { memory: Some(memory), ..Running::default() });
+    let evaluator = |memory| {
+        circuit.evaluator(&Running {
+            memory: Some(memory),
+            ..Running::default()
+        })
+    };
     let refused = evaluator(100).unwrap_err();
     assert_eq!(refused.kind(), sumout::ErrorKind::Memory);
-    assert!(refused.message().contains("and the limit is 100 bytes"), "{refused}");
+    assert!(
+        refused.message().contains("and the limit is 100 bytes"),
+        "{refused}"
+    );
     assert!(evaluator(1 << 20).is_ok());
 }
 
@@ -87,28 +146,51 @@ fn readings(noise: f64, count: usize) -> Network {
     b.build().unwrap()
 }
 
-/// A state that early readings make all but impossible, and later ones likely again: what was lost of it on the way
-/// would be the answer.
+/// A state that early readings make all but impossible, and later ones likely again: what was lost
+/// of it on the way would be the answer.
 #[test]
 fn numbers_that_become_small_and_count_in_the_end_are_not_lost() {
     for (noise, half) in [(0.1, 80), (0.1, 50), (1e-4, 87)] {
         let net = readings(noise, 2 * half + 1);
         for level in [Level::Classical, Level::Auto] {
-            let options = Options { level, effort: 0.01, ..Options::default() };
-            let circuit = net.compile(&Query::of(format!("h{}", 2 * half)).given(["x*"]), &options).unwrap();
+            let options = Options {
+                level,
+                effort: 0.01,
+                ..Options::default()
+            };
+            let circuit = net
+                .compile(&Query::of(format!("h{}", 2 * half)).given(["x*"]), &options)
+                .unwrap();
             let mut batch = Batch::new(6);
             for t in 0..2 * half + 1 {
                 // Even rows end with one more `off`, odd rows with one more `on`.
-                let value = |row: i32| if row % 2 == 0 { i32::from(t >= half) } else { i32::from(t < half) };
+                let value = |row: i32| {
+                    if row % 2 == 0 {
+                        i32::from(t >= half)
+                    } else {
+                        i32::from(t < half)
+                    }
+                };
                 let values = (0..6).map(value).collect();
-                batch = batch.with(&circuit, &format!("x{t}"), Column::Values(values)).unwrap();
+                batch = batch
+                    .with(&circuit, &format!("x{t}"), Column::Values(values))
+                    .unwrap();
             }
             for precision in Precision::ALL {
-                let evaluator = circuit.evaluator(&Running { precision, ..Running::default() }).unwrap();
+                let evaluator = circuit
+                    .evaluator(&Running {
+                        precision,
+                        ..Running::default()
+                    })
+                    .unwrap();
                 let answers = evaluator.run(&batch).unwrap();
                 for row in 0..6 {
                     let expected = if row % 2 == 0 { noise } else { 1.0 - noise };
-                    assert!(close(answers.row(row)[0], expected, 1e-5), "{noise} {level:?} {:?}", answers.row(row));
+                    assert!(
+                        close(answers.row(row)[0], expected, 1e-5),
+                        "{noise} {level:?} {:?}",
+                        answers.row(row)
+                    );
                 }
             }
         }
@@ -118,34 +200,72 @@ fn numbers_that_become_small_and_count_in_the_end_are_not_lost() {
 #[test]
 fn a_query_without_targets_has_the_probability_of_the_evidence() {
     let asia = Network::read("asia").unwrap();
-    let circuit = asia.compile(&Query::all().hard(["*"]), &Options::default()).unwrap();
+    let circuit = asia
+        .compile(&Query::all().hard(["*"]), &Options::default())
+        .unwrap();
     let mut batch = Batch::new(2);
     for input in circuit.inputs().collect::<Vec<_>>() {
-        batch.insert(&circuit, input, Column::Values(vec![1, 1])).unwrap();
+        batch
+            .insert(&circuit, input, Column::Values(vec![1, 1]))
+            .unwrap();
     }
     let answers = circuit.evaluate(&batch).unwrap();
     assert!(answers.posteriors.is_empty());
-    let no = [0.99, 0.99, 0.5, 0.99, 0.7, 1.0, 0.95, 0.9].iter().product::<f64>();
-    assert!(close(answers.log_evidence[1], no.ln(), 1e-9), "{}", answers.log_evidence[1].exp());
+    let no = [0.99, 0.99, 0.5, 0.99, 0.7, 1.0, 0.95, 0.9]
+        .iter()
+        .product::<f64>();
+    assert!(
+        close(answers.log_evidence[1], no.ln(), 1e-9),
+        "{}",
+        answers.log_evidence[1].exp()
+    );
 }
 
 #[test]
 fn a_plan_with_promised_values_answers_as_brute_force_does() {
-    let shape = Shape { nodes: 7, max_values: 3, max_parents: 2, functional: 0.5 };
-    let options = Options { effort: 0.01, ..Options::default() };
+    let shape = Shape {
+        nodes: 7,
+        max_values: 3,
+        max_parents: 2,
+        functional: 0.5,
+    };
+    let options = Options {
+        effort: 0.01,
+        ..Options::default()
+    };
     for seed in 0..40 {
         let net = network(&shape, seed).unwrap();
         let name = |v: usize| net.variable(VarId::new(v)).name.clone();
-        let query = Query::of(name(seed as usize % 3)).given([name(3)]).hard([name(4), name(6)]);
+        let query = Query::of(name(seed as usize % 3))
+            .given([name(3)])
+            .hard([name(4), name(6)]);
         let plan = net.plan(&query, &options).unwrap();
-        assert!(plan.answer(&Evidence::new()).unwrap_err().message().contains("was promised to have one"));
+        assert!(
+            plan.answer(&Evidence::new())
+                .unwrap_err()
+                .message()
+                .contains("was promised to have one")
+        );
         for sample in 0..4 {
             let case = net.sample(1, sample).unwrap();
-            let case: Vec<usize> = case.rows().next().unwrap().iter().map(|v| v.unwrap() as usize).collect();
+            let case: Vec<usize> = case
+                .rows()
+                .next()
+                .unwrap()
+                .iter()
+                .map(|v| v.unwrap() as usize)
+                .collect();
             let mut evidence = Evidence::new();
-            [3, 4, 6].into_iter().for_each(|v| evidence.insert(&net, VarId::new(v), Finding::Hard(case[v])).unwrap());
+            [3, 4, 6].into_iter().for_each(|v| {
+                evidence
+                    .insert(&net, VarId::new(v), Finding::Hard(case[v]))
+                    .unwrap()
+            });
             let (answer, truth) = (plan.answer(&evidence).unwrap(), enumerate(&net, &evidence));
-            assert!(close(answer.log_evidence, truth.evidence.ln(), 1e-9), "seed {seed}");
+            assert!(
+                close(answer.log_evidence, truth.evidence.ln(), 1e-9),
+                "seed {seed}"
+            );
             let (target, posterior) = &answer.posteriors[0];
             for (p, joint) in posterior.iter().zip(&truth.joints[target.index()]) {
                 assert!(close(*p, joint / truth.evidence, 1e-9), "seed {seed}");
@@ -157,12 +277,30 @@ fn a_plan_with_promised_values_answers_as_brute_force_does() {
 #[test]
 fn only_inputs_take_evidence() {
     let asia = Network::read("asia").unwrap();
-    let circuit = asia.compile(&Query::of("lung").given(["xray", "dysp"]), &Options::default()).unwrap();
+    let circuit = asia
+        .compile(
+            &Query::of("lung").given(["xray", "dysp"]),
+            &Options::default(),
+        )
+        .unwrap();
     let mut batch = Batch::new(1);
-    let mut complaint = |v: VarId| batch.insert(&circuit, v, Column::Values(vec![0])).unwrap_err().to_string();
-    assert!(complaint(asia.find("smoke").unwrap()).starts_with("`smoke` is no input of this circuit"));
+    let mut complaint = |v: VarId| {
+        batch
+            .insert(&circuit, v, Column::Values(vec![0]))
+            .unwrap_err()
+            .to_string()
+    };
+    assert!(
+        complaint(asia.find("smoke").unwrap()).starts_with("`smoke` is no input of this circuit")
+    );
     assert!(complaint(VarId::new(1000)).contains("is no variable of this circuit's network"));
-    assert!(circuit.input("xry").unwrap_err().to_string().contains("did you mean `xray`?"));
+    assert!(
+        circuit
+            .input("xry")
+            .unwrap_err()
+            .to_string()
+            .contains("did you mean `xray`?")
+    );
 }
 
 /// Columns of hard, soft and missing evidence.
@@ -172,7 +310,11 @@ fn mixed(net: &Network, circuit: &Circuit, rows: usize) -> Vec<(VarId, Column)> 
         let card = net.card(input);
         let column = match k % 3 {
             0 => Column::Likelihoods((0..rows * card).map(|_| rng.random::<f64>()).collect()),
-            _ => Column::Values((0..rows).map(|_| rng.random_range(-1..card as i32)).collect()),
+            _ => Column::Values(
+                (0..rows)
+                    .map(|_| rng.random_range(-1..card as i32))
+                    .collect(),
+            ),
         };
         (input, column)
     };
@@ -180,13 +322,20 @@ fn mixed(net: &Network, circuit: &Circuit, rows: usize) -> Vec<(VarId, Column)> 
 }
 
 /// A batch of some of the rows.
-fn part(net: &Network, circuit: &Circuit, columns: &[(VarId, Column)], range: std::ops::Range<usize>) -> Batch {
+fn part(
+    net: &Network,
+    circuit: &Circuit,
+    columns: &[(VarId, Column)],
+    range: std::ops::Range<usize>,
+) -> Batch {
     let mut some = Batch::new(range.len());
     for (input, column) in columns {
         let card = net.card(*input);
         let column = match column {
             Column::Values(values) => Column::Values(values[range.clone()].to_vec()),
-            Column::Likelihoods(numbers) => Column::Likelihoods(numbers[range.start * card..range.end * card].to_vec()),
+            Column::Likelihoods(numbers) => {
+                Column::Likelihoods(numbers[range.start * card..range.end * card].to_vec())
+            }
         };
         some.insert(circuit, *input, column).unwrap();
     }
@@ -197,41 +346,91 @@ fn bits(numbers: &[f64]) -> Vec<u64> {
     numbers.iter().map(|x| x.to_bits()).collect()
 }
 
-/// Within one kernel path a row's answer has the same bits whatever other rows are there, and whoever computes them.
+/// Within one kernel path a row's answer has the same bits whatever other rows are there, and
+/// whoever computes them.
 #[test]
 fn a_row_has_the_same_bits_for_any_number_of_threads_and_any_split() {
     const ROWS: usize = 301;
-    for (model, target, given) in [("rect:5", Some("label"), "pixel_*"), ("models/alarm.bif.gz", None, "H*")] {
+    for (model, target, given) in [
+        ("rect:5", Some("label"), "pixel_*"),
+        ("models/alarm.bif.gz", None, "H*"),
+    ] {
         let net = model_at(model);
         for level in LEVELS {
             let query = target.map_or_else(Query::all, Query::of).given([given]);
-            let circuit = net.compile(&query, &Options { level, effort: 0.1, ..Options::default() }).unwrap();
+            let circuit = net
+                .compile(
+                    &query,
+                    &Options {
+                        level,
+                        effort: 0.1,
+                        ..Options::default()
+                    },
+                )
+                .unwrap();
             let columns = mixed(&net, &circuit, ROWS);
             let batch = part(&net, &circuit, &columns, 0..ROWS);
             for precision in Precision::ALL {
-                let with = |threads| circuit.evaluator(&Running { precision, threads, ..Running::default() }).unwrap();
+                let with = |threads| {
+                    circuit
+                        .evaluator(&Running {
+                            precision,
+                            threads,
+                            ..Running::default()
+                        })
+                        .unwrap()
+                };
                 let whole = with(1).run(&batch).unwrap();
                 let context = || format!("{model} {level:?} {precision:?}");
                 for threads in [2, 5] {
                     let again = with(threads).run(&batch).unwrap();
-                    assert_eq!(bits(&again.posteriors), bits(&whole.posteriors), "{} on {threads}", context());
-                    assert_eq!(bits(&again.log_evidence), bits(&whole.log_evidence), "{} on {threads}", context());
+                    assert_eq!(
+                        bits(&again.posteriors),
+                        bits(&whole.posteriors),
+                        "{} on {threads}",
+                        context()
+                    );
+                    assert_eq!(
+                        bits(&again.log_evidence),
+                        bits(&whole.log_evidence),
+                        "{} on {threads}",
+                        context()
+                    );
                 }
                 let (evaluator, width) = (with(2), whole.width());
                 for cuts in [[0, 5, 133, 301], [0, 64, 288, 301], [0, 17, 39, 301]] {
                     for pair in cuts.windows(2) {
-                        let some = evaluator.run(&part(&net, &circuit, &columns, pair[0]..pair[1])).unwrap();
+                        let some = evaluator
+                            .run(&part(&net, &circuit, &columns, pair[0]..pair[1]))
+                            .unwrap();
                         let expected = &whole.posteriors[pair[0] * width..pair[1] * width];
-                        assert_eq!(bits(&some.posteriors), bits(expected), "{} {pair:?}", context());
+                        assert_eq!(
+                            bits(&some.posteriors),
+                            bits(expected),
+                            "{} {pair:?}",
+                            context()
+                        );
                         let expected = &whole.log_evidence[pair[0]..pair[1]];
-                        assert_eq!(bits(&some.log_evidence), bits(expected), "{} {pair:?}", context());
+                        assert_eq!(
+                            bits(&some.log_evidence),
+                            bits(expected),
+                            "{} {pair:?}",
+                            context()
+                        );
                     }
                 }
-                let tolerance = if precision == Precision::F32 { 1e-6 } else { 1e-12 };
+                let tolerance = if precision == Precision::F32 {
+                    1e-6
+                } else {
+                    1e-12
+                };
                 for row in [0, 7, 300] {
-                    let single = evaluator.run(&part(&net, &circuit, &columns, row..row + 1)).unwrap();
+                    let single = evaluator
+                        .run(&part(&net, &circuit, &columns, row..row + 1))
+                        .unwrap();
                     let both = single.posteriors.iter().zip(whole.row(row));
-                    for (x, y) in both.chain([(&single.log_evidence[0], &whole.log_evidence[row])]) {
+                    for (x, y) in both.chain([(&single.log_evidence[0], &whole.log_evidence[row])])
+                    {
                         assert!(close(*x, *y, tolerance), "{} row {row}: {x} {y}", context());
                     }
                 }
@@ -240,27 +439,60 @@ fn a_row_has_the_same_bits_for_any_number_of_threads_and_any_split() {
     }
 }
 
-/// Rows that short numbers cannot hold are repeated with long ones, in the same way however many they are.
+/// Rows that short numbers cannot hold are repeated with long ones, in the same way however many
+/// they are.
 #[test]
 fn rows_that_are_repeated_have_the_same_bits_for_any_split() {
     const COUNT: usize = 101;
     let net = readings(0.1, COUNT);
-    let options = Options { level: Level::Classical, effort: 0.01, ..Options::default() };
-    let circuit = net.compile(&Query::of("h100").given(["x*"]), &options).unwrap();
+    let options = Options {
+        level: Level::Classical,
+        effort: 0.01,
+        ..Options::default()
+    };
+    let circuit = net
+        .compile(&Query::of("h100").given(["x*"]), &options)
+        .unwrap();
     let mut rng = ChaCha8Rng::seed_from_u64(1);
     let mut column = |t: usize| {
-        let value = |row: usize| if row % 10 < 3 { i32::from(t >= COUNT / 2) } else { rng.random_range(-1..2) };
-        (circuit.input(&format!("x{t}")).unwrap(), Column::Values((0..20).map(value).collect()))
+        let value = |row: usize| {
+            if row % 10 < 3 {
+                i32::from(t >= COUNT / 2)
+            } else {
+                rng.random_range(-1..2)
+            }
+        };
+        (
+            circuit.input(&format!("x{t}")).unwrap(),
+            Column::Values((0..20).map(value).collect()),
+        )
     };
     let columns: Vec<(VarId, Column)> = (0..COUNT).map(&mut column).collect();
     let evaluator = circuit.evaluator(&Running::default()).unwrap();
-    let answers = |range| evaluator.run(&part(&net, &circuit, &columns, range)).unwrap();
+    let answers = |range| {
+        evaluator
+            .run(&part(&net, &circuit, &columns, range))
+            .unwrap()
+    };
     let (whole, first, second) = (answers(0..20), answers(0..8), answers(8..20));
-    assert_eq!(bits(&whole.posteriors), bits(&[first.posteriors, second.posteriors].concat()));
-    assert_eq!(bits(&whole.log_evidence), bits(&[first.log_evidence, second.log_evidence].concat()));
+    assert_eq!(
+        bits(&whole.posteriors),
+        bits(&[first.posteriors, second.posteriors].concat())
+    );
+    assert_eq!(
+        bits(&whole.log_evidence),
+        bits(&[first.log_evidence, second.log_evidence].concat())
+    );
 }
 
 fn model_at(name: &str) -> Network {
-    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(name);
-    Network::read(if path.exists() { path.as_path() } else { std::path::Path::new(name) }).unwrap()
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../..")
+        .join(name);
+    Network::read(if path.exists() {
+        path.as_path()
+    } else {
+        std::path::Path::new(name)
+    })
+    .unwrap()
 }

@@ -1,4 +1,5 @@
-//! Evidence of ten thousand factors: ln P(e) is far below the smallest number, and exact all the same.
+//! Evidence of ten thousand factors: ln P(e) is far below the smallest number, and exact all the
+//! same.
 
 use sumout::{Batch, Circuit, Column, Level, Network, Options, Precision, Query, Running};
 
@@ -21,7 +22,10 @@ fn naive_bayes() -> Network {
 
 /// P(x_i = on) in both classes.
 fn readings(i: usize) -> [f64; 2] {
-    [0.02 + 0.9 * (i % 89) as f64 / 89.0, 0.05 + 0.9 * (i % 97) as f64 / 97.0]
+    [
+        0.02 + 0.9 * (i % 89) as f64 / 89.0,
+        0.05 + 0.9 * (i % 97) as f64 / 97.0,
+    ]
 }
 
 /// A hidden state that changes now and then, read at every step; it never goes from b to a.
@@ -49,7 +53,13 @@ fn reading(row: usize, i: usize) -> usize {
 /// ln P(e) by the definition, with logarithms.
 fn expected_naive(row: usize) -> f64 {
     let joint = |class: usize, prior: f64| {
-        let p = |i: usize| if reading(row, i) == 0 { readings(i)[class] } else { 1.0 - readings(i)[class] };
+        let p = |i: usize| {
+            if reading(row, i) == 0 {
+                readings(i)[class]
+            } else {
+                1.0 - readings(i)[class]
+            }
+        };
         let scale = |i: usize| if i % 2 == class { 0.99 } else { 1.0 };
         (0..FACTORS).map(|i| (p(i) * scale(i)).ln()).sum::<f64>() + f64::ln(prior)
     };
@@ -79,27 +89,58 @@ fn batch(circuit: &Circuit, rows: usize, impossible: [(usize, i32); 2]) -> Batch
     let mut batch = Batch::new(rows);
     for input in circuit.inputs().collect::<Vec<_>>() {
         let i: usize = circuit.variable(input).name[1..].parse().unwrap();
-        let other = impossible.iter().find(|(at, _)| *at == i).map(|(_, value)| *value);
-        let value = |row: usize| other.filter(|_| row % 10 == 9).unwrap_or(reading(row, i) as i32);
-        batch.insert(circuit, input, Column::Values((0..rows).map(value).collect())).unwrap();
+        let other = impossible
+            .iter()
+            .find(|(at, _)| *at == i)
+            .map(|(_, value)| *value);
+        let value = |row: usize| {
+            other
+                .filter(|_| row % 10 == 9)
+                .unwrap_or(reading(row, i) as i32)
+        };
+        batch
+            .insert(
+                circuit,
+                input,
+                Column::Values((0..rows).map(value).collect()),
+            )
+            .unwrap();
     }
     batch
 }
 
 fn check(net: &Network, target: &str, expected: fn(usize) -> f64, impossible: [(usize, i32); 2]) {
-    let options = Options { level: Level::Tables, effort: 0.0, ..Options::default() };
-    let circuit = net.compile(&Query::of(target).given(["x*"]), &options).unwrap();
+    let options = Options {
+        level: Level::Tables,
+        effort: 0.0,
+        ..Options::default()
+    };
+    let circuit = net
+        .compile(&Query::of(target).given(["x*"]), &options)
+        .unwrap();
     for (precision, tolerance) in [(Precision::F64, 1e-9), (Precision::F32, 1e-4)] {
-        let evaluator = circuit.evaluator(&Running { precision, ..Running::default() }).unwrap();
+        let evaluator = circuit
+            .evaluator(&Running {
+                precision,
+                ..Running::default()
+            })
+            .unwrap();
         for rows in [64, 1] {
             let answers = evaluator.run(&batch(&circuit, rows, impossible)).unwrap();
             for row in 0..rows {
                 let is_impossible = row % 10 == 9;
-                assert_eq!(answers.is_impossible(row), is_impossible, "{precision:?}, row {row} of {rows}");
+                assert_eq!(
+                    answers.is_impossible(row),
+                    is_impossible,
+                    "{precision:?}, row {row} of {rows}"
+                );
                 if !is_impossible {
                     let (log, expected) = (answers.log_evidence[row], expected(row));
                     let error = ((log - expected) / expected).abs();
-                    assert!(error < tolerance, "{precision:?}, row {row} of {rows}: {log} {expected}");
+                    assert!(
+                        error < tolerance,
+                        "{precision:?}, row {row} of {rows}: {log} {expected}"
+                    );
                 }
             }
         }
@@ -108,7 +149,12 @@ fn check(net: &Network, target: &str, expected: fn(usize) -> f64, impossible: [(
 
 #[test]
 fn the_evidence_of_a_naive_bayes_model_is_exact_and_impossible_rows_are_flagged() {
-    check(&naive_bayes(), "class", expected_naive, [(20, 2), (9_001, 2)]);
+    check(
+        &naive_bayes(),
+        "class",
+        expected_naive,
+        [(20, 2), (9_001, 2)],
+    );
 }
 
 #[test]

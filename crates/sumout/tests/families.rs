@@ -7,10 +7,18 @@ use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use sumout::compile::Level;
 use sumout::model::random::{Shape, network};
-use sumout::{Batch, Circuit, Column, Evidence, Finding, Network, Options, Precision, Query, Running};
+use sumout::{
+    Batch, Circuit, Column, Evidence, Finding, Network, Options, Precision, Query, Running,
+};
 
-const LEVELS: [Level; 6] =
-    [Level::Classical, Level::Paper, Level::Functional, Level::Tables, Level::Support, Level::Auto];
+const LEVELS: [Level; 6] = [
+    Level::Classical,
+    Level::Paper,
+    Level::Functional,
+    Level::Tables,
+    Level::Support,
+    Level::Auto,
+];
 
 fn batch(net: &Network, circuit: &Circuit, rows: &[Evidence]) -> Batch {
     let mut batch = Batch::new(rows.len());
@@ -21,7 +29,13 @@ fn batch(net: &Network, circuit: &Circuit, rows: &[Evidence]) -> Batch {
             Some(Finding::Hard(value)) => (0..card).map(|v| f64::from(v == *value)).collect(),
             Some(Finding::Soft(likelihood)) => likelihood.clone(),
         };
-        batch.insert(circuit, input, Column::Likelihoods(rows.iter().flat_map(likelihood).collect())).unwrap();
+        batch
+            .insert(
+                circuit,
+                input,
+                Column::Likelihoods(rows.iter().flat_map(likelihood).collect()),
+            )
+            .unwrap();
     }
     batch
 }
@@ -29,7 +43,11 @@ fn batch(net: &Network, circuit: &Circuit, rows: &[Evidence]) -> Batch {
 /// P(e), and for each CPT the joint probability of each of its entries with the evidence.
 fn enumerate(net: &Network, evidence: &Evidence) -> (f64, Vec<Vec<f64>>) {
     let cards = net.cards();
-    let mut families: Vec<Vec<f64>> = net.cpts().iter().map(|cpt| vec![0.0; cpt.size(&cards)]).collect();
+    let mut families: Vec<Vec<f64>> = net
+        .cpts()
+        .iter()
+        .map(|cpt| vec![0.0; cpt.size(&cards)])
+        .collect();
     let mut total = 0.0;
     for index in 0..cards.iter().product::<usize>() {
         let mut rest = index;
@@ -44,16 +62,28 @@ fn enumerate(net: &Network, evidence: &Evidence) -> (f64, Vec<Vec<f64>>) {
         let w = weight(net, evidence, &cards, &states);
         total += w;
         for (cpt, family) in net.cpts().iter().zip(&mut families) {
-            family[cpt.scope().iter().fold(0, |at, v| at * cards[v.index()] + states[v.index()])] += w;
+            family[cpt
+                .scope()
+                .iter()
+                .fold(0, |at, v| at * cards[v.index()] + states[v.index()])] += w;
         }
     }
     (total, families)
 }
 
 fn check(net: &Network, circuit: &Circuit, rows: &[Evidence], precision: Precision) {
-    let tolerance = if precision == Precision::F32 { 1e-5 } else { 1e-10 };
-    let options = Running { precision, ..Running::default() };
-    let found = circuit.families(&batch(net, circuit, rows), &options).unwrap();
+    let tolerance = if precision == Precision::F32 {
+        1e-5
+    } else {
+        1e-10
+    };
+    let options = Running {
+        precision,
+        ..Running::default()
+    };
+    let found = circuit
+        .families(&batch(net, circuit, rows), &options)
+        .unwrap();
     assert_eq!(found.marginals.len(), net.variables().len());
     for (row, evidence) in rows.iter().enumerate() {
         let (total, families) = enumerate(net, evidence);
@@ -67,10 +97,21 @@ fn check(net: &Network, circuit: &Circuit, rows: &[Evidence], precision: Precisi
             );
         }
         for (cpt, family) in net.cpts().iter().zip(&families) {
-            let (_, numbers) = found.marginals.iter().find(|(child, _)| Some(*child) == cpt.child()).unwrap();
-            for (p, joint) in numbers[row * family.len()..][..family.len()].iter().zip(family) {
+            let (_, numbers) = found
+                .marginals
+                .iter()
+                .find(|(child, _)| Some(*child) == cpt.child())
+                .unwrap();
+            for (p, joint) in numbers[row * family.len()..][..family.len()]
+                .iter()
+                .zip(family)
+            {
                 let expected = if total > 0.0 { joint / total } else { 0.0 };
-                assert!(close(*p, expected, tolerance), "{:?} {p} {expected} {precision:?}\n{net:?}", cpt.child());
+                assert!(
+                    close(*p, expected, tolerance),
+                    "{:?} {p} {expected} {precision:?}\n{net:?}",
+                    cpt.child()
+                );
             }
         }
     }
@@ -81,13 +122,28 @@ fn every_family_of_every_row_agrees_with_brute_force() {
     for seed in 0..90 {
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
         let nodes = 2 + (seed % 6) as usize;
-        let shape = Shape { nodes, max_values: 3, max_parents: 3, functional: 0.4 * (seed % 3) as f64 };
+        let shape = Shape {
+            nodes,
+            max_values: 3,
+            max_parents: 3,
+            functional: 0.4 * (seed % 3) as f64,
+        };
         let net = network(&shape, seed).unwrap();
         for level in LEVELS {
-            let options = Options { level, seed, effort: 0.01, ..Options::default() };
+            let options = Options {
+                level,
+                seed,
+                effort: 0.01,
+                ..Options::default()
+            };
             let circuit = net.compile(&Query::all().families(), &options).unwrap();
-            for (rows, precision) in [(21, Precision::F32), (21, Precision::F64), (1, Precision::F64)] {
-                let evidence: Vec<Evidence> = (0..rows).map(|_| random_evidence(&net, &mut rng)).collect();
+            for (rows, precision) in [
+                (21, Precision::F32),
+                (21, Precision::F64),
+                (1, Precision::F64),
+            ] {
+                let evidence: Vec<Evidence> =
+                    (0..rows).map(|_| random_evidence(&net, &mut rng)).collect();
                 check(&net, &circuit, &evidence, precision);
             }
         }
@@ -98,6 +154,8 @@ fn every_family_of_every_row_agrees_with_brute_force() {
 fn a_circuit_for_something_else_has_no_families() {
     let asia = Network::read("asia").unwrap();
     let circuit = asia.compile(&Query::all(), &Options::default()).unwrap();
-    let refused = circuit.families(&Batch::new(1), &Running::default()).unwrap_err();
+    let refused = circuit
+        .families(&Batch::new(1), &Running::default())
+        .unwrap_err();
     assert!(refused.message().contains("families"), "{refused}");
 }

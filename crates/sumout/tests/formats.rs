@@ -1,7 +1,7 @@
 //! What holds for every file format, on every network at hand.
 //!
-//! Two laws. What is written without loss reads back equal; what a format cannot carry is refused. And what
-//! is written with loss reads back with the same numbers.
+//! Two laws. What is written without loss reads back equal; what a format cannot carry is refused.
+//! And what is written with loss reads back with the same numbers.
 
 use std::fs;
 use std::io::Write;
@@ -17,10 +17,18 @@ use sumout::{Builder, ErrorKind, Format, Network, Result};
 const NAMED: [Format; 3] = [Format::Bif, Format::Xmlbif, Format::Json];
 
 fn parse_as(format: Format, text: &str) -> Result<Network> {
-    parse("net", text.as_bytes(), &ReadOptions { format: Some(format), normalize: false })
+    parse(
+        "net",
+        text.as_bytes(),
+        &ReadOptions {
+            format: Some(format),
+            normalize: false,
+        },
+    )
 }
 
-/// Whether a network is what was written, as far as the format has words for it. UAI does not name networks.
+/// Whether a network is what was written, as far as the format has words for it. UAI does not name
+/// networks.
 fn same(format: Format, back: &Network, net: &Network) -> bool {
     let is_called_the_same = format == Format::Uai || back.name() == net.name();
     let is_of_a_kind = back.is_markov() == net.is_markov() && back.variables() == net.variables();
@@ -33,15 +41,21 @@ fn same_numbers(a: &Network, b: &Network) -> bool {
     a.is_markov() == b.is_markov()
         && a.cards() == b.cards()
         && a.cpts().len() == b.cpts().len()
-        && cpts.into_iter().all(|(a, b)| a.scope() == b.scope() && a.body() == b.body())
+        && cpts
+            .into_iter()
+            .all(|(a, b)| a.scope() == b.scope() && a.body() == b.body())
 }
 
 /// The first law: reads back equal (true), or is refused (false).
 fn carries(net: &Network, format: Format) -> bool {
     match to_string(net, format, Loss::Refuse) {
         Ok(text) => {
-            let back = parse_as(format, &text).unwrap_or_else(|e| panic!("{format:?}: {e}\n{net:?}\n{text}"));
-            assert!(same(format, &back, net), "{format:?}:\n{net:?}\n{back:?}\n{text}");
+            let back = parse_as(format, &text)
+                .unwrap_or_else(|e| panic!("{format:?}: {e}\n{net:?}\n{text}"));
+            assert!(
+                same(format, &back, net),
+                "{format:?}:\n{net:?}\n{back:?}\n{text}"
+            );
             true
         }
         Err(e) => {
@@ -56,7 +70,8 @@ fn carries(net: &Network, format: Format) -> bool {
 fn keeps_numbers(net: &Network, format: Format) -> bool {
     match to_string(net, format, Loss::Accept) {
         Ok(text) => {
-            let back = parse_as(format, &text).unwrap_or_else(|e| panic!("{format:?}: {e}\n{}", net.name()));
+            let back = parse_as(format, &text)
+                .unwrap_or_else(|e| panic!("{format:?}: {e}\n{}", net.name()));
             assert!(same_numbers(&back, net), "{format:?}: {}", net.name());
             true
         }
@@ -78,15 +93,33 @@ fn check(net: &Network) {
         };
         let must = format == Format::Json || can && !has_roles && NAMED.contains(&format);
         let is_carried = carries(net, format);
-        assert!(is_carried || !must, "{format:?} does not carry {}", net.name());
-        assert!(!is_carried || can, "{format:?} has no words for {}", net.name());
-        assert_eq!(keeps_numbers(net, format), can, "{format:?}: {}", net.name());
+        assert!(
+            is_carried || !must,
+            "{format:?} does not carry {}",
+            net.name()
+        );
+        assert!(
+            !is_carried || can,
+            "{format:?} has no words for {}",
+            net.name()
+        );
+        assert_eq!(
+            keeps_numbers(net, format),
+            can,
+            "{format:?}: {}",
+            net.name()
+        );
     }
 }
 
 fn files(folder: &Path, ending: &str) -> Vec<PathBuf> {
-    let entries = fs::read_dir(folder).into_iter().flatten().map(|entry| entry.expect("a file").path());
-    let mut files: Vec<PathBuf> = entries.filter(|p| p.is_file() && p.to_string_lossy().ends_with(ending)).collect();
+    let entries = fs::read_dir(folder)
+        .into_iter()
+        .flatten()
+        .map(|entry| entry.expect("a file").path());
+    let mut files: Vec<PathBuf> = entries
+        .filter(|p| p.is_file() && p.to_string_lossy().ends_with(ending))
+        .collect();
     files.sort();
     files
 }
@@ -94,7 +127,10 @@ fn files(folder: &Path, ending: &str) -> Vec<PathBuf> {
 #[test]
 fn the_models_round_trip() -> Result<()> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../models");
-    let models: Vec<PathBuf> = files(&folder, "").into_iter().filter(|p| Format::of_path(p).is_some()).collect();
+    let models: Vec<PathBuf> = files(&folder, "")
+        .into_iter()
+        .filter(|p| Format::of_path(p).is_some())
+        .collect();
     assert!(!models.is_empty());
     for path in models {
         if !path.to_string_lossy().contains(".answers.") {
@@ -116,7 +152,10 @@ fn random_network(seed: u64) -> Result<Network> {
 
 /// The same variables in another builder.
 fn variables(b: &mut Builder, net: &Network) -> Vec<Node> {
-    net.variables().iter().map(|v| b.variable(&v.name, &v.values)).collect()
+    net.variables()
+        .iter()
+        .map(|v| b.variable(&v.name, &v.values))
+        .collect()
 }
 
 /// The network with a role for every other CPT.
@@ -132,7 +171,12 @@ fn with_roles(net: &Network, seed: usize) -> Result<Network> {
         };
         let bit = |k: usize| (seed + i) >> k & 1 == 1;
         let tie = bit(2).then(|| format!("tie {i}"));
-        draft.role(Role { functional: bit(0), fixed: bit(1), keep_zeros: bit(3), tie });
+        draft.role(Role {
+            functional: bit(0),
+            fixed: bit(1),
+            keep_zeros: bit(3),
+            tie,
+        });
     }
     b.build()
 }
@@ -164,7 +208,10 @@ fn random_networks_round_trip() -> Result<()> {
 #[test]
 fn odd_markov_networks_are_carried_or_refused() -> Result<()> {
     let mut b = Network::markov("odd");
-    let (x, y) = (b.variable("x", ["a", "b"]), b.variable("y", ["a", "b", "c"]));
+    let (x, y) = (
+        b.variable("x", ["a", "b"]),
+        b.variable("y", ["a", "b", "c"]),
+    );
     b.variable("z", ["only"]);
     b.potential([y, x], [1.0, 2.0, 0.0, 4.0, 1e300, 1e-300]);
     b.potential([x], [0.0, 1.0]);
@@ -187,9 +234,16 @@ const ODD_NAMES: &[&str] = &[
     "type", "discrete", "BAYES", "cpt", "class", "é", "__", "_", ".", "a.b", "a-b", "#", "$",
 ];
 
-/// A network with an odd name in a chosen place, among names that a careless change could make it equal to.
+/// A network with an odd name in a chosen place, among names that a careless change could make it
+/// equal to.
 fn odd_network(place: usize, odd: &str) -> Result<Network> {
-    let name = |at: usize, ordinary: &str| if at == place { odd.to_owned() } else { ordinary.to_owned() };
+    let name = |at: usize, ordinary: &str| {
+        if at == place {
+            odd.to_owned()
+        } else {
+            ordinary.to_owned()
+        }
+    };
     let mut b = Network::builder(name(0, "net1"));
     let like = if odd == "a_b" { "a__b" } else { "a_b" };
     let first = b.variable(name(1, "first"), [name(2, "yes"), like.to_owned()]);
@@ -202,11 +256,21 @@ fn odd_network(place: usize, odd: &str) -> Result<Network> {
 #[test]
 fn odd_names_are_carried_or_refused() -> Result<()> {
     let long = ["long".repeat(5000), "ü b".repeat(1000)];
-    for odd in ODD_NAMES.iter().copied().chain(long.iter().map(String::as_str)) {
-        for net in (0..4).map(|place| odd_network(place, odd)).collect::<Result<Vec<_>>>()? {
+    for odd in ODD_NAMES
+        .iter()
+        .copied()
+        .chain(long.iter().map(String::as_str))
+    {
+        for net in (0..4)
+            .map(|place| odd_network(place, odd))
+            .collect::<Result<Vec<_>>>()?
+        {
             for format in Format::ALL {
                 let is_carried = carries(&net, format);
-                assert!(is_carried || format != Format::Json, "JSON carries every name: {odd:?}");
+                assert!(
+                    is_carried || format != Format::Json,
+                    "JSON carries every name: {odd:?}"
+                );
                 assert!(keeps_numbers(&net, format), "{format:?}: {odd:?}");
             }
         }
@@ -229,7 +293,14 @@ fn ordinary_names_are_carried_by_all_formats_with_names() -> Result<()> {
 
 #[test]
 fn numbers_come_back_bit_by_bit() -> Result<()> {
-    let odd = [1e-300, 0.1 + 0.2, 5e-324, 1.0 / 3.0, f64::MIN_POSITIVE, f64::EPSILON];
+    let odd = [
+        1e-300,
+        0.1 + 0.2,
+        5e-324,
+        1.0 / 3.0,
+        f64::MIN_POSITIVE,
+        f64::EPSILON,
+    ];
     let rest = 1.0 - odd.iter().sum::<f64>();
     let row: Vec<f64> = odd.into_iter().chain([rest]).collect();
     let mut b = Network::builder("exact");
@@ -239,14 +310,23 @@ fn numbers_come_back_bit_by_bit() -> Result<()> {
     for format in Format::ALL {
         let back = parse_as(format, &to_string(&net, format, Loss::Accept)?)?;
         let found = back.cpts()[0].table(&back.cards());
-        assert!(found.iter().zip(&row).all(|(a, b)| a.to_bits() == b.to_bits()), "{format:?}: {found:?}");
+        assert!(
+            found
+                .iter()
+                .zip(&row)
+                .all(|(a, b)| a.to_bits() == b.to_bits()),
+            "{format:?}: {found:?}"
+        );
     }
     Ok(())
 }
 
 fn gzip(bytes: &[u8]) -> Vec<u8> {
     let mut encoder = flate2::write::GzEncoder::new(vec![], flate2::Compression::fast());
-    encoder.write_all(bytes).and_then(|()| encoder.finish()).expect("memory does not fail")
+    encoder
+        .write_all(bytes)
+        .and_then(|()| encoder.finish())
+        .expect("memory does not fail")
 }
 
 #[test]
@@ -256,7 +336,10 @@ fn gzip_is_told_from_the_content() -> Result<()> {
     for format in Format::ALL {
         let text = to_string(&net, format, Loss::Accept)?;
         let extension = format.extensions()[0];
-        let (misnamed, plain) = (folder.join(format!("a.{extension}")), folder.join(format!("b.{extension}.gz")));
+        let (misnamed, plain) = (
+            folder.join(format!("a.{extension}")),
+            folder.join(format!("b.{extension}.gz")),
+        );
         fs::write(&misnamed, gzip(text.as_bytes())).expect("a writable folder");
         fs::write(&plain, &text).expect("a writable folder");
         assert!(same_numbers(&Network::read(&misnamed)?, &net), "{format:?}");
@@ -270,8 +353,19 @@ fn what_is_called_gz_is_compressed() -> Result<()> {
     let (net, folder) = (random_network(7)?, folder("gz"));
     for format in Format::ALL {
         let path = folder.join(format!("net.{}.gz", format.extensions()[0]));
-        format::write(&net, &path, &format::WriteOptions { loss: Loss::Accept, ..Default::default() })?;
-        assert!(fs::read(&path).expect("just written").starts_with(&[0x1f, 0x8b]));
+        format::write(
+            &net,
+            &path,
+            &format::WriteOptions {
+                loss: Loss::Accept,
+                ..Default::default()
+            },
+        )?;
+        assert!(
+            fs::read(&path)
+                .expect("just written")
+                .starts_with(&[0x1f, 0x8b])
+        );
         assert!(same_numbers(&Network::read(&path)?, &net), "{format:?}");
     }
     Ok(())
@@ -281,7 +375,8 @@ fn what_is_called_gz_is_compressed() -> Result<()> {
 fn truncated_gzip_is_an_error() -> Result<()> {
     let packed = gzip(to_string(&random_network(7)?, Format::Bif, Loss::Accept)?.as_bytes());
     for length in 2..packed.len() {
-        let error = parse("net.bif", &packed[..length], &ReadOptions::default()).expect_err("truncated");
+        let error =
+            parse("net.bif", &packed[..length], &ReadOptions::default()).expect_err("truncated");
         assert_eq!(error.kind(), ErrorKind::Io, "{error}");
         assert!(error.message().contains("net.bif"), "{error}");
     }
@@ -293,7 +388,11 @@ fn the_format_is_told_from_the_content() -> Result<()> {
     let net = random_network(11)?;
     for format in Format::ALL {
         let text = format!("\n{}", to_string(&net, format, Loss::Accept)?);
-        let text = if text.starts_with("\n<?xml") { &text[1..] } else { &text };
+        let text = if text.starts_with("\n<?xml") {
+            &text[1..]
+        } else {
+            &text
+        };
         let found = parse("net", text.as_bytes(), &ReadOptions::default())?;
         assert!(same_numbers(&found, &net), "{format:?}");
     }
@@ -304,27 +403,48 @@ fn the_format_is_told_from_the_content() -> Result<()> {
     Ok(())
 }
 
-/// The examples of the JSON format are as sumout writes them, and the error is the one that it gives.
+/// The examples of the JSON format are as sumout writes them, and the error is the one that it
+/// gives.
 #[test]
 fn the_documentation_is_true() -> Result<()> {
     let page = include_str!("../../../docs/formats.md");
-    let examples: Vec<&str> = page.split("```json\n").skip(1).filter_map(|part| part.split("```").next()).collect();
-    let (plans, networks): (Vec<&str>, Vec<&str>) = examples.iter().partition(|text| text.contains("sumout_plan"));
+    let examples: Vec<&str> = page
+        .split("```json\n")
+        .skip(1)
+        .filter_map(|part| part.split("```").next())
+        .collect();
+    let (plans, networks): (Vec<&str>, Vec<&str>) = examples
+        .iter()
+        .partition(|text| text.contains("sumout_plan"));
     for plan in plans {
         SavedPlan::parse("plan.json", plan)?;
     }
     for example in &networks {
-        assert_eq!(to_string(&parse_as(Format::Json, example)?, Format::Json, Loss::Refuse)?, *example);
+        assert_eq!(
+            to_string(
+                &parse_as(Format::Json, example)?,
+                Format::Json,
+                Loss::Refuse
+            )?,
+            *example
+        );
     }
     let broken = examples[0].replace("[\"rain\", \"sprinkler\"]", "[\"rian\", \"sprinkler\"]");
-    let error = parse("garden.json", broken.as_bytes(), &ReadOptions::default()).expect_err("misspelt");
-    assert!(page.contains(&error.render(false)), "{}", error.render(false));
+    let error =
+        parse("garden.json", broken.as_bytes(), &ReadOptions::default()).expect_err("misspelt");
+    assert!(
+        page.contains(&error.render(false)),
+        "{}",
+        error.render(false)
+    );
     Ok(())
 }
 
 /// An empty folder for one test.
 fn folder(test: &str) -> PathBuf {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("formats").join(test);
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR"))
+        .join("formats")
+        .join(test);
     let _ = fs::remove_dir_all(&folder);
     fs::create_dir_all(&folder).expect("a writable folder");
     folder
@@ -332,13 +452,22 @@ fn folder(test: &str) -> PathBuf {
 
 fn names_in(folder: &Path) -> Vec<String> {
     let entries = fs::read_dir(folder).expect("a folder");
-    entries.map(|e| e.expect("an entry").file_name().to_string_lossy().into_owned()).collect()
+    entries
+        .map(|e| {
+            e.expect("an entry")
+                .file_name()
+                .to_string_lossy()
+                .into_owned()
+        })
+        .collect()
 }
 
 #[test]
 fn a_missing_folder_is_a_clear_error() -> Result<()> {
     let folder = folder("missing");
-    let error = random_network(3)?.write(folder.join("nowhere/net.json")).expect_err("no such folder");
+    let error = random_network(3)?
+        .write(folder.join("nowhere/net.json"))
+        .expect_err("no such folder");
     assert_eq!(error.kind(), ErrorKind::Io);
     assert!(error.message().contains("nowhere"), "{error}");
     assert_eq!(names_in(&folder), [""; 0]);
@@ -350,7 +479,9 @@ fn a_failed_write_leaves_the_old_file() -> Result<()> {
     let (folder, net) = (folder("old"), random_network(3)?);
     let path = folder.join("net.bif");
     net.write(&path)?;
-    let error = as_markov(&net)?.write(&path).expect_err("BIF has no Markov networks");
+    let error = as_markov(&net)?
+        .write(&path)
+        .expect_err("BIF has no Markov networks");
     assert_eq!(error.kind(), ErrorKind::Format);
     assert!(same(Format::Bif, &Network::read(&path)?, &net));
     assert_eq!(names_in(&folder), ["net.bif"]);
@@ -362,7 +493,9 @@ fn a_failed_write_leaves_the_old_file() -> Result<()> {
 fn a_write_that_fails_late_leaves_nothing_behind() -> Result<()> {
     let folder = folder("late");
     fs::create_dir_all(folder.join("net.bif/inside")).expect("a writable folder");
-    let error = random_network(3)?.write(folder.join("net.bif")).expect_err("a folder is in the way");
+    let error = random_network(3)?
+        .write(folder.join("net.bif"))
+        .expect_err("a folder is in the way");
     assert_eq!(error.kind(), ErrorKind::Io);
     assert_eq!(names_in(&folder), ["net.bif"]);
     assert_eq!(names_in(&folder.join("net.bif")), ["inside"]);
@@ -384,14 +517,23 @@ fn published_networks_keep_their_numbers() {
     let networks = published();
     let next = std::sync::atomic::AtomicUsize::new(0);
     let work = || {
-        while let Some(path) = networks.get(next.fetch_add(1, std::sync::atomic::Ordering::Relaxed)) {
+        while let Some(path) = networks.get(next.fetch_add(1, std::sync::atomic::Ordering::Relaxed))
+        {
             published_network(path);
         }
     };
-    std::thread::scope(|scope| [scope.spawn(work), scope.spawn(work)].map(|thread| thread.join().expect("no panic")));
-    println!("{} published networks read, {} formats each", networks.len(), Format::ALL.len());
+    std::thread::scope(|scope| {
+        [scope.spawn(work), scope.spawn(work)].map(|thread| thread.join().expect("no panic"))
+    });
+    println!(
+        "{} published networks read, {} formats each",
+        networks.len(),
+        Format::ALL.len()
+    );
     if networks.is_empty() {
-        println!("skipped all: set SUMOUT_NETWORKS to a folder with `bnlearn/*.bif.gz` and `uai/*.uai.gz`");
+        println!(
+            "skipped all: set SUMOUT_NETWORKS to a folder with `bnlearn/*.bif.gz` and `uai/*.uai.gz`"
+        );
     }
 }
 
@@ -403,7 +545,12 @@ fn published_network(path: &Path) {
             Format::Uai => !net.is_testing(),
             _ => !net.is_testing() && !net.is_markov(),
         };
-        assert_eq!(keeps_numbers(&net, format), can, "{format:?}: {}", path.display());
+        assert_eq!(
+            keeps_numbers(&net, format),
+            can,
+            "{format:?}: {}",
+            path.display()
+        );
         if NAMED.contains(&format) && can {
             assert!(carries(&net, format), "{format:?}: {}", path.display());
         }

@@ -1,4 +1,5 @@
-//! Learning: gradients against central differences, expectation and maximisation against counting by hand.
+//! Learning: gradients against central differences, expectation and maximisation against counting
+//! by hand.
 
 mod common;
 
@@ -11,13 +12,20 @@ use rand_chacha::ChaCha8Rng;
 use sumout::learn::{Decay, Loss, Params, Rule, Start};
 use sumout::model::Node;
 use sumout::{
-    Circuit, Column, Course, Cpt, Evidence, Examples, Finding, Learning, Level, Method, Network, Options, Precision,
-    Running, Subject, VarId, VarSet,
+    Circuit, Column, Course, Cpt, Evidence, Examples, Finding, Learning, Level, Method, Network,
+    Options, Precision, Running, Subject, VarId, VarSet,
 };
 
-const LEVELS: [Level; 5] = [Level::Classical, Level::Paper, Level::Functional, Level::Tables, Level::Support];
+const LEVELS: [Level; 5] = [
+    Level::Classical,
+    Level::Paper,
+    Level::Functional,
+    Level::Tables,
+    Level::Support,
+];
 
-/// Networks with all roles that a CPT can have: fixed, kept zeros, ties, functions known, declared, and neither.
+/// Networks with all roles that a CPT can have: fixed, kept zeros, ties, functions known, declared,
+/// and neither.
 fn random_network(rng: &mut ChaCha8Rng, nodes: usize) -> Network {
     let mut b = Network::builder("random");
     let mut known: Vec<(Node, usize)> = vec![];
@@ -34,16 +42,35 @@ fn random_network(rng: &mut ChaCha8Rng, nodes: usize) -> Network {
         let parents: Vec<Node> = parents.into_iter().map(|(node, _)| node).collect();
         known.push((node, card));
         match role {
-            0 if !parents.is_empty() => drop(b.function(node, parents, |u| u.iter().sum::<usize>() % card).fixed()),
-            1 => drop(b.table(node, parents, random_table(rng, rows, card, 0.7)).keep_zeros()),
-            2 => drop(b.table(node, parents, random_table(rng, rows, card, 0.0)).fixed()),
-            3 => drop(b.table(node, parents, random_table(rng, rows, card, 0.0)).tie("tied")),
-            4 => drop(b.table(node, parents, random_table(rng, rows, card, 0.0)).functional()),
+            0 if !parents.is_empty() => drop(
+                b.function(node, parents, |u| u.iter().sum::<usize>() % card)
+                    .fixed(),
+            ),
+            1 => drop(
+                b.table(node, parents, random_table(rng, rows, card, 0.7))
+                    .keep_zeros(),
+            ),
+            2 => drop(
+                b.table(node, parents, random_table(rng, rows, card, 0.0))
+                    .fixed(),
+            ),
+            3 => drop(
+                b.table(node, parents, random_table(rng, rows, card, 0.0))
+                    .tie("tied"),
+            ),
+            4 => drop(
+                b.table(node, parents, random_table(rng, rows, card, 0.0))
+                    .functional(),
+            ),
             6 if rows > 1 && !has_twins => {
                 // Two with the same zeros.
                 has_twins = true;
-                let table: Vec<f64> = (0..rows).flat_map(|row| random_row(rng, card, Some(row % card))).collect();
-                b.table(node, parents.clone(), table.clone()).tie("twins").keep_zeros();
+                let table: Vec<f64> = (0..rows)
+                    .flat_map(|row| random_row(rng, card, Some(row % card)))
+                    .collect();
+                b.table(node, parents.clone(), table.clone())
+                    .tie("twins")
+                    .keep_zeros();
                 let twin = b.variable("twin", (0..card).map(|k| format!("v{k}")));
                 b.table(twin, parents, table).tie("twins").keep_zeros();
                 known.push((twin, card));
@@ -72,39 +99,93 @@ fn random_row(rng: &mut ChaCha8Rng, card: usize, zero: Option<usize>) -> Vec<f64
     row.iter().map(|p| p / total).collect()
 }
 
-/// Examples with values, likelihoods and missing cells; labels are values, distributions or missing; weights differ.
-fn random_examples(rng: &mut ChaCha8Rng, net: &Network, targets: &[VarId], rows: usize) -> Examples {
+/// Examples with values, likelihoods and missing cells; labels are values, distributions or
+/// missing; weights differ.
+fn random_examples(
+    rng: &mut ChaCha8Rng,
+    net: &Network,
+    targets: &[VarId],
+    rows: usize,
+) -> Examples {
     let data = net.sample(rows, rng.random()).unwrap();
     let mut examples = Examples::new(rows);
-    for (k, &var) in data.columns().iter().enumerate().filter(|(k, _)| k % 2 == 1 || targets.contains(&VarId::new(*k)))
+    for (k, &var) in data
+        .columns()
+        .iter()
+        .enumerate()
+        .filter(|(k, _)| k % 2 == 1 || targets.contains(&VarId::new(*k)))
     {
         let card = net.card(var);
         let column = match rng.random_range(0..3) {
-            0 => Column::Likelihoods((0..rows * card).map(|_| rng.random_range(0.1..1.0)).collect()),
+            0 => Column::Likelihoods(
+                (0..rows * card)
+                    .map(|_| rng.random_range(0.1..1.0))
+                    .collect(),
+            ),
             _ => Column::Values(
-                data.rows().map(|row| if rng.random_bool(0.2) { -1 } else { row[k].unwrap() as i32 }).collect(),
+                data.rows()
+                    .map(|row| {
+                        if rng.random_bool(0.2) {
+                            -1
+                        } else {
+                            row[k].unwrap() as i32
+                        }
+                    })
+                    .collect(),
             ),
         };
         examples.insert(var, column);
     }
-    examples.weigh((0..rows).map(|_| rng.random_range(0.2..2.0)).collect()).unwrap();
+    examples
+        .weigh((0..rows).map(|_| rng.random_range(0.2..2.0)).collect())
+        .unwrap();
     examples
 }
 
 fn course(net: &Network, subject: &Subject, learning: Learning, level: Level) -> Course {
-    let running = Running { precision: Precision::F64, ..Running::default() };
-    net.course(subject, learning, &Options { level, effort: 0.1, ..Options::default() }, &running).unwrap()
+    let running = Running {
+        precision: Precision::F64,
+        ..Running::default()
+    };
+    net.course(
+        subject,
+        learning,
+        &Options {
+            level,
+            effort: 0.1,
+            ..Options::default()
+        },
+        &running,
+    )
+    .unwrap()
 }
 
 /// What is to become small, each alone and all together.
 const LOSSES: [Loss; 4] = [
-    Loss { cross_entropy: 1.0, squared_error: 0.0, likelihood: 0.0 },
-    Loss { cross_entropy: 0.0, squared_error: 1.0, likelihood: 0.0 },
-    Loss { cross_entropy: 0.0, squared_error: 0.0, likelihood: 1.0 },
-    Loss { cross_entropy: 0.5, squared_error: 0.7, likelihood: 0.3 },
+    Loss {
+        cross_entropy: 1.0,
+        squared_error: 0.0,
+        likelihood: 0.0,
+    },
+    Loss {
+        cross_entropy: 0.0,
+        squared_error: 1.0,
+        likelihood: 0.0,
+    },
+    Loss {
+        cross_entropy: 0.0,
+        squared_error: 0.0,
+        likelihood: 1.0,
+    },
+    Loss {
+        cross_entropy: 0.5,
+        squared_error: 0.7,
+        likelihood: 0.3,
+    },
 ];
 
-/// The mean loss by enumeration of all joint states: nothing of the circuit, of its derivatives or of `Loss` is used.
+/// The mean loss by enumeration of all joint states: nothing of the circuit, of its derivatives or
+/// of `Loss` is used.
 ///
 /// Parts of labels that are impossible do not count: they are constants.
 fn enumerated(net: &Network, loss: &Loss, subject: &Subject, examples: &Examples) -> (f64, bool) {
@@ -112,7 +193,10 @@ fn enumerated(net: &Network, loss: &Loss, subject: &Subject, examples: &Examples
     let (mut total, mut weights, mut is_whole) = (0.0, 0.0, true);
     for row in 0..examples.len() {
         let mut evidence = Evidence::new();
-        for var in examples.variables().filter(|v| !has_labels || !subject.targets.contains(v)) {
+        for var in examples
+            .variables()
+            .filter(|v| !has_labels || !subject.targets.contains(v))
+        {
             if let Some(finding) = finding(net, examples, var, row) {
                 evidence.insert(net, var, finding).unwrap();
             }
@@ -120,19 +204,37 @@ fn enumerated(net: &Network, loss: &Loss, subject: &Subject, examples: &Examples
         let truth = enumerate(net, &evidence);
         let mut value = -loss.likelihood * truth.evidence.ln();
         for &target in subject.targets.iter().filter(|_| has_labels) {
-            let Some(finding) = finding(net, examples, target, row) else { continue };
-            let label: Vec<f64> = match finding {
-                Finding::Hard(label) => (0..net.card(target)).map(|k| f64::from(u8::from(k == label))).collect(),
-                Finding::Soft(numbers) => numbers.iter().map(|x| x / numbers.iter().sum::<f64>()).collect(),
+            let Some(finding) = finding(net, examples, target, row) else {
+                continue;
             };
-            for (joint, y) in truth.joints[target.index()].iter().zip(label).filter(|(_, y)| *y > 0.0) {
+            let label: Vec<f64> = match finding {
+                Finding::Hard(label) => (0..net.card(target))
+                    .map(|k| f64::from(u8::from(k == label)))
+                    .collect(),
+                Finding::Soft(numbers) => numbers
+                    .iter()
+                    .map(|x| x / numbers.iter().sum::<f64>())
+                    .collect(),
+            };
+            for (joint, y) in truth.joints[target.index()]
+                .iter()
+                .zip(label)
+                .filter(|(_, y)| *y > 0.0)
+            {
                 is_whole &= *joint > 0.0;
                 let p = joint / truth.evidence;
-                value -= if p > 0.0 { loss.cross_entropy * y * p.ln() } else { 0.0 };
+                value -= if p > 0.0 {
+                    loss.cross_entropy * y * p.ln()
+                } else {
+                    0.0
+                };
                 value += loss.squared_error * (y * y - 2.0 * p * y);
             }
             value += loss.squared_error
-                * truth.joints[target.index()].iter().map(|p| (p / truth.evidence).powi(2)).sum::<f64>();
+                * truth.joints[target.index()]
+                    .iter()
+                    .map(|p| (p / truth.evidence).powi(2))
+                    .sum::<f64>();
         }
         total += examples.weight(row) * value;
         weights += examples.weight(row);
@@ -145,7 +247,9 @@ fn finding(net: &Network, examples: &Examples, var: VarId, row: usize) -> Option
         Column::Values(values) => usize::try_from(values[row]).ok().map(Finding::Hard),
         Column::Likelihoods(numbers) => {
             let card = net.card(var);
-            Some(Finding::Soft(numbers[row * card..(row + 1) * card].to_vec()))
+            Some(Finding::Soft(
+                numbers[row * card..(row + 1) * card].to_vec(),
+            ))
         }
     }
 }
@@ -159,16 +263,25 @@ fn features(net: &Network, params: &Params) -> Vec<&'static str> {
         let kinds = [
             (role.tie.is_some() && group.members.len() > 1, "tied"),
             (role.keep_zeros && is_masked, "masked"),
-            (role.tie.is_some() && role.keep_zeros && is_masked && group.members.len() > 1, "tied and masked"),
+            (
+                role.tie.is_some() && role.keep_zeros && is_masked && group.members.len() > 1,
+                "tied and masked",
+            ),
             (role.functional, "declared"),
         ];
-        features.extend(kinds.into_iter().filter(|(is_so, _)| *is_so).map(|(_, name)| name));
+        features.extend(
+            kinds
+                .into_iter()
+                .filter(|(is_so, _)| *is_so)
+                .map(|(_, name)| name),
+        );
     }
     features
 }
 
-/// Derivatives with respect to weights are central differences of the enumerated loss; of circuits that rely on functions
-/// which are only declared, and so are other functions than the network, those of their own loss.
+/// Derivatives with respect to weights are central differences of the enumerated loss; of circuits
+/// that rely on functions which are only declared, and so are other functions than the network,
+/// those of their own loss.
 #[test]
 fn gradients_are_central_differences() {
     const STEP: f64 = 1e-5;
@@ -177,7 +290,10 @@ fn gradients_are_central_differences() {
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
         let net = random_network(&mut rng, 5 + seed as usize % 2);
         let which = rng.random_range(0..LOSSES.len());
-        let targets: Vec<VarId> = [0, 4][..rng.random_range(1..3)].iter().map(|&v| VarId::new(v)).collect();
+        let targets: Vec<VarId> = [0, 4][..rng.random_range(1..3)]
+            .iter()
+            .map(|&v| VarId::new(v))
+            .collect();
         let examples = random_examples(&mut rng, &net, &targets, 7);
         let subject = Subject::of(&targets, &examples);
         let level = LEVELS[rng.random_range(0..LEVELS.len())];
@@ -189,7 +305,11 @@ fn gradients_are_central_differences() {
             temperature: cooled.then_some((0.7, 0.7)),
             ..Learning::default()
         };
-        let options = Options { level, effort: 0.01, ..Options::default() };
+        let options = Options {
+            level,
+            effort: 0.01,
+            ..Options::default()
+        };
         let Ok(course) = net.course(&subject, learning, &options, &f64s()) else {
             continue; // nothing that is trainable matters
         };
@@ -210,7 +330,12 @@ fn gradients_are_central_differences() {
                 return (trainer.gradient(&rows).unwrap().0, true);
             }
             params.set_weights(weights);
-            let (loss, is_whole) = enumerated(&course.network(&params), &LOSSES[which], &subject, &examples);
+            let (loss, is_whole) = enumerated(
+                &course.network(&params),
+                &LOSSES[which],
+                &subject,
+                &examples,
+            );
             (loss + prior * params.prior() / total, is_whole)
         };
         let context = format!("seed {seed} {level:?} {:?}", LOSSES[which]);
@@ -218,19 +343,40 @@ fn gradients_are_central_differences() {
         let is_close = (found - expected).abs() <= 1e-10 * expected.abs().max(1.0);
         assert!(is_close || !is_whole, "{context}: {found} {expected}");
         for k in 0..weights.len() {
-            let mut at = |h: f64| value(&[&weights[..k], &[weights[k] + h], &weights[k + 1..]].concat()).0;
+            let mut at =
+                |h: f64| value(&[&weights[..k], &[weights[k] + h], &weights[k + 1..]].concat()).0;
             let expected = (at(STEP) - at(-STEP)) / (2.0 * STEP);
             let error = (gradient[k] - expected).abs();
-            assert!(error <= 1e-6 * expected.abs() + 2e-9, "{context} [{k}]: {} {expected}", gradient[k]);
+            assert!(
+                error <= 1e-6 * expected.abs() + 2e-9,
+                "{context} [{k}]: {} {expected}",
+                gradient[k]
+            );
         }
         let mut names = features(&net, course.params());
-        names.extend([["one target", "two targets"][targets.len() - 1], if is_plain { "enumerated" } else { "own" }]);
+        names.extend([
+            ["one target", "two targets"][targets.len() - 1],
+            if is_plain { "enumerated" } else { "own" },
+        ]);
         names.dedup();
-        for name in names.into_iter().map(String::from).chain([format!("{level:?}")]) {
+        for name in names
+            .into_iter()
+            .map(String::from)
+            .chain([format!("{level:?}")])
+        {
             *checked.entry((which, name)).or_default() += weights.len();
         }
     }
-    let names = ["tied", "masked", "tied and masked", "declared", "one target", "two targets", "enumerated", "own"];
+    let names = [
+        "tied",
+        "masked",
+        "tied and masked",
+        "declared",
+        "one target",
+        "two targets",
+        "enumerated",
+        "own",
+    ];
     let levels = LEVELS.map(|level| format!("{level:?}"));
     for name in names.into_iter().map(String::from).chain(levels) {
         for (which, loss) in LOSSES.iter().enumerate() {
@@ -241,19 +387,39 @@ fn gradients_are_central_differences() {
 }
 
 fn f64s() -> Running {
-    Running { precision: Precision::F64, ..Running::default() }
+    Running {
+        precision: Precision::F64,
+        ..Running::default()
+    }
 }
 
 #[test]
 fn the_papers_parameters_are_counted() {
-    for (model, target, inputs, count) in [("rect:10", "label", "pixel_*", 136), ("digits:10", "d", "p_*", 275)] {
+    for (model, target, inputs, count) in [
+        ("rect:10", "label", "pixel_*", 136),
+        ("digits:10", "d", "p_*", 275),
+    ] {
         let net = Network::read(model).unwrap();
         let given: VarSet = net.matching(inputs).unwrap().into_iter().collect();
-        let subject = Subject { targets: vec![net.find(target).unwrap()], given, ..Subject::default() };
+        let subject = Subject {
+            targets: vec![net.find(target).unwrap()],
+            given,
+            ..Subject::default()
+        };
         let course = course(&net, &subject, Learning::paper(), Level::Support);
-        assert_eq!(course.params().len(), count, "{model}: {:?}", course.params().groups());
-        let pixels: usize =
-            course.params().groups().iter().filter(|g| g.name == "pixel").map(|g| g.members.len()).sum();
+        assert_eq!(
+            course.params().len(),
+            count,
+            "{model}: {:?}",
+            course.params().groups()
+        );
+        let pixels: usize = course
+            .params()
+            .groups()
+            .iter()
+            .filter(|g| g.name == "pixel")
+            .map(|g| g.members.len())
+            .sum();
         assert_eq!(pixels, 100);
     }
 }
@@ -262,14 +428,35 @@ fn the_papers_parameters_are_counted() {
 fn ties_of_different_shapes_are_split_or_refused() {
     let net = Network::read("digits:10").unwrap();
     let given: VarSet = net.matching("p_*").unwrap().into_iter().collect();
-    let subject = Subject { targets: vec![net.find("d").unwrap()], given, ..Subject::default() };
-    let shapes = |course: &Course| course.params().groups().iter().filter(|g| g.name == "pixel").count();
-    assert_eq!(shapes(&course(&net, &subject, Learning::paper(), Level::Support)), 5);
-    let subject = Subject { strict_ties: true, ..subject };
-    let error = net.course(&subject, Learning::paper(), &Options::default(), &f64s()).unwrap_err().to_string();
+    let subject = Subject {
+        targets: vec![net.find("d").unwrap()],
+        given,
+        ..Subject::default()
+    };
+    let shapes = |course: &Course| {
+        course
+            .params()
+            .groups()
+            .iter()
+            .filter(|g| g.name == "pixel")
+            .count()
+    };
+    assert_eq!(
+        shapes(&course(&net, &subject, Learning::paper(), Level::Support)),
+        5
+    );
+    let subject = Subject {
+        strict_ties: true,
+        ..subject
+    };
+    let error = net
+        .course(&subject, Learning::paper(), &Options::default(), &f64s())
+        .unwrap_err()
+        .to_string();
     assert!(
-        error.starts_with("CPTs tied as `pixel` have the shapes [2, 2, 2, 2, 2] and [2, 2, 2, 2, 2, 2]")
-            || error.contains("[2, 2, 2]"),
+        error.starts_with(
+            "CPTs tied as `pixel` have the shapes [2, 2, 2, 2, 2] and [2, 2, 2, 2, 2, 2]"
+        ) || error.contains("[2, 2, 2]"),
         "{error}"
     );
 }
@@ -281,31 +468,51 @@ fn complete_data_are_counted_in_one_step() {
     let data = net.sample(500, 3).unwrap();
     let examples = Examples::from(&data);
     let subject = Subject::of(&[], &examples);
-    let course = course(&net, &subject, Learning { starts: vec![Start::Uniform], ..Learning::em() }, Level::Auto);
+    let course = course(
+        &net,
+        &subject,
+        Learning {
+            starts: vec![Start::Uniform],
+            ..Learning::em()
+        },
+        Level::Auto,
+    );
     let mut trainer = course.trainer(&examples).unwrap();
     trainer.epoch().unwrap();
     let params = trainer.learned();
     let (smoke, bronc) = (net.find("smoke").unwrap(), net.find("bronc").unwrap());
     let table = params.table(bronc).unwrap();
     for u in 0..2 {
-        let of =
-            |x: u32| data.rows().filter(|r| r[smoke.index()] == Some(u) && r[bronc.index()] == Some(x)).count() as f64;
-        assert!((table[u as usize * 2] - of(0) / (of(0) + of(1))).abs() < 1e-9, "{table:?}");
+        let of = |x: u32| {
+            data.rows()
+                .filter(|r| r[smoke.index()] == Some(u) && r[bronc.index()] == Some(x))
+                .count() as f64
+        };
+        assert!(
+            (table[u as usize * 2] - of(0) / (of(0) + of(1))).abs() < 1e-9,
+            "{table:?}"
+        );
     }
 }
 
-/// A latent class, three things tied to each other that keep their zeros, what depends on two of them, and a function.
+/// A latent class, three things tied to each other that keep their zeros, what depends on two of
+/// them, and a function.
 fn latent(rng: &mut ChaCha8Rng) -> Network {
     let mut b = Network::builder("latent");
     let class = b.variable("class", ["0", "1", "2"]);
     b.table(class, [], random_row(rng, 3, None));
-    let seen: Vec<Node> = ["a", "b", "c"].map(|name| b.variable(name, ["0", "1", "2"])).into();
+    let seen: Vec<Node> = ["a", "b", "c"]
+        .map(|name| b.variable(name, ["0", "1", "2"]))
+        .into();
     for &node in &seen {
-        let table: Vec<f64> = (0..3).flat_map(|row| random_row(rng, 3, (row < 2).then_some(row))).collect();
+        let table: Vec<f64> = (0..3)
+            .flat_map(|row| random_row(rng, 3, (row < 2).then_some(row)))
+            .collect();
         b.table(node, [class], table).tie("seen").keep_zeros();
     }
     let sum = b.variable("sum", ["0", "1"]);
-    b.function(sum, [seen[0], seen[1]], |u| (u[0] + u[1]) % 2).fixed();
+    b.function(sum, [seen[0], seen[1]], |u| (u[0] + u[1]) % 2)
+        .fixed();
     let last = b.variable("last", ["0", "1"]);
     let table: Vec<f64> = (0..6).flat_map(|_| random_row(rng, 2, None)).collect();
     b.table(last, [sum, seen[2]], table);
@@ -315,7 +522,11 @@ fn latent(rng: &mut ChaCha8Rng) -> Network {
 /// The tables that an iteration of expectation and maximisation finds, by enumeration.
 fn enumerated_step(net: &Network, examples: &Examples, prior: f64) -> Vec<Vec<f64>> {
     let cards = net.cards();
-    let mut counts: Vec<Vec<f64>> = net.cpts().iter().map(|cpt| vec![0.0; cpt.size(&cards)]).collect();
+    let mut counts: Vec<Vec<f64>> = net
+        .cpts()
+        .iter()
+        .map(|cpt| vec![0.0; cpt.size(&cards)])
+        .collect();
     for row in 0..examples.len() {
         let mut evidence = Evidence::new();
         for var in examples.variables() {
@@ -326,18 +537,34 @@ fn enumerated_step(net: &Network, examples: &Examples, prior: f64) -> Vec<Vec<f6
         let total = enumerate(net, &evidence).evidence;
         for state in 0..cards.iter().product() {
             let mut rest = state;
-            let states: Vec<usize> = cards.iter().map(|card| (rest % card, rest /= card).0).collect();
-            let share = examples.weight(row) * common::weight(net, &evidence, &cards, &states) / total;
+            let states: Vec<usize> = cards
+                .iter()
+                .map(|card| (rest % card, rest /= card).0)
+                .collect();
+            let share =
+                examples.weight(row) * common::weight(net, &evidence, &cards, &states) / total;
             for (cpt, counts) in net.cpts().iter().zip(&mut counts) {
-                counts[cpt.scope().iter().fold(0, |at, v| at * cards[v.index()] + states[v.index()])] += share;
+                counts[cpt
+                    .scope()
+                    .iter()
+                    .fold(0, |at, v| at * cards[v.index()] + states[v.index()])] += share;
             }
         }
     }
     let tied = |cpt: &Cpt| {
-        let alike = |(other, _): &(&Cpt, &Vec<f64>)| cpt.role().tie.is_some() && other.role().tie == cpt.role().tie;
+        let alike = |(other, _): &(&Cpt, &Vec<f64>)| {
+            cpt.role().tie.is_some() && other.role().tie == cpt.role().tie
+        };
         let mut sum = vec![0.0; cpt.size(&cards)];
-        for (_, counts) in net.cpts().iter().zip(&counts).filter(|pair| alike(pair) || std::ptr::eq(pair.0, cpt)) {
-            sum.iter_mut().zip(counts).for_each(|(sum, count)| *sum += count);
+        for (_, counts) in net
+            .cpts()
+            .iter()
+            .zip(&counts)
+            .filter(|pair| alike(pair) || std::ptr::eq(pair.0, cpt))
+        {
+            sum.iter_mut()
+                .zip(counts)
+                .for_each(|(sum, count)| *sum += count);
         }
         sum
     };
@@ -347,7 +574,11 @@ fn enumerated_step(net: &Network, examples: &Examples, prior: f64) -> Vec<Vec<f6
             return before;
         }
         let is_kept = |at: usize| cpt.role().keep_zeros && before[at] == 0.0;
-        table.iter_mut().enumerate().filter(|(at, _)| !is_kept(*at)).for_each(|(_, count)| *count += prior);
+        table
+            .iter_mut()
+            .enumerate()
+            .filter(|(at, _)| !is_kept(*at))
+            .for_each(|(_, count)| *count += prior);
         let card = cards[cpt.child().unwrap().index()];
         for row in table.chunks_exact_mut(card) {
             let total: f64 = row.iter().sum();
@@ -359,22 +590,48 @@ fn enumerated_step(net: &Network, examples: &Examples, prior: f64) -> Vec<Vec<f6
 }
 
 /// Values of a sample, of which some are missing, and of which the class may be.
-fn hidden(rng: &mut ChaCha8Rng, net: &Network, rows: usize, missing: f64, has_class: bool) -> Examples {
+fn hidden(
+    rng: &mut ChaCha8Rng,
+    net: &Network,
+    rows: usize,
+    missing: f64,
+    has_class: bool,
+) -> Examples {
     let data = net.sample(rows, rng.random()).unwrap();
     let mut examples = Examples::new(rows);
-    for (k, &var) in data.columns().iter().enumerate().filter(|(k, _)| has_class || *k > 0) {
-        let cell = |row: &[Option<u32>]| if rng.random_bool(missing) { -1 } else { row[k].unwrap() as i32 };
+    for (k, &var) in data
+        .columns()
+        .iter()
+        .enumerate()
+        .filter(|(k, _)| has_class || *k > 0)
+    {
+        let cell = |row: &[Option<u32>]| {
+            if rng.random_bool(missing) {
+                -1
+            } else {
+                row[k].unwrap() as i32
+            }
+        };
         examples.insert(var, Column::Values(data.rows().map(cell).collect()));
     }
-    examples.weigh((0..rows).map(|_| rng.random_range(0.2..2.0)).collect()).unwrap();
+    examples
+        .weigh((0..rows).map(|_| rng.random_range(0.2..2.0)).collect())
+        .unwrap();
     examples
 }
 
 fn assert_tables(net: &Network, found: &Params, expected: &[Vec<f64>], context: &str) {
     for (var, table) in found.tables() {
         let expected = &expected[var.index()];
-        let is_close = table.iter().zip(expected).all(|(x, y)| (x - y).abs() < 1e-9);
-        assert!(is_close, "{context}, {}: {table:?} {expected:?}", net.variable(var).name);
+        let is_close = table
+            .iter()
+            .zip(expected)
+            .all(|(x, y)| (x - y).abs() < 1e-9);
+        assert!(
+            is_close,
+            "{context}, {}: {table:?} {expected:?}",
+            net.variable(var).name
+        );
     }
 }
 
@@ -388,19 +645,33 @@ fn expectation_and_maximisation_is_what_enumeration_finds() {
         let prior = 0.5 * (seed % 2) as f64;
         let examples = hidden(&mut rng, &net, 25, 0.2, false);
         let level = LEVELS[seed as usize % LEVELS.len()];
-        let course = course(&net, &Subject::of(&[], &examples), Learning { prior, ..Learning::em() }, level);
+        let course = course(
+            &net,
+            &Subject::of(&[], &examples),
+            Learning {
+                prior,
+                ..Learning::em()
+            },
+            level,
+        );
         net = course.network(course.params());
         let mut trainer = course.trainer(&examples).unwrap();
         for step in 0..3 {
             trainer.epoch().unwrap();
             let expected = enumerated_step(&net, &examples, prior);
-            assert_tables(&net, &trainer.learned(), &expected, &format!("seed {seed} {level:?}, step {step}"));
+            assert_tables(
+                &net,
+                &trainer.learned(),
+                &expected,
+                &format!("seed {seed} {level:?}, step {step}"),
+            );
             net = course.network(&trainer.learned());
         }
     }
 }
 
-/// Of complete examples, counts are all there is to know: ties are added up, zeros are kept, weights and priors count.
+/// Of complete examples, counts are all there is to know: ties are added up, zeros are kept,
+/// weights and priors count.
 #[test]
 fn counting_is_one_step_and_the_last() {
     for seed in 0..6 {
@@ -408,55 +679,109 @@ fn counting_is_one_step_and_the_last() {
         let net = latent(&mut rng);
         let examples = hidden(&mut rng, &net, 60, 0.0, true);
         let (subject, prior) = (Subject::of(&[], &examples), 0.25 * seed as f64 + 0.25);
-        let counted = net.count(&subject, &examples, prior).unwrap().expect("nothing is missing");
-        assert_tables(&net, &counted, &enumerated_step(&net, &examples, prior), &format!("seed {seed}"));
-        let course = course(&net, &subject, Learning { prior, ..Learning::em() }, Level::Auto);
+        let counted = net
+            .count(&subject, &examples, prior)
+            .unwrap()
+            .expect("nothing is missing");
+        assert_tables(
+            &net,
+            &counted,
+            &enumerated_step(&net, &examples, prior),
+            &format!("seed {seed}"),
+        );
+        let course = course(
+            &net,
+            &subject,
+            Learning {
+                prior,
+                ..Learning::em()
+            },
+            Level::Auto,
+        );
         let mut trainer = course.trainer(&examples).unwrap();
         trainer.epoch().unwrap();
-        let tables: Vec<Vec<f64>> = net.ids().map(|v| counted.table(v).unwrap_or(&[]).to_vec()).collect();
+        let tables: Vec<Vec<f64>> = net
+            .ids()
+            .map(|v| counted.table(v).unwrap_or(&[]).to_vec())
+            .collect();
         assert_tables(&net, &trainer.learned(), &tables, &format!("seed {seed}"));
         let missing = hidden(&mut rng, &net, 60, 0.1, true);
         assert!(net.count(&subject, &missing, prior).unwrap().is_none());
     }
 }
 
-/// A plan that copies what is only declared a function is another function than the network; what is saved is the plan's.
+/// A plan that copies what is only declared a function is another function than the network; what
+/// is saved is the plan's.
 #[test]
 fn a_broken_promise_is_found_and_the_circuit_is_saved_with_its_plan() {
     let mut b = Network::builder("promise");
     let u = b.variable("u", ["0", "1", "2", "3"]);
     let x = b.variable("x", ["t", "f"]);
     b.table(u, [], [0.1, 0.2, 0.3, 0.4]).fixed();
-    b.table(x, [u], [0.9, 0.1, 0.2, 0.8, 0.3, 0.7, 0.1, 0.9]).functional();
+    b.table(x, [u], [0.9, 0.1, 0.2, 0.8, 0.3, 0.7, 0.1, 0.9])
+        .functional();
     for name in ["a", "b", "c"] {
         let y = b.variable(name, ["t", "f"]);
-        b.table(y, [u, x], [0.9, 0.1, 0.3, 0.7, 0.8, 0.2, 0.5, 0.5, 0.4, 0.6, 0.1, 0.9, 0.7, 0.3, 0.2, 0.8]).fixed();
+        b.table(
+            y,
+            [u, x],
+            [
+                0.9, 0.1, 0.3, 0.7, 0.8, 0.2, 0.5, 0.5, 0.4, 0.6, 0.1, 0.9, 0.7, 0.3, 0.2, 0.8,
+            ],
+        )
+        .fixed();
     }
     let net = b.build().unwrap();
     let examples = Examples::from(&net.sample(200, 1).unwrap());
     for targets in [&["u"][..], &[]] {
         let targets: Vec<VarId> = targets.iter().map(|name| net.find(name).unwrap()).collect();
-        let given: VarSet = ["a", "b", "c"].map(|name| net.find(name).unwrap()).into_iter().collect();
-        let subject = Subject { targets: targets.clone(), given, ..Subject::default() };
-        let loss = if targets.is_empty() { LOSSES[2] } else { LOSSES[0] };
-        let learning = Learning { loss, epochs: 3, starts: vec![Start::Network], ..Learning::default() };
+        let given: VarSet = ["a", "b", "c"]
+            .map(|name| net.find(name).unwrap())
+            .into_iter()
+            .collect();
+        let subject = Subject {
+            targets: targets.clone(),
+            given,
+            ..Subject::default()
+        };
+        let loss = if targets.is_empty() {
+            LOSSES[2]
+        } else {
+            LOSSES[0]
+        };
+        let learning = Learning {
+            loss,
+            epochs: 3,
+            starts: vec![Start::Network],
+            ..Learning::default()
+        };
         let course = course(&net, &subject, learning, Level::Paper);
         let mut trainer = course.trainer(&examples).unwrap();
         while !trainer.is_done() {
             trainer.epoch().unwrap();
         }
         let mut params = trainer.learned();
-        let found = course.difference(&params, &examples, &Options::default()).unwrap();
-        assert!(found.largest > 1e-3 && found.unthinned && found.examples == 200, "{found:?}");
+        let found = course
+            .difference(&params, &examples, &Options::default())
+            .unwrap();
+        assert!(
+            found.largest > 1e-3 && found.unthinned && found.examples == 200,
+            "{found:?}"
+        );
         let (circuit, _) = &course.trained(&params)[0];
         let (loss, _) = course.measure(&params, &examples).unwrap();
         let batch = |circuit: &Circuit| examples.batch_for(circuit).unwrap();
         if !targets.is_empty() {
             let again = Circuit::from_bytes(&circuit.to_bytes().unwrap()).unwrap();
-            assert_eq!(circuit.evaluate(&batch(circuit)).unwrap(), again.evaluate(&batch(&again)).unwrap());
+            assert_eq!(
+                circuit.evaluate(&batch(circuit)).unwrap(),
+                again.evaluate(&batch(&again)).unwrap()
+            );
         }
         params.snap();
-        let found = course.difference(&params, &examples, &Options::default()).unwrap();
+        let found = course
+            .difference(&params, &examples, &Options::default())
+            .unwrap();
         assert!(found.largest < 1e-9 && found.unthinned, "{found:?}");
         assert_ne!(course.measure(&params, &examples).unwrap().0, loss);
     }
@@ -474,7 +799,11 @@ fn the_likelihood_never_becomes_less() {
             let cell = |row: &[Option<u32>]| row[k].unwrap() as i32;
             examples.insert(
                 var,
-                Column::Values(data.rows().map(|row| if rng.random_bool(0.2) { -1 } else { cell(row) }).collect()),
+                Column::Values(
+                    data.rows()
+                        .map(|row| if rng.random_bool(0.2) { -1 } else { cell(row) })
+                        .collect(),
+                ),
             );
         }
         let learning = Learning {
@@ -484,15 +813,28 @@ fn the_likelihood_never_becomes_less() {
             prior: (seed % 2) as f64,
             ..Learning::em()
         };
-        let Ok(course) = net.course(&Subject::of(&[], &examples), learning, &Options::default(), &f64s()) else {
+        let Ok(course) = net.course(
+            &Subject::of(&[], &examples),
+            learning,
+            &Options::default(),
+            &f64s(),
+        ) else {
             continue;
         };
         let mut trainer = course.trainer(&examples).unwrap();
         while !trainer.is_done() {
             trainer.epoch().unwrap();
         }
-        let losses: Vec<f64> = trainer.state().history.iter().map(|epoch| epoch.loss).collect();
-        assert!(losses.len() > 3 && losses.windows(2).all(|pair| pair[1] <= pair[0] + 1e-9), "{losses:?}");
+        let losses: Vec<f64> = trainer
+            .state()
+            .history
+            .iter()
+            .map(|epoch| epoch.loss)
+            .collect();
+        assert!(
+            losses.len() > 3 && losses.windows(2).all(|pair| pair[1] <= pair[0] + 1e-9),
+            "{losses:?}"
+        );
     }
 }
 
@@ -505,8 +847,16 @@ fn an_interrupted_course_ends_where_it_would_have() {
     let label = net.find("label").unwrap();
     examples.weigh(vec![1.0; 60]).unwrap();
     let given: VarSet = net.matching("pixel_*").unwrap().into_iter().collect();
-    let subject = Subject { targets: vec![label], given, ..Subject::default() };
-    let learning = Learning { epochs: 6, goal: None, ..Learning::paper() };
+    let subject = Subject {
+        targets: vec![label],
+        given,
+        ..Subject::default()
+    };
+    let learning = Learning {
+        epochs: 6,
+        goal: None,
+        ..Learning::paper()
+    };
     let course = course(&net, &subject, learning, Level::Support);
     let mut whole = course.trainer(&examples).unwrap();
     let mut parts = course.trainer(&examples).unwrap();
@@ -515,7 +865,9 @@ fn an_interrupted_course_ends_where_it_would_have() {
         parts.epoch().unwrap();
         let saved = serde_json::to_string(parts.state()).unwrap();
         parts = course.trainer(&examples).unwrap();
-        parts.restore(serde_json::from_str(&saved).unwrap()).unwrap();
+        parts
+            .restore(serde_json::from_str(&saved).unwrap())
+            .unwrap();
     }
     assert_eq!(whole.state(), parts.state());
     assert_eq!(whole.state().history.len(), 5 * 2 + 6);
@@ -527,10 +879,22 @@ fn rules_and_rates_make_the_loss_less() {
     let net = Network::read("asia").unwrap();
     let examples = Examples::from(&net.sample(300, 1).unwrap());
     let bronc = net.find("bronc").unwrap();
-    let given: VarSet = ["smoke", "dysp"].map(|name| net.find(name).unwrap()).into_iter().collect();
-    let subject = Subject { targets: vec![bronc], given, ..Subject::default() };
+    let given: VarSet = ["smoke", "dysp"]
+        .map(|name| net.find(name).unwrap())
+        .into_iter()
+        .collect();
+    let subject = Subject {
+        targets: vec![bronc],
+        given,
+        ..Subject::default()
+    };
     for (rule, rate) in [(Rule::Adam, 0.05), (Rule::Sgd { momentum: 0.9 }, 0.5)] {
-        let method = Method::Gradient { rule, decay: Decay::constant(rate), batch: 50, steps: 1 };
+        let method = Method::Gradient {
+            rule,
+            decay: Decay::constant(rate),
+            batch: 50,
+            steps: 1,
+        };
         let learning = Learning {
             method,
             starts: vec![Start::Uniform],
@@ -545,11 +909,15 @@ fn rules_and_rates_make_the_loss_less() {
             trainer.epoch().unwrap();
         }
         let history = &trainer.state().history;
-        assert!(history.last().unwrap().loss < 0.8 * 2f64.ln(), "{rule:?} {history:?}");
+        assert!(
+            history.last().unwrap().loss < 0.8 * 2f64.ln(),
+            "{rule:?} {history:?}"
+        );
     }
 }
 
-/// y is some function of x and z, nobody knows which; it is learned from examples of what depends on it.
+/// y is some function of x and z, nobody knows which; it is learned from examples of what depends
+/// on it.
 #[test]
 fn an_unknown_function_is_learned_and_snapped() {
     let mut b = Network::builder("unknown");
@@ -574,14 +942,21 @@ fn an_unknown_function_is_learned_and_snapped() {
         })
         .collect();
     let mut examples = Examples::new(rows.len());
-    for (k, name) in ["x", "z", "", "seen0", "seen1", "seen2"].into_iter().enumerate().filter(|(k, _)| *k != 2) {
+    for (k, name) in ["x", "z", "", "seen0", "seen1", "seen2"]
+        .into_iter()
+        .enumerate()
+        .filter(|(k, _)| *k != 2)
+    {
         let values = rows.iter().map(|row| row[k] as i32).collect();
         examples.insert(net.find(name).unwrap(), Column::Values(values));
     }
     let target = net.find("x").unwrap();
     let subject = Subject::of(&[target], &examples);
     for level in [Level::Functional, Level::Auto] {
-        let learning = Learning { temperature: Some((1.0, 0.2)), ..Learning::default() };
+        let learning = Learning {
+            temperature: Some((1.0, 0.2)),
+            ..Learning::default()
+        };
         let course = course(&net, &subject, learning, level);
         let mut trainer = course.trainer(&examples).unwrap();
         while !trainer.is_done() {
@@ -589,9 +964,21 @@ fn an_unknown_function_is_learned_and_snapped() {
         }
         let mut params = trainer.learned();
         let options = Options::default();
-        assert!(course.difference(&params, &examples, &options).unwrap().largest < 0.2);
+        assert!(
+            course
+                .difference(&params, &examples, &options)
+                .unwrap()
+                .largest
+                < 0.2
+        );
         params.snap();
-        assert!(course.difference(&params, &examples, &options).unwrap().largest < 1e-9);
+        assert!(
+            course
+                .difference(&params, &examples, &options)
+                .unwrap()
+                .largest
+                < 1e-9
+        );
         let learned = course.network(&params);
         let cpt = &learned.cpts()[net.find("y").unwrap().index()];
         assert!(cpt.is_functional());
@@ -615,8 +1002,14 @@ fn declared_functions_are_not_counted() {
     let mut examples = Examples::new(2);
     examples.insert(net.find("y").unwrap(), Column::Values(vec![0, 1]));
     let subject = Subject::of(&[], &examples);
-    let error = net.course(&subject, Learning::em(), &Options::default(), &f64s()).unwrap_err().to_string();
-    assert!(error.starts_with("CPTs that are declared functional cannot be learned by counting"), "{error}");
+    let error = net
+        .course(&subject, Learning::em(), &Options::default(), &f64s())
+        .unwrap_err()
+        .to_string();
+    assert!(
+        error.starts_with("CPTs that are declared functional cannot be learned by counting"),
+        "{error}"
+    );
 }
 
 /// Examples that nothing can be learned from say why.
@@ -630,9 +1023,17 @@ fn useless_examples_are_refused() {
         if let Some(labels) = labels {
             examples.insert(lung, Column::Values(labels));
         }
-        let subject = Subject { targets: vec![lung], given: [xray].into_iter().collect(), ..Subject::default() };
+        let subject = Subject {
+            targets: vec![lung],
+            given: [xray].into_iter().collect(),
+            ..Subject::default()
+        };
         let course = crate::course(&net, &subject, Learning::default(), Level::Auto);
-        course.trainer(&examples).map(|_| ()).unwrap_err().to_string()
+        course
+            .trainer(&examples)
+            .map(|_| ())
+            .unwrap_err()
+            .to_string()
     };
     assert!(complaint(Some(vec![]), 0).starts_with("there are no examples"));
     assert!(complaint(None, 2).starts_with("no example has a label `lung`"));
@@ -640,40 +1041,89 @@ fn useless_examples_are_refused() {
     assert!(complaint(Some(vec![1, 1, -1]), 3).starts_with("all labels are `no`"));
     let mut examples = Examples::new(2);
     examples.insert(lung, Column::Likelihoods(vec![0.0, 1.0, 0.0, 0.3]));
-    let subject = Subject { targets: vec![lung], given: [xray].into_iter().collect(), ..Subject::default() };
+    let subject = Subject {
+        targets: vec![lung],
+        given: [xray].into_iter().collect(),
+        ..Subject::default()
+    };
     let course = course(&net, &subject, Learning::default(), Level::Auto);
-    assert!(course.trainer(&examples).unwrap_err().to_string().starts_with("all labels are `no`"));
-    let nothing = Loss { cross_entropy: 0.0, squared_error: 0.0, likelihood: 0.0 };
-    let error = Learning { loss: nothing, ..Learning::default() }.check().unwrap_err();
-    assert!(error.to_string().starts_with("all weights of the loss are zero"));
+    assert!(
+        course
+            .trainer(&examples)
+            .unwrap_err()
+            .to_string()
+            .starts_with("all labels are `no`")
+    );
+    let nothing = Loss {
+        cross_entropy: 0.0,
+        squared_error: 0.0,
+        likelihood: 0.0,
+    };
+    let error = Learning {
+        loss: nothing,
+        ..Learning::default()
+    }
+    .check()
+    .unwrap_err();
+    assert!(
+        error
+            .to_string()
+            .starts_with("all weights of the loss are zero")
+    );
 }
 
-/// What becomes ever less probable becomes zero, before products of such numbers are too small for numbers; and what is
-/// saved can be read again.
+/// What becomes ever less probable becomes zero, before products of such numbers are too small for
+/// numbers; and what is saved can be read again.
 #[test]
 fn numbers_that_vanish_do_no_harm() {
-    let net = Network::read(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../models/alarm.bif.gz")).unwrap();
+    let net =
+        Network::read(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../models/alarm.bif.gz"))
+            .unwrap();
     let data = net.sample(50, 1).unwrap();
     let mut rng = ChaCha8Rng::seed_from_u64(1);
     let mut examples = Examples::new(50);
     for (k, &var) in data.columns().iter().enumerate() {
-        let cell = |row: &[Option<u32>]| if rng.random_bool(0.2) { -1 } else { row[k].unwrap() as i32 };
+        let cell = |row: &[Option<u32>]| {
+            if rng.random_bool(0.2) {
+                -1
+            } else {
+                row[k].unwrap() as i32
+            }
+        };
         examples.insert(var, Column::Values(data.rows().map(cell).collect()));
     }
-    let learning = Learning { epochs: 60, least: 0.0, ..Learning::em() };
+    let learning = Learning {
+        epochs: 60,
+        least: 0.0,
+        ..Learning::em()
+    };
     let course = course(&net, &Subject::of(&[], &examples), learning, Level::Auto);
     let mut trainer = course.trainer(&examples).unwrap();
     while !trainer.is_done() {
         trainer.epoch().unwrap();
     }
-    let losses: Vec<f64> = trainer.state().history.iter().map(|epoch| epoch.loss).collect();
-    assert!(losses.len() > 10 && losses.windows(2).all(|pair| pair[1] <= pair[0] + 1e-9), "{losses:?}");
-    assert!(trainer.learned().tables().any(|(_, table)| table.contains(&0.0)));
+    let losses: Vec<f64> = trainer
+        .state()
+        .history
+        .iter()
+        .map(|epoch| epoch.loss)
+        .collect();
+    assert!(
+        losses.len() > 10 && losses.windows(2).all(|pair| pair[1] <= pair[0] + 1e-9),
+        "{losses:?}"
+    );
+    assert!(
+        trainer
+            .learned()
+            .tables()
+            .any(|(_, table)| table.contains(&0.0))
+    );
     let saved = serde_json::to_string(trainer.state()).unwrap();
     assert_eq!(trainer.state(), &serde_json::from_str(&saved).unwrap());
 }
 
-/// Without background knowledge, too, the paper's parameters are counted: nothing is pruned, and ties are not split.
+/// Without background knowledge, too, the paper's parameters are counted: nothing is pruned, and
+/// ties are not split.
 #[test]
 fn the_papers_parameters_without_knowledge_are_counted() {
     for (model, count) in [("rect:10,trainable", 4428), ("digits:10,trainable", 22_797)] {
@@ -691,20 +1141,32 @@ fn the_papers_parameters_without_knowledge_are_counted() {
 fn ties_hold_where_no_input_reaches() {
     let net = Network::read("rect:4").unwrap();
     let given: VarSet = net.matching("pixel_0_*").unwrap().into_iter().collect();
-    let subject = Subject { targets: vec![net.find("label").unwrap()], given, ..Subject::default() };
+    let subject = Subject {
+        targets: vec![net.find("label").unwrap()],
+        given,
+        ..Subject::default()
+    };
     let course = course(
         &net,
         &subject,
-        Learning { starts: vec![Start::Random(1)], epochs: 1, ..Learning::default() },
+        Learning {
+            starts: vec![Start::Random(1)],
+            epochs: 1,
+            ..Learning::default()
+        },
         Level::Auto,
     );
     let examples = Examples::from(&net.sample(20, 1).unwrap());
     let mut trainer = course.trainer(&examples).unwrap();
     trainer.epoch().unwrap();
     let learned = course.network(&trainer.learned());
-    let table = |name: &str| learned.cpts()[learned.find(name).unwrap().index()].table(&learned.cards());
+    let table =
+        |name: &str| learned.cpts()[learned.find(name).unwrap().index()].table(&learned.cards());
     assert_eq!(table("pixel_0_0"), table("pixel_3_3"));
-    assert_ne!(table("pixel_0_0"), net.cpts()[net.find("pixel_0_0").unwrap().index()].table(&net.cards()));
+    assert_ne!(
+        table("pixel_0_0"),
+        net.cpts()[net.find("pixel_0_0").unwrap().index()].table(&net.cards())
+    );
 }
 
 /// Examples that do not count, in the part that is watched, do no harm.
@@ -712,9 +1174,20 @@ fn ties_hold_where_no_input_reaches() {
 fn examples_without_weight_are_left_out() {
     let net = Network::read("asia").unwrap();
     let mut examples = Examples::from(&net.sample(40, 2).unwrap());
-    examples.weigh((0..40).map(|row| f64::from(row % 2)).collect()).unwrap();
+    examples
+        .weigh((0..40).map(|row| f64::from(row % 2)).collect())
+        .unwrap();
     let subject = Subject::of(&[net.find("bronc").unwrap()], &examples);
-    let course = course(&net, &subject, Learning { validation: 0.05, epochs: 3, ..Learning::paper() }, Level::Auto);
+    let course = course(
+        &net,
+        &subject,
+        Learning {
+            validation: 0.05,
+            epochs: 3,
+            ..Learning::paper()
+        },
+        Level::Auto,
+    );
     let mut trainer = course.trainer(&examples).unwrap();
     while !trainer.is_done() {
         let epoch = trainer.epoch().unwrap();
@@ -722,13 +1195,27 @@ fn examples_without_weight_are_left_out() {
     }
 }
 
-/// What is kept in the end is as good, on the examples that are watched, as all that was seen there: starts, too.
+/// What is kept in the end is as good, on the examples that are watched, as all that was seen
+/// there: starts, too.
 #[test]
 fn what_is_kept_is_the_best_that_was_watched() {
     let net = Network::read("rect:5").unwrap();
     let given: VarSet = net.matching("pixel_*").unwrap().into_iter().collect();
-    let subject = Subject { targets: vec![net.find("label").unwrap()], given, ..Subject::default() };
-    let course = course(&net, &subject, Learning { epochs: 5, goal: None, ..Learning::paper() }, Level::Auto);
+    let subject = Subject {
+        targets: vec![net.find("label").unwrap()],
+        given,
+        ..Subject::default()
+    };
+    let course = course(
+        &net,
+        &subject,
+        Learning {
+            epochs: 5,
+            goal: None,
+            ..Learning::paper()
+        },
+        Level::Auto,
+    );
     let examples = Examples::from(&net.sample(60, 9).unwrap());
     let mut starts_kept = 0;
     for seed in 0..20 {
@@ -737,10 +1224,20 @@ fn what_is_kept_is_the_best_that_was_watched() {
             trainer.epoch().unwrap();
         }
         let history = &trainer.state().history;
-        let is_last = |at: usize| history.get(at + 1).is_none_or(|next| next.start != history[at].start);
+        let is_last = |at: usize| {
+            history
+                .get(at + 1)
+                .is_none_or(|next| next.start != history[at].start)
+        };
         let counted = (0..history.len()).filter(|&at| history[at].start.is_none() || is_last(at));
-        let best = counted.filter_map(|at| history[at].accuracy).fold(0.0, f64::max);
-        assert_eq!(trainer.state().best().unwrap().accuracy, Some(best), "seed {seed}");
+        let best = counted
+            .filter_map(|at| history[at].accuracy)
+            .fold(0.0, f64::max);
+        assert_eq!(
+            trainer.state().best().unwrap().accuracy,
+            Some(best),
+            "seed {seed}"
+        );
         starts_kept += usize::from(trainer.state().best().unwrap().start.is_some());
     }
     assert!(starts_kept > 0);

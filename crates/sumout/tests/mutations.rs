@@ -1,4 +1,5 @@
-//! Damaged files: whatever is done to a file, reading it ends soon, with a network or with a message.
+//! Damaged files: whatever is done to a file, reading it ends soon, with a network or with a
+//! message.
 //!
 //! The files in `tests/good-models/` are what those in `tests/bad-models/` were before the mistake.
 
@@ -48,7 +49,11 @@ fn damaged(bytes: &[u8], seed: u64) -> Vec<u8> {
 /// A short range, or sometimes a long one.
 fn part(bytes: &[u8], rng: &mut ChaCha8Rng) -> std::ops::Range<usize> {
     let start = rng.random_range(0..=bytes.len());
-    let longest = if rng.random_bool(0.8) { 12 } else { bytes.len() };
+    let longest = if rng.random_bool(0.8) {
+        12
+    } else {
+        bytes.len()
+    };
     start..bytes.len().min(start + rng.random_range(0..=longest))
 }
 
@@ -61,13 +66,19 @@ fn repeat(bytes: &mut Vec<u8>, rng: &mut ChaCha8Rng) {
 
 fn replace(bytes: &mut Vec<u8>, rng: &mut ChaCha8Rng) {
     let part = part(bytes, rng);
-    let with: Vec<u8> = part.clone().map(|_| SPECIAL[rng.random_range(0..SPECIAL.len())]).collect();
+    let with: Vec<u8> = part
+        .clone()
+        .map(|_| SPECIAL[rng.random_range(0..SPECIAL.len())])
+        .collect();
     bytes.splice(part, with);
 }
 
 fn swap_words(bytes: &mut Vec<u8>, rng: &mut ChaCha8Rng) {
     let mut words: Vec<Vec<u8>> = bytes.split(|&b| b == b' ').map(<[u8]>::to_vec).collect();
-    let (a, b) = (rng.random_range(0..words.len()), rng.random_range(0..words.len()));
+    let (a, b) = (
+        rng.random_range(0..words.len()),
+        rng.random_range(0..words.len()),
+    );
     words.swap(a, b);
     *bytes = words.join(&b' ');
 }
@@ -80,7 +91,11 @@ fn damage(name: &str, bytes: &[u8], read: impl Fn(&[u8]) -> Result<(), Error>) {
         let bytes = damaged(bytes, seed);
         let start = Instant::now();
         let result = read(&bytes);
-        assert!(start.elapsed() < MOMENT, "{name}, seed {seed}: {:?}", start.elapsed());
+        assert!(
+            start.elapsed() < MOMENT,
+            "{name}, seed {seed}: {:?}",
+            start.elapsed()
+        );
         result.map_or_else(|error| check_message(&error), |()| ());
     }
 }
@@ -89,11 +104,16 @@ fn damage(name: &str, bytes: &[u8], read: impl Fn(&[u8]) -> Result<(), Error>) {
 fn check_message(error: &Error) {
     let (message, whole) = (error.message(), error.render(false));
     assert!(!message.is_empty() && !message.contains('\n'), "{error}");
-    assert!(whole.starts_with("error: ") && whole.len() < 2000 && whole.lines().count() < 10, "{error}");
+    assert!(
+        whole.starts_with("error: ") && whole.len() < 2000 && whole.lines().count() < 10,
+        "{error}"
+    );
 }
 
 fn damage_network(name: &str) {
-    damage(name, &file(name), |bytes| parse(name, bytes, &ReadOptions::default()).map(drop));
+    damage(name, &file(name), |bytes| {
+        parse(name, bytes, &ReadOptions::default()).map(drop)
+    });
 }
 
 #[test]
@@ -131,7 +151,9 @@ fn damaged_gzip() {
     let mut encoder = flate2::write::GzEncoder::new(vec![], flate2::Compression::default());
     encoder.write_all(&file("sprinkler.bif")).unwrap();
     let bytes = encoder.finish().unwrap();
-    damage("sprinkler.bif.gz", &bytes, |bytes| parse("sprinkler.bif.gz", bytes, &ReadOptions::default()).map(drop));
+    damage("sprinkler.bif.gz", &bytes, |bytes| {
+        parse("sprinkler.bif.gz", bytes, &ReadOptions::default()).map(drop)
+    });
 }
 
 #[test]

@@ -1,7 +1,8 @@
 //! Real networks, with answers on which several independent tools agree.
 //!
-//! Those that may be copied are in `models/`. The others are read from the folder that `SUMOUT_NETWORKS`
-//! names, or from `../shared/networks` beside the clone; where neither is there, they are skipped.
+//! Those that may be copied are in `models/`. The others are read from the folder that
+//! `SUMOUT_NETWORKS` names, or from `../shared/networks` beside the clone; where neither is there,
+//! they are skipped.
 
 mod common;
 
@@ -28,13 +29,18 @@ fn shared() -> Option<PathBuf> {
 }
 
 fn options() -> Options {
-    Options { memory: Some(MEMORY), ..Options::default() }
+    Options {
+        memory: Some(MEMORY),
+        ..Options::default()
+    }
 }
 
 fn unzip(path: &Path) -> String {
     let mut text = String::new();
     let file = fs::File::open(path).unwrap();
-    flate2::read::GzDecoder::new(file).read_to_string(&mut text).unwrap();
+    flate2::read::GzDecoder::new(file)
+        .read_to_string(&mut text)
+        .unwrap();
     text
 }
 
@@ -42,20 +48,38 @@ fn unzip(path: &Path) -> String {
 fn check_answers(net: &Network, answers: &Value) {
     let mut evidence = Evidence::new();
     for (name, value) in answers["evidence"].as_object().unwrap() {
-        evidence = evidence.observe(net, name, value.as_str().unwrap()).unwrap();
+        evidence = evidence
+            .observe(net, name, value.as_str().unwrap())
+            .unwrap();
     }
     let name = &answers["network"];
     let answer = net.query(&[], &evidence, &options()).unwrap();
     let expected = answers["log_evidence"].as_f64().unwrap();
-    assert!(close(answer.log_evidence, expected, 1e-6), "{name}: {} not {expected}", answer.log_evidence);
+    assert!(
+        close(answer.log_evidence, expected, 1e-6),
+        "{name}: {} not {expected}",
+        answer.log_evidence
+    );
     let marginals = answers["marginals"].as_object();
     for (var, posterior) in marginals.into_iter().flatten() {
         check_posterior(net, &answer, var, posterior);
     }
-    println!("{name}: {} marginals, ln P(e) = {}", marginals.map_or(0, |m| m.len()), answer.log_evidence);
-    let Some(target) = answers["query"].as_str() else { return };
-    let one = net.query(&[net.find(target).unwrap()], &evidence, &options()).unwrap();
-    assert!(close(one.log_evidence, expected, 1e-6), "{name}: {} not {expected}", one.log_evidence);
+    println!(
+        "{name}: {} marginals, ln P(e) = {}",
+        marginals.map_or(0, |m| m.len()),
+        answer.log_evidence
+    );
+    let Some(target) = answers["query"].as_str() else {
+        return;
+    };
+    let one = net
+        .query(&[net.find(target).unwrap()], &evidence, &options())
+        .unwrap();
+    assert!(
+        close(one.log_evidence, expected, 1e-6),
+        "{name}: {} not {expected}",
+        one.log_evidence
+    );
     check_posterior(net, &one, target, &answers["posterior"]);
 }
 
@@ -63,14 +87,23 @@ fn check_posterior(net: &Network, answer: &sumout::Answer, var: &str, expected: 
     let id = net.find(var).unwrap();
     let (_, posterior) = answer.posteriors.iter().find(|(v, _)| *v == id).unwrap();
     for (value, p) in expected.as_object().unwrap() {
-        let (got, p) = (posterior[net.value(id, value).unwrap()], p.as_f64().unwrap());
-        assert!((got - p).abs() <= 1e-6, "{} {var}={value}: {got} not {p}", net.name());
+        let (got, p) = (
+            posterior[net.value(id, value).unwrap()],
+            p.as_f64().unwrap(),
+        );
+        assert!(
+            (got - p).abs() <= 1e-6,
+            "{} {var}={value}: {got} not {p}",
+            net.name()
+        );
     }
 }
 
 fn files(folder: &Path, suffix: &str) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).unwrap().map(|e| e.unwrap().path());
-    let mut files: Vec<PathBuf> = entries.filter(|p| p.to_string_lossy().ends_with(suffix)).collect();
+    let mut files: Vec<PathBuf> = entries
+        .filter(|p| p.to_string_lossy().ends_with(suffix))
+        .collect();
     files.sort();
     files
 }
@@ -82,7 +115,11 @@ fn skip(what: &str) {
 #[test]
 fn models_in_the_project_have_the_agreed_answers() {
     let answers = files(&root().join("models"), ".answers.json.gz");
-    assert!(answers.len() >= 8, "only {} answer files in models/", answers.len());
+    assert!(
+        answers.len() >= 8,
+        "only {} answer files in models/",
+        answers.len()
+    );
     for path in answers {
         let answers: Value = serde_json::from_str(&unzip(&path)).unwrap();
         let name = answers["network"].as_str().unwrap();
@@ -91,7 +128,10 @@ fn models_in_the_project_have_the_agreed_answers() {
             file.starts_with(&format!("{name}.")) && !file.contains(".answers.")
         };
         let all = files(&root().join("models"), "");
-        check_answers(&Network::read(all.iter().find(is_model).unwrap()).unwrap(), &answers);
+        check_answers(
+            &Network::read(all.iter().find(is_model).unwrap()).unwrap(),
+            &answers,
+        );
     }
 }
 
@@ -101,7 +141,13 @@ fn check_entries(model: &Path, answers: &Path, most: f64) {
     let evidence = answers["evidence"].as_object().unwrap().keys().cloned();
     let (net, query) = (Network::read(model).unwrap(), Query::all().hard(evidence));
     for level in [Level::Classical, Level::Functional] {
-        let search = Search { level, objective: Objective::Time, seed: 0, effort: 1.0, thorough: true };
+        let search = Search {
+            level,
+            objective: Objective::Time,
+            seed: 0,
+            effort: 1.0,
+            thorough: true,
+        };
         let planned = compile::plan(&net, &query.question(&net).unwrap(), &search).unwrap();
         let entries = planned.cost().entries;
         println!("{} {level}: {entries} entries", net.name());
@@ -112,23 +158,45 @@ fn check_entries(model: &Path, answers: &Path, most: f64) {
 #[test]
 fn circuits_for_all_marginals_of_large_networks_are_small() {
     let models = root().join("models");
-    for (name, file, most) in
-        [("90-20-5", "90-20-5.uai.gz", 64e6), ("munin1", "munin1.bif.gz", 32e6), ("link", "link.bif.gz", 16e6)]
-    {
-        check_entries(&models.join(file), &models.join(format!("{name}.e10.answers.json.gz")), most);
+    for (name, file, most) in [
+        ("90-20-5", "90-20-5.uai.gz", 64e6),
+        ("munin1", "munin1.bif.gz", 32e6),
+        ("link", "link.bif.gz", 16e6),
+    ] {
+        check_entries(
+            &models.join(file),
+            &models.join(format!("{name}.e10.answers.json.gz")),
+            most,
+        );
     }
-    let Some(folder) = shared() else { return skip("Promedus_11") };
-    check_entries(&folder.join("uai/Promedus_11.uai.gz"), &folder.join("answers/Promedus_11.comp.json.gz"), 64e6);
+    let Some(folder) = shared() else {
+        return skip("Promedus_11");
+    };
+    check_entries(
+        &folder.join("uai/Promedus_11.uai.gz"),
+        &folder.join("answers/Promedus_11.comp.json.gz"),
+        64e6,
+    );
 }
 
 #[test]
 fn shared_networks_have_the_agreed_answers() {
-    let Some(folder) = shared() else { return skip("15 networks with answer files") };
+    let Some(folder) = shared() else {
+        return skip("15 networks with answer files");
+    };
     for path in files(&folder.join("answers"), ".json.gz") {
         let answers: Value = serde_json::from_str(&unzip(&path)).unwrap();
         let name = answers["network"].as_str().unwrap();
-        let places = [format!("bnlearn/{name}.bif.gz"), format!("uai/{name}.uai.gz"), format!("paper/{name}.bif.gz")];
-        let model = places.iter().map(|p| folder.join(p)).find(|p| p.exists()).unwrap();
+        let places = [
+            format!("bnlearn/{name}.bif.gz"),
+            format!("uai/{name}.uai.gz"),
+            format!("paper/{name}.bif.gz"),
+        ];
+        let model = places
+            .iter()
+            .map(|p| folder.join(p))
+            .find(|p| p.exists())
+            .unwrap();
         let net = Network::read(model).unwrap();
         check_answers(&net, &answers);
     }
@@ -137,17 +205,30 @@ fn shared_networks_have_the_agreed_answers() {
 /// The UAI competition publishes log10 Z and marginals to six digits.
 #[test]
 fn shared_competition_networks_have_the_published_answers() {
-    let Some(folder) = shared() else { return skip("8 competition networks") };
+    let Some(folder) = shared() else {
+        return skip("8 competition networks");
+    };
     for path in files(&folder.join("uai"), ".uai.PR.gz") {
         let stem = path.to_string_lossy().replace(".PR.gz", "");
         let net = Network::read(format!("{stem}.gz")).unwrap();
         let evidence = read_evidence(Path::new(&format!("{stem}.evid.gz")), &net).unwrap();
         let answer = net.query(&[], &evidence, &options()).unwrap();
-        let published: f64 = unzip(&path).split_whitespace().nth(1).unwrap().parse().unwrap();
+        let published: f64 = unzip(&path)
+            .split_whitespace()
+            .nth(1)
+            .unwrap()
+            .parse()
+            .unwrap();
         let log10 = answer.log_evidence / std::f64::consts::LN_10;
-        assert!(close(log10, published, 1e-5), "{stem}: {log10} not {published}");
+        assert!(
+            close(log10, published, 1e-5),
+            "{stem}: {log10} not {published}"
+        );
         let text = unzip(Path::new(&format!("{stem}.MAR.gz")));
-        let mut numbers = text.split_whitespace().skip(1).map(|w| w.parse::<f64>().unwrap());
+        let mut numbers = text
+            .split_whitespace()
+            .skip(1)
+            .map(|w| w.parse::<f64>().unwrap());
         assert_eq!(numbers.next(), Some(net.variables().len() as f64));
         for i in 0..net.variables().len() {
             let id = net.find(&format!("x{i}")).unwrap();
@@ -155,7 +236,10 @@ fn shared_competition_networks_have_the_published_answers() {
             assert_eq!(numbers.next(), Some(posterior.len() as f64));
             for p in posterior {
                 let expected = numbers.next().unwrap();
-                assert!((p - expected).abs() < 2e-4, "{stem} x{i}: {p} not {expected}");
+                assert!(
+                    (p - expected).abs() < 2e-4,
+                    "{stem} x{i}: {p} not {expected}"
+                );
             }
         }
         println!("{}: log10 Z = {log10}", net.name());

@@ -1,10 +1,13 @@
-//! The case studies against their scenes: every rectangle, and every digit in every place, drawn and scored directly.
+//! The case studies against their scenes: every rectangle, and every digit in every place, drawn
+//! and scored directly.
 
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 use sumout::model::paper::scenes::{Noise, Scenes};
-use sumout::{Batch, Circuit, Column, Level, Network, Objective, Options, Precision, Query, Running};
+use sumout::{
+    Batch, Circuit, Column, Level, Network, Objective, Options, Precision, Query, Running,
+};
 
 const NOISE: f64 = 0.1;
 
@@ -19,22 +22,32 @@ fn draw(n: usize, is_on: impl Fn(usize, usize) -> bool) -> Vec<bool> {
     (0..n * n).map(|at| is_on(at / n, at % n)).collect()
 }
 
-/// All rectangles: tall if they are higher than wide, wide if wider than high, either of them if square.
+/// All rectangles: tall if they are higher than wide, wide if wider than high, either of them if
+/// square.
 fn rectangles(n: usize) -> Vec<Scene> {
     let mut scenes = vec![];
     for (row, col) in (0..n).flat_map(|row| (0..n).map(move |col| (row, col))) {
         for (height, width) in (1..=n - row).flat_map(|h| (1..=n - col).map(move |w| (h, w))) {
-            let tall = if height == width { 0.5 } else { f64::from(u8::from(height > width)) };
+            let tall = if height == width {
+                0.5
+            } else {
+                f64::from(u8::from(height > width))
+            };
             let covers = |i, j| (row..row + height).contains(&i) && (col..col + width).contains(&j);
             let prior = 1.0 / (n * n * (n - row) * (n - col)) as f64;
-            scenes.push(Scene { prior, answer: vec![tall, 1.0 - tall], pixels: draw(n, covers) });
+            scenes.push(Scene {
+                prior,
+                answer: vec![tall, 1.0 - tall],
+                pixels: draw(n, covers),
+            });
         }
     }
     scenes
 }
 
-const SEGMENTS_OF: [&str; 10] =
-    ["012345", "12", "01346", "01236", "1256", "02356", "023456", "012", "0123456", "012356"];
+const SEGMENTS_OF: [&str; 10] = [
+    "012345", "12", "01346", "01236", "1256", "02356", "023456", "012", "0123456", "012356",
+];
 
 /// Rows and columns of the segments' corners.
 const CORNERS: [(usize, usize); 7] = [(0, 0), (0, 3), (3, 3), (6, 0), (3, 0), (0, 0), (3, 0)];
@@ -55,8 +68,14 @@ fn digits(n: usize) -> Vec<Scene> {
                 };
                 let is_on = |i, j| segments.bytes().any(|k| covers((k - b'0') as usize, i, j));
                 let prior = 0.1 / ((n - 6) * (n - 3) * lengths.len()) as f64;
-                let answer = (0..10).map(|value| f64::from(u8::from(value == d))).collect();
-                scenes.push(Scene { prior, answer, pixels: draw(n, is_on) });
+                let answer = (0..10)
+                    .map(|value| f64::from(u8::from(value == d)))
+                    .collect();
+                scenes.push(Scene {
+                    prior,
+                    answer,
+                    pixels: draw(n, is_on),
+                });
             }
         }
     }
@@ -67,9 +86,17 @@ fn digits(n: usize) -> Vec<Scene> {
 fn score(scenes: &[Scene], image: &[bool]) -> (f64, Vec<f64>) {
     let mut joint = vec![0.0; scenes[0].answer.len()];
     for scene in scenes {
-        let wrong = scene.pixels.iter().zip(image).filter(|(a, b)| a != b).count() as i32;
+        let wrong = scene
+            .pixels
+            .iter()
+            .zip(image)
+            .filter(|(a, b)| a != b)
+            .count() as i32;
         let p = scene.prior * NOISE.powi(wrong) * (1.0 - NOISE).powi(image.len() as i32 - wrong);
-        joint.iter_mut().zip(&scene.answer).for_each(|(joint, answer)| *joint += p * answer);
+        joint
+            .iter_mut()
+            .zip(&scene.answer)
+            .for_each(|(joint, answer)| *joint += p * answer);
     }
     (joint.iter().sum(), joint)
 }
@@ -79,7 +106,13 @@ fn images(scenes: &[Scene], rng: &mut ChaCha8Rng) -> Vec<Vec<bool>> {
     let mut images = vec![];
     for noise in [0.0, NOISE, NOISE, 0.5, 0.5] {
         let scene = &scenes[rng.random_range(0..scenes.len())];
-        images.push(scene.pixels.iter().map(|on| on ^ (rng.random::<f64>() < noise)).collect());
+        images.push(
+            scene
+                .pixels
+                .iter()
+                .map(|on| on ^ (rng.random::<f64>() < noise))
+                .collect(),
+        );
     }
     images
 }
@@ -89,7 +122,9 @@ fn batch(circuit: &Circuit, images: &[Vec<bool>]) -> Batch {
     let mut batch = Batch::new(images.len());
     for (at, pixel) in circuit.inputs().enumerate() {
         let column = images.iter().map(|image| i32::from(!image[at])).collect();
-        batch.insert(circuit, pixel, Column::Values(column)).unwrap();
+        batch
+            .insert(circuit, pixel, Column::Values(column))
+            .unwrap();
     }
     batch
 }
@@ -99,10 +134,24 @@ fn check(model: &str, query: &Query, scenes: &[Scene], level: Level) {
     let rng = &mut ChaCha8Rng::seed_from_u64(scenes.len() as u64);
     let names: Vec<&str> = Objective::names().collect();
     let objective = names[rng.random_range(0..names.len())].parse().unwrap();
-    let options = Options { level, objective, seed: rng.random(), effort: 0.02, ..Options::default() };
-    let circuit = Network::read(model).unwrap().compile(query, &options).unwrap();
-    let evaluator =
-        circuit.evaluator(&Running { precision: Precision::F64, threads: 1, ..Running::default() }).unwrap();
+    let options = Options {
+        level,
+        objective,
+        seed: rng.random(),
+        effort: 0.02,
+        ..Options::default()
+    };
+    let circuit = Network::read(model)
+        .unwrap()
+        .compile(query, &options)
+        .unwrap();
+    let evaluator = circuit
+        .evaluator(&Running {
+            precision: Precision::F64,
+            threads: 1,
+            ..Running::default()
+        })
+        .unwrap();
     let images = images(scenes, rng);
     let answers = evaluator.run(&batch(&circuit, &images)).unwrap();
     for (row, image) in images.iter().enumerate() {
@@ -110,7 +159,14 @@ fn check(model: &str, query: &Query, scenes: &[Scene], level: Level) {
         let (log, posterior) = (answers.log_evidence[row], answers.row(row));
         let context = || format!("{model}, {level}, {objective}: {posterior:?}, not {joint:?}");
         assert!((log - p.ln()).abs() < 1e-9 * p.ln().abs(), "{}", context());
-        assert!(posterior.iter().zip(&joint).all(|(a, b)| (a - b / p).abs() < 1e-9), "{}", context());
+        assert!(
+            posterior
+                .iter()
+                .zip(&joint)
+                .all(|(a, b)| (a - b / p).abs() < 1e-9),
+            "{}",
+            context()
+        );
     }
 }
 
@@ -149,12 +205,33 @@ fn networks_without_knowledge_agree_with_the_same_scenes() {
 #[test]
 fn without_knowledge_only_declarations_make_functions_and_no_value_is_impossible() {
     for (model, query, functions) in [
-        ("rect:10,trainable", Query::of("label").given(["pixel_*"]), 0),
-        ("digits:8,trainable", Query::of("d").given(["p_*"]), 7 + 3 + 14 * 8 + 7 * 64),
+        (
+            "rect:10,trainable",
+            Query::of("label").given(["pixel_*"]),
+            0,
+        ),
+        (
+            "digits:8,trainable",
+            Query::of("d").given(["p_*"]),
+            7 + 3 + 14 * 8 + 7 * 64,
+        ),
     ] {
         let net = Network::read(model).unwrap();
-        let report = net.plan(&query, &Options { effort: 0.01, ..Options::default() }).unwrap().report().clone();
-        let found = (report.steps.functional_variables, report.steps.values_pruned);
+        let report = net
+            .plan(
+                &query,
+                &Options {
+                    effort: 0.01,
+                    ..Options::default()
+                },
+            )
+            .unwrap()
+            .report()
+            .clone();
+        let found = (
+            report.steps.functional_variables,
+            report.steps.values_pruned,
+        );
         assert_eq!(found, (functions, 0), "{model}");
         assert_eq!(report.steps.nodes_left, net.variables().len(), "{model}");
     }
@@ -163,21 +240,47 @@ fn without_knowledge_only_declarations_make_functions_and_no_value_is_impossible
 /// Without noise, an image of the paper's data sets can be nothing else than what its label says.
 #[test]
 fn clean_images_of_the_papers_data_are_what_their_labels_say() {
-    for (model, query) in
-        [("rect:8", Query::of("label").given(["pixel_*"])), ("digits:8", Query::of("d").given(["p_*"]))]
-    {
+    for (model, query) in [
+        ("rect:8", Query::of("label").given(["pixel_*"])),
+        ("digits:8", Query::of("d").given(["p_*"])),
+    ] {
         let net = Network::read(format!("{model},noise=0")).unwrap();
-        let set = Scenes { noise: Noise::None, ..Scenes::training(model).unwrap() };
+        let set = Scenes {
+            noise: Noise::None,
+            ..Scenes::training(model).unwrap()
+        };
         let data = set.examples(0).unwrap().dataset(&net).unwrap();
-        let circuit = net.compile(&query, &Options { effort: 0.02, ..Options::default() }).unwrap();
+        let circuit = net
+            .compile(
+                &query,
+                &Options {
+                    effort: 0.02,
+                    ..Options::default()
+                },
+            )
+            .unwrap();
         let pixels = data.columns().len() - 1;
-        let images: Vec<Vec<bool>> =
-            data.rows().map(|row| row[..pixels].iter().map(|cell| *cell == Some(0)).collect()).collect();
-        let running = Running { precision: Precision::F64, threads: 1, ..Running::default() };
-        let answers = circuit.evaluator(&running).unwrap().run(&batch(&circuit, &images)).unwrap();
+        let images: Vec<Vec<bool>> = data
+            .rows()
+            .map(|row| row[..pixels].iter().map(|cell| *cell == Some(0)).collect())
+            .collect();
+        let running = Running {
+            precision: Precision::F64,
+            threads: 1,
+            ..Running::default()
+        };
+        let answers = circuit
+            .evaluator(&running)
+            .unwrap()
+            .run(&batch(&circuit, &images))
+            .unwrap();
         for (row, cells) in data.rows().enumerate() {
             let label = cells[pixels].unwrap() as usize;
-            assert!((answers.row(row)[label] - 1.0).abs() < 1e-12, "{model}, image {row}: {:?}", answers.row(row));
+            assert!(
+                (answers.row(row)[label] - 1.0).abs() < 1e-12,
+                "{model}, image {row}: {:?}",
+                answers.row(row)
+            );
         }
     }
 }

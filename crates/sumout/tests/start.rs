@@ -10,15 +10,25 @@ use sumout::model::random::{Shape, network};
 use sumout::{Compilation, Error, Evidence, Level, Network, Options, Query};
 
 fn options(effort: f64) -> Options {
-    Options { effort, ..Options::default() }
+    Options {
+        effort,
+        ..Options::default()
+    }
 }
 
 fn random(seed: u64) -> (Network, Query) {
-    let shape = Shape { nodes: 4 + seed as usize % 10, max_values: 3, max_parents: 3, functional: 0.6 };
+    let shape = Shape {
+        nodes: 4 + seed as usize % 10,
+        max_values: 3,
+        max_parents: 3,
+        functional: 0.6,
+    };
     let net = network(&shape, seed).unwrap();
     let rng = &mut ChaCha8Rng::seed_from_u64(seed);
     let target = rng.random_range(0..shape.nodes);
-    let inputs = (0..shape.nodes).filter(|&v| v != target && rng.random::<bool>()).map(|v| format!("x{v}"));
+    let inputs = (0..shape.nodes)
+        .filter(|&v| v != target && rng.random::<bool>())
+        .map(|v| format!("x{v}"));
     let query = Query::of(format!("x{target}")).given(inputs.collect::<Vec<_>>());
     (net, query)
 }
@@ -38,12 +48,29 @@ fn a_saved_plan_is_the_same_without_effort_and_never_worse_with_some() {
     for seed in 0..60 {
         let (net, query) = random(seed);
         for level in [Level::Paper, Level::Functional] {
-            let found = net.plan(&query, &Options { level, ..options(0.01) }).unwrap();
-            let same = net.plan_from(&query, &options(0.0), &again(&found.saved())).unwrap();
+            let found = net
+                .plan(
+                    &query,
+                    &Options {
+                        level,
+                        ..options(0.01)
+                    },
+                )
+                .unwrap();
+            let same = net
+                .plan_from(&query, &options(0.0), &again(&found.saved()))
+                .unwrap();
             assert_eq!(same.saved(), found.saved(), "seed {seed}");
             assert_eq!(same.report().entries, found.report().entries);
-            let better = net.plan_from(&query, &options(0.001), &again(&found.saved())).unwrap();
-            assert!(cost(&better) <= 1.05 * cost(&found), "seed {seed}: {} {}", cost(&better), cost(&found));
+            let better = net
+                .plan_from(&query, &options(0.001), &again(&found.saved()))
+                .unwrap();
+            assert!(
+                cost(&better) <= 1.05 * cost(&found),
+                "seed {seed}: {} {}",
+                cost(&better),
+                cost(&found)
+            );
             let answer = same.answer(&Evidence::new()).unwrap();
             let truth = enumerate(&net, &Evidence::new());
             let (target, posterior) = &answer.posteriors[0];
@@ -58,12 +85,31 @@ fn a_saved_plan_is_the_same_without_effort_and_never_worse_with_some() {
 fn a_plan_with_copies_survives() {
     let net = Network::read("rect:10").unwrap();
     let query = Query::of("label").given(["pixel_*"]);
-    let found = net.plan(&query, &Options { level: Level::Functional, ..options(0.05) }).unwrap();
+    let found = net
+        .plan(
+            &query,
+            &Options {
+                level: Level::Functional,
+                ..options(0.05)
+            },
+        )
+        .unwrap();
     assert!(found.report().steps.copies > 0);
-    let same = net.plan_from(&query, &options(0.0), &again(&found.saved())).unwrap();
-    assert_eq!((same.report().entries, same.saved()), (found.report().entries, found.saved()));
-    let classical = Options { level: Level::Classical, ..options(0.0) };
-    assert!(complaint(net.plan_from(&query, &classical, &again(&found.saved()))).contains("`--level functional`"));
+    let same = net
+        .plan_from(&query, &options(0.0), &again(&found.saved()))
+        .unwrap();
+    assert_eq!(
+        (same.report().entries, same.saved()),
+        (found.report().entries, found.saved())
+    );
+    let classical = Options {
+        level: Level::Classical,
+        ..options(0.0)
+    };
+    assert!(
+        complaint(net.plan_from(&query, &classical, &again(&found.saved())))
+            .contains("`--level functional`")
+    );
 }
 
 fn complaint<T>(result: Result<T, Error>) -> String {
@@ -71,7 +117,10 @@ fn complaint<T>(result: Result<T, Error>) -> String {
 }
 
 fn asia() -> (Network, Query, String) {
-    let (net, query) = (Network::read("asia").unwrap(), Query::of("lung").given(["xray", "dysp"]));
+    let (net, query) = (
+        Network::read("asia").unwrap(),
+        Query::of("lung").given(["xray", "dysp"]),
+    );
     let text = net.plan(&query, &options(0.0)).unwrap().saved().to_json();
     (net, query, text)
 }
@@ -81,25 +130,46 @@ fn damaged_plans_are_refused() {
     let (net, query, text) = asia();
     let read = |text: &str| {
         let saved = SavedPlan::parse("plan.json", text)?;
-        net.plan_from(&query, &options(0.0), &Start::Plan(saved)).map(drop)
+        net.plan_from(&query, &options(0.0), &Start::Plan(saved))
+            .map(drop)
     };
     assert!(read(&text).is_ok());
     assert!(complaint(read(&text[..text.len() / 2])).contains("`plan.json` is no saved plan: EOF"));
     assert!(complaint(read("{}")).contains("write a new one with `--save-plan`"));
-    assert!(complaint(read(&text.replace("\"sumout_plan\":1", "\"sumout_plan\":7"))).contains("version 7"));
+    assert!(
+        complaint(read(
+            &text.replace("\"sumout_plan\":1", "\"sumout_plan\":7")
+        ))
+        .contains("version 7")
+    );
     assert!(complaint(read(&text.replace("\"smoke\"", "\"smog\""))).contains("no variable `smog`"));
     assert!(
-        complaint(read(&text.replace("[\"smoke\",\"lung\"]", "[\"asia\",\"lung\"]"))).contains("has a factor over")
+        complaint(read(
+            &text.replace("[\"smoke\",\"lung\"]", "[\"asia\",\"lung\"]")
+        ))
+        .contains("has a factor over")
     );
-    assert!(complaint(read(&text.replacen("\"joins\":[[", "\"joins\":[[99999,", 1))).contains("is no saved plan"));
+    assert!(
+        complaint(read(&text.replacen(
+            "\"joins\":[[",
+            "\"joins\":[[99999,",
+            1
+        )))
+        .contains("is no saved plan")
+    );
     let mut json: serde_json::Value = serde_json::from_str(&text).unwrap();
-    for (path, value) in
-        [("/joins/0/0", 9_999_999.into()), ("/separators/0", serde_json::json!([])), ("/joins", serde_json::json!([]))]
-    {
+    for (path, value) in [
+        ("/joins/0/0", 9_999_999.into()),
+        ("/separators/0", serde_json::json!([])),
+        ("/joins", serde_json::json!([])),
+    ] {
         let old = json.pointer(path).unwrap().clone();
         *json.pointer_mut(path).unwrap() = value;
         let message = complaint(read(&json.to_string()));
-        assert!(message.contains("is not right for this query of network `asia`"), "{message}");
+        assert!(
+            message.contains("is not right for this query of network `asia`"),
+            "{message}"
+        );
         assert!(message.contains("save one for the same target and inputs"));
         *json.pointer_mut(path).unwrap() = old;
     }
@@ -120,7 +190,9 @@ fn random_damage_never_panics() {
                 _ => bytes.insert(at, b'0' + rng.random_range(0..10)),
             }
         }
-        let Ok(saved) = SavedPlan::parse("plan.json", &String::from_utf8(bytes).unwrap()) else { continue };
+        let Ok(saved) = SavedPlan::parse("plan.json", &String::from_utf8(bytes).unwrap()) else {
+            continue;
+        };
         if let Ok(plan) = net.plan_from(&query, &options(0.0), &Start::Plan(saved)) {
             let answer = plan.answer(&Evidence::new()).unwrap();
             assert!(close(answer.posteriors[0].1[0], 0.055, 1e-9), "seed {seed}");
@@ -132,14 +204,27 @@ fn random_damage_never_panics() {
 fn plans_of_other_networks_and_queries_are_refused() {
     let (net, query, text) = asia();
     let start = Start::Plan(SavedPlan::parse("plan.json", &text).unwrap());
-    assert!(complaint(net.plan_from(&Query::of("tub"), &options(0.0), &start)).contains("was saved for"));
     assert!(
-        complaint(net.plan_from(&Query::of("bronc").given(["xray", "dysp"]), &options(0.0), &start))
-            .contains("save one")
+        complaint(net.plan_from(&Query::of("tub"), &options(0.0), &start))
+            .contains("was saved for")
+    );
+    assert!(
+        complaint(net.plan_from(
+            &Query::of("bronc").given(["xray", "dysp"]),
+            &options(0.0),
+            &start
+        ))
+        .contains("save one")
     );
     let rect = Network::read("rect:4").unwrap();
-    assert!(complaint(rect.plan_from(&Query::of("label"), &options(0.0), &start)).contains("no variable"));
-    let paper = Options { level: Level::Paper, ..options(0.0) };
+    assert!(
+        complaint(rect.plan_from(&Query::of("label"), &options(0.0), &start))
+            .contains("no variable")
+    );
+    let paper = Options {
+        level: Level::Paper,
+        ..options(0.0)
+    };
     assert!(complaint(net.plan_from(&query, &paper, &start)).contains("has a plan of its own"));
 }
 
@@ -152,11 +237,24 @@ fn an_elimination_order_is_followed() {
     let bad = plan("either tub smoke bronc dysp xray asia lung").unwrap();
     assert!(bad.report().max_cluster_rank > good.report().max_cluster_rank);
     for plan in [&good, &bad] {
-        assert!(close(plan.answer(&Evidence::new()).unwrap().posteriors[0].1[0], 0.055, 1e-9));
+        assert!(close(
+            plan.answer(&Evidence::new()).unwrap().posteriors[0].1[0],
+            0.055,
+            1e-9
+        ));
     }
-    let better = net.plan_from(&query, &options(0.01), &order("either tub smoke bronc dysp xray asia")).unwrap();
+    let better = net
+        .plan_from(
+            &query,
+            &options(0.01),
+            &order("either tub smoke bronc dysp xray asia"),
+        )
+        .unwrap();
     assert!(cost(&better) <= cost(&good));
-    assert!(complaint(plan("asia tub xray")).starts_with("the order lacks `smoke`, `bronc`, `either`, `dysp`"));
+    assert!(
+        complaint(plan("asia tub xray"))
+            .starts_with("the order lacks `smoke`, `bronc`, `either`, `dysp`")
+    );
     assert!(complaint(plan("asia asia")).starts_with("the order has `asia` twice"));
     assert!(complaint(plan("asai")).contains("did you mean `asia`?"));
 }

@@ -3,10 +3,14 @@
 use sumout::learn::{Loss, Start};
 use sumout::model::{Comparison, Node, Selection, Test};
 use sumout::{
-    Batch, Circuit, Column, Evidence, Examples, Learning, Network, Options, Precision, Query, Running, Subject, VarId,
+    Batch, Circuit, Column, Evidence, Examples, Learning, Network, Options, Precision, Query,
+    Running, Subject, VarId,
 };
 
-const SOFT: Selection = Selection::Sigmoid { slope: 9.0, is_learned: false };
+const SOFT: Selection = Selection::Sigmoid {
+    slope: 9.0,
+    is_learned: false,
+};
 const STEP: Selection = Selection::Step(Comparison::AtLeast);
 
 /// x0 → x1 → …, each tested, and an observation of each, whose likelihoods are given.
@@ -17,7 +21,12 @@ fn chain(n: usize, copies: [[f64; 4]; 2], selection: &Selection) -> Network {
         let x = b.variable(format!("x{i}"), ["a", "b"]);
         match before {
             None => drop(b.table(x, [], [0.5, 0.5])),
-            Some(before) => drop(b.tested(x, [before], copies, Test::of_rows(2, &[0.4], selection.clone()))),
+            Some(before) => drop(b.tested(
+                x,
+                [before],
+                copies,
+                Test::of_rows(2, &[0.4], selection.clone()),
+            )),
         }
         let y = b.variable(format!("y{i}"), ["s", "t"]);
         b.table(y, [x], [0.8, 0.2, 0.3, 0.7]);
@@ -27,7 +36,14 @@ fn chain(n: usize, copies: [[f64; 4]; 2], selection: &Selection) -> Network {
 }
 
 fn compile(net: &Network, target: &str) -> Circuit {
-    net.compile(&Query::of(target).given(["y*"]), &Options { effort: 0.0, ..Options::default() }).unwrap()
+    net.compile(
+        &Query::of(target).given(["y*"]),
+        &Options {
+            effort: 0.0,
+            ..Options::default()
+        },
+    )
+    .unwrap()
 }
 
 /// Every example, alone and by the network that its tests select, is what the batch says.
@@ -38,19 +54,37 @@ fn check(net: &Network, target: &str, likelihoods: impl Fn(usize, usize) -> [f64
     let mut batch = Batch::new(ROWS);
     for (i, &y) in observed.iter().enumerate() {
         let numbers = (0..ROWS).flat_map(|row| likelihoods(row, i)).collect();
-        batch.insert(&circuit, y, Column::Likelihoods(numbers)).unwrap();
+        batch
+            .insert(&circuit, y, Column::Likelihoods(numbers))
+            .unwrap();
     }
-    let running = Running { precision: Precision::F64, ..Running::default() };
+    let running = Running {
+        precision: Precision::F64,
+        ..Running::default()
+    };
     let answers = circuit.evaluator(&running).unwrap().run(&batch).unwrap();
     for row in 0..ROWS {
         let mut evidence = Evidence::new();
         for (i, &y) in observed.iter().enumerate() {
-            evidence = evidence.likelihood(net, &net.variable(y).name, likelihoods(row, i)).unwrap();
+            evidence = evidence
+                .likelihood(net, &net.variable(y).name, likelihoods(row, i))
+                .unwrap();
         }
-        let alone = net.query(&[net.find(target).unwrap()], &evidence, &Options::default()).unwrap();
+        let alone = net
+            .query(&[net.find(target).unwrap()], &evidence, &Options::default())
+            .unwrap();
         let (found, expected) = (answers.row(row), &alone.posteriors[0].1);
-        assert!(found.iter().zip(expected).all(|(x, y)| (x - y).abs() < 1e-9), "{row}: {found:?} {expected:?}");
-        assert!((answers.log_evidence[row] - alone.log_evidence).abs() < 1e-9 * alone.log_evidence.abs());
+        assert!(
+            found
+                .iter()
+                .zip(expected)
+                .all(|(x, y)| (x - y).abs() < 1e-9),
+            "{row}: {found:?} {expected:?}"
+        );
+        assert!(
+            (answers.log_evidence[row] - alone.log_evidence).abs()
+                < 1e-9 * alone.log_evidence.abs()
+        );
     }
 }
 
@@ -62,8 +96,19 @@ fn long_chains_answer_as_the_networks_that_their_tests_select() {
             Selection::Linear => without_thresholds(40, copies),
             _ => chain(40, copies, &selection),
         };
-        check(&net, "x39", |row, i| [0.1 + ((row * 7 + i * 3) % 10) as f64, 0.2 + ((row + i * i) % 5) as f64]);
-        check(&net, "x20", |row, i| if (row + i).is_multiple_of(3) { [0.0, 1.0] } else { [1.0, 0.5] });
+        check(&net, "x39", |row, i| {
+            [
+                0.1 + ((row * 7 + i * 3) % 10) as f64,
+                0.2 + ((row + i * i) % 5) as f64,
+            ]
+        });
+        check(&net, "x20", |row, i| {
+            if (row + i).is_multiple_of(3) {
+                [0.0, 1.0]
+            } else {
+                [1.0, 0.5]
+            }
+        });
     }
 }
 
@@ -74,7 +119,16 @@ fn without_thresholds(n: usize, copies: [[f64; 4]; 2]) -> Network {
     let mut before = x0;
     for i in 1..n {
         let x = b.variable(format!("x{i}"), ["a", "b"]);
-        b.tested(x, [before], copies, Test { copies: 2, thresholds: vec![], selection: Selection::Linear });
+        b.tested(
+            x,
+            [before],
+            copies,
+            Test {
+                copies: 2,
+                thresholds: vec![],
+                selection: Selection::Linear,
+            },
+        );
         let y = b.variable(format!("y{i}"), ["s", "t"]);
         b.table(y, [x], [0.8, 0.2, 0.3, 0.7]);
         before = x;
@@ -82,7 +136,8 @@ fn without_thresholds(n: usize, copies: [[f64; 4]; 2]) -> Network {
     b.build().unwrap()
 }
 
-/// A state that stays what it is, each time with some nearly certain observations; tests whose thresholds are never passed, but for the last.
+/// A state that stays what it is, each time with some nearly certain observations; tests whose
+/// thresholds are never passed, but for the last.
 fn stays(n: usize, each: usize) -> Network {
     let (stays, strays) = ([1.0, 0.0, 0.0, 1.0], [0.5, 0.5, 0.5, 0.5]);
     let mut b = Network::builder("stays");
@@ -99,11 +154,17 @@ fn stays(n: usize, each: usize) -> Network {
         before = x;
     }
     let last = b.variable("last", ["s", "t"]);
-    b.tested(last, [before], [[0.1, 0.9, 0.2, 0.8], [0.6, 0.4, 0.7, 0.3]], Test::of_rows(2, &[0.5], STEP));
+    b.tested(
+        last,
+        [before],
+        [[0.1, 0.9, 0.2, 0.8], [0.6, 0.4, 0.7, 0.3]],
+        Test::of_rows(2, &[0.5], STEP),
+    );
     b.build().unwrap()
 }
 
-/// Early observations make `b` less probable than any number is, little by little or at once, and later ones make it certain.
+/// Early observations make `b` less probable than any number is, little by little or at once, and
+/// later ones make it certain.
 #[test]
 fn states_that_become_improbable_may_come_back() {
     come_back(&stays(120, 1), 119, [0, 50, 59, 60, 70, 119]);
@@ -116,14 +177,26 @@ fn come_back(net: &Network, observations: usize, turns: [usize; 6]) {
         let (mut batch, mut evidence) = (Batch::new(6), Evidence::new());
         for i in 1..=observations {
             let (name, value) = (format!("y{i}"), i32::from(i > turn));
-            evidence = evidence.observe(net, &name, ["s", "t"][value as usize]).unwrap();
-            batch = batch.with(&circuit, &name, Column::Values(vec![value; 6])).unwrap();
+            evidence = evidence
+                .observe(net, &name, ["s", "t"][value as usize])
+                .unwrap();
+            batch = batch
+                .with(&circuit, &name, Column::Values(vec![value; 6]))
+                .unwrap();
         }
-        let alone = net.query(&[net.find("last").unwrap()], &evidence, &Options::default()).unwrap();
+        let alone = net
+            .query(&[net.find("last").unwrap()], &evidence, &Options::default())
+            .unwrap();
         let answers = circuit.evaluate(&batch).unwrap();
         let expected = if turn < 60 { [0.7, 0.3] } else { [0.6, 0.4] };
         for found in [answers.row(5), &alone.posteriors[0].1] {
-            assert!(found.iter().zip(expected).all(|(x, y)| (x - y).abs() < 1e-9), "{turn}: {found:?} {expected:?}");
+            assert!(
+                found
+                    .iter()
+                    .zip(expected)
+                    .all(|(x, y)| (x - y).abs() < 1e-9),
+                "{turn}: {found:?} {expected:?}"
+            );
         }
     }
 }
@@ -140,13 +213,40 @@ fn improbable_states_are_no_reason_not_to_learn() {
         }
         let last = net.find("last").unwrap();
         examples.insert(last, Column::Values(vec![0, 1, 0]));
-        let subject = Subject { trainable: Some([last].into_iter().collect()), ..Subject::of(&[last], &examples) };
-        let learning = Learning { prior: 0.0, starts: vec![Start::Network], validation: 0.0, ..Learning::default() };
-        let learning = Learning { loss: Loss { likelihood: 0.0, ..Loss::default() }, ..learning };
-        let options = Options { effort: 0.0, ..Options::default() };
-        let course = net.course(&subject, learning, &options, &Running::default()).unwrap();
-        let (loss, gradient) = course.trainer(&examples).unwrap().gradient(&[0, 1, 2]).unwrap();
-        let [p, q] = if turn < n / 2 { [0.7f64, 0.3] } else { [0.6, 0.4] };
+        let subject = Subject {
+            trainable: Some([last].into_iter().collect()),
+            ..Subject::of(&[last], &examples)
+        };
+        let learning = Learning {
+            prior: 0.0,
+            starts: vec![Start::Network],
+            validation: 0.0,
+            ..Learning::default()
+        };
+        let learning = Learning {
+            loss: Loss {
+                likelihood: 0.0,
+                ..Loss::default()
+            },
+            ..learning
+        };
+        let options = Options {
+            effort: 0.0,
+            ..Options::default()
+        };
+        let course = net
+            .course(&subject, learning, &options, &Running::default())
+            .unwrap();
+        let (loss, gradient) = course
+            .trainer(&examples)
+            .unwrap()
+            .gradient(&[0, 1, 2])
+            .unwrap();
+        let [p, q] = if turn < n / 2 {
+            [0.7f64, 0.3]
+        } else {
+            [0.6, 0.4]
+        };
         let expected = -(2.0 * p.ln() + q.ln()) / 3.0;
         assert!((loss - expected).abs() < 1e-6, "{loss} {expected}");
         assert!(gradient.iter().any(|g| g.abs() > 0.01), "{gradient:?}");
@@ -157,15 +257,33 @@ fn improbable_states_are_no_reason_not_to_learn() {
 #[test]
 fn a_softmax_of_many_joint_states_is_compiled() {
     let mut b = Network::builder("wide");
-    let parents: Vec<Node> = (0..13).map(|i| b.variable(format!("u{i}"), ["t", "f"])).collect();
+    let parents: Vec<Node> = (0..13)
+        .map(|i| b.variable(format!("u{i}"), ["t", "f"]))
+        .collect();
     for &u in &parents {
         b.table(u, [], [0.5, 0.5]);
     }
     let x = b.variable("x", ["t", "f"]);
-    b.logits(x, parents.clone(), [parents[0]], vec![1.0; 4 << 13], vec![0.0; 2 << 13]);
+    b.logits(
+        x,
+        parents.clone(),
+        [parents[0]],
+        vec![1.0; 4 << 13],
+        vec![0.0; 2 << 13],
+    );
     let net = b.build().unwrap();
-    let circuit = net.compile(&Query::of("x").given(["u*"]), &Options { effort: 0.0, ..Options::default() }).unwrap();
-    let batch = Batch::new(1).with(&circuit, "u0", Column::Values(vec![0])).unwrap();
+    let circuit = net
+        .compile(
+            &Query::of("x").given(["u*"]),
+            &Options {
+                effort: 0.0,
+                ..Options::default()
+            },
+        )
+        .unwrap();
+    let batch = Batch::new(1)
+        .with(&circuit, "u0", Column::Values(vec![0]))
+        .unwrap();
     assert_eq!(circuit.evaluate(&batch).unwrap().row(0), [0.5, 0.5]);
 }
 
@@ -175,7 +293,15 @@ fn a_chain_of_tests_costs_as_much_as_it_is_long() {
     let entries = |n: usize| {
         let net = chain(n, [[0.9, 0.1, 0.2, 0.8], [0.3, 0.7, 0.6, 0.4]], &SOFT);
         let query = Query::of(format!("x{}", n - 1)).given(["y*"]);
-        let plan = net.plan(&query, &Options { effort: 0.0, ..Options::default() }).unwrap();
+        let plan = net
+            .plan(
+                &query,
+                &Options {
+                    effort: 0.0,
+                    ..Options::default()
+                },
+            )
+            .unwrap();
         let tests = plan.report().tests.unwrap();
         assert_eq!(tests.count, n - 1);
         (tests.entries.0, plan.circuit().to_bytes().unwrap().len())

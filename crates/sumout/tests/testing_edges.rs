@@ -1,4 +1,5 @@
-//! Testing networks at their edges: impossible values, numbers far apart, questions that are no posteriors.
+//! Testing networks at their edges: impossible values, numbers far apart, questions that are no
+//! posteriors.
 
 mod common;
 
@@ -9,11 +10,12 @@ use sumout::learn::Start;
 use sumout::model::{Comparison, Node, Selection, Test};
 use sumout::tensor::TableId;
 use sumout::{
-    Batch, Circuit, Column, Evidence, Examples, Finding, Learning, Network, Options, Precision, Query, Running,
-    Subject, VarId,
+    Batch, Circuit, Column, Evidence, Examples, Finding, Learning, Network, Options, Precision,
+    Query, Running, Subject, VarId,
 };
 
-/// The evidence on v, whose first value is impossible, decides what is selected for x; z depends on v as well.
+/// The evidence on v, whose first value is impossible, decides what is selected for x; z depends on
+/// v as well.
 fn impossible_value() -> Network {
     let mut b = Network::builder("narrow");
     let v = b.variable("v", ["a", "b", "c"]);
@@ -22,15 +24,37 @@ fn impossible_value() -> Network {
     b.table(v, [], [0.0, 0.4, 0.6]);
     b.table(z, [v], [0.5, 0.5, 0.3, 0.7, 0.8, 0.2]);
     let (weights, biases) = (vec![1.0, -1.0, 0.5, 0.25, 0.3, 0.1], vec![0.1, 0.2]);
-    let selection = Selection::Softmax { of: vec![VarId::new(0)], weights, biases };
-    let copies = [[0.5, 0.5, 0.9, 0.1, 0.8, 0.2], [0.5, 0.5, 0.3, 0.7, 0.4, 0.6]];
-    b.tested(x, [v], copies, Test { copies: 2, thresholds: vec![], selection });
+    let selection = Selection::Softmax {
+        of: vec![VarId::new(0)],
+        weights,
+        biases,
+    };
+    let copies = [
+        [0.5, 0.5, 0.9, 0.1, 0.8, 0.2],
+        [0.5, 0.5, 0.3, 0.7, 0.4, 0.6],
+    ];
+    b.tested(
+        x,
+        [v],
+        copies,
+        Test {
+            copies: 2,
+            thresholds: vec![],
+            selection,
+        },
+    );
     b.build().unwrap()
 }
 
 fn close(found: &[f64], expected: &[f64], tolerance: f64) {
     assert_eq!(found.len(), expected.len());
-    assert!(found.iter().zip(expected).all(|(x, y)| (x - y).abs() < tolerance), "{found:?} {expected:?}");
+    assert!(
+        found
+            .iter()
+            .zip(expected)
+            .all(|(x, y)| (x - y).abs() < tolerance),
+        "{found:?} {expected:?}"
+    );
 }
 
 /// Likelihoods of values that are impossible count where a test is of evidence, and nowhere else.
@@ -38,15 +62,33 @@ fn close(found: &[f64], expected: &[f64], tolerance: f64) {
 fn tests_see_the_likelihoods_of_impossible_values() {
     let net = impossible_value();
     let (v, options) = (net.find("v").unwrap(), Options::default());
-    let queries = [Query::of("x").given(["v"]), Query::all(), Query::all().given(["v", "x"]).hard(["z"])];
-    for query in queries.into_iter().chain([Query::all().given(["v"]).hard(["x", "z"])]) {
+    let queries = [
+        Query::of("x").given(["v"]),
+        Query::all(),
+        Query::all().given(["v", "x"]).hard(["z"]),
+    ];
+    for query in queries
+        .into_iter()
+        .chain([Query::all().given(["v"]).hard(["x", "z"])])
+    {
         let circuit = net.compile(&query, &options).unwrap();
         assert_eq!(circuit.possible(v), [1, 2]);
         let again = Circuit::from_bytes(&circuit.to_bytes().unwrap()).unwrap();
-        for likelihood in [[1.0, 1.0, 1.0], [1e308, 1e308, 1e308], [3.0, 0.5, 0.1], [0.0, 0.0, 2.0], [5.0, 0.0, 0.0]] {
+        for likelihood in [
+            [1.0, 1.0, 1.0],
+            [1e308, 1e308, 1e308],
+            [3.0, 0.5, 0.1],
+            [0.0, 0.0, 2.0],
+            [5.0, 0.0, 0.0],
+        ] {
             let mut evidence = Evidence::new().likelihood(&net, "v", likelihood).unwrap();
-            for name in ["x", "z"].into_iter().filter(|name| circuit.is_hard(net.find(name).unwrap())) {
-                evidence = evidence.observe(&net, name, &net.variable(net.find(name).unwrap()).values[0]).unwrap();
+            for name in ["x", "z"]
+                .into_iter()
+                .filter(|name| circuit.is_hard(net.find(name).unwrap()))
+            {
+                evidence = evidence
+                    .observe(&net, name, &net.variable(net.find(name).unwrap()).values[0])
+                    .unwrap();
             }
             let truth = net.query(&circuit.targets(), &evidence, &options).unwrap();
             for rows in [1, 9] {
@@ -54,7 +96,12 @@ fn tests_see_the_likelihoods_of_impossible_values() {
                 for circuit in [&circuit, &again] {
                     let answers = circuit.evaluate(&batch(&net, circuit, &cases)).unwrap();
                     assert_eq!(answers.is_impossible(rows - 1), truth.is_impossible());
-                    let expected = truth.posteriors.iter().flat_map(|(_, p)| p).copied().collect::<Vec<f64>>();
+                    let expected = truth
+                        .posteriors
+                        .iter()
+                        .flat_map(|(_, p)| p)
+                        .copied()
+                        .collect::<Vec<f64>>();
                     if !truth.is_impossible() {
                         close(answers.row(rows - 1), &expected, 1e-12);
                         close(&answers.log_evidence[..1], &[truth.log_evidence], 1e-12);
@@ -68,18 +115,29 @@ fn tests_see_the_likelihoods_of_impossible_values() {
 #[test]
 fn derivatives_with_respect_to_evidence_count_what_tests_see_of_it() {
     let net = impossible_value();
-    let circuit = net.compile(&Query::of("x").given(["v"]), &Options::default()).unwrap();
+    let circuit = net
+        .compile(&Query::of("x").given(["v"]), &Options::default())
+        .unwrap();
     let v = net.find("v").unwrap();
-    let running = Running { precision: Precision::F64, ..Running::default() };
+    let running = Running {
+        precision: Precision::F64,
+        ..Running::default()
+    };
     let ready = circuit.differentiator(&[], &[v], &running).unwrap();
-    let first = |_: usize, p: &[f64], to: &mut [f64]| to.copy_from_slice(&[p[0] * p[1], -p[0] * p[1]]);
+    let first =
+        |_: usize, p: &[f64], to: &mut [f64]| to.copy_from_slice(&[p[0] * p[1], -p[0] * p[1]]);
     let run = |likelihood: [f64; 3]| {
-        let given = Batch::new(1).with(&circuit, "v", Column::Likelihoods(likelihood.to_vec())).unwrap();
+        let given = Batch::new(1)
+            .with(&circuit, "v", Column::Likelihoods(likelihood.to_vec()))
+            .unwrap();
         ready.run(&given, &first).unwrap()
     };
     let at = |b: f64, c: f64| run([0.7, 0.5 + b, 0.9 + c]).posteriors[0];
     let found = run([0.7, 0.5, 0.9]).evidence;
-    let expected = [(at(1e-6, 0.0) - at(-1e-6, 0.0)) / 2e-6, (at(0.0, 1e-6) - at(0.0, -1e-6)) / 2e-6];
+    let expected = [
+        (at(1e-6, 0.0) - at(-1e-6, 0.0)) / 2e-6,
+        (at(0.0, 1e-6) - at(0.0, -1e-6)) / 2e-6,
+    ];
     assert_eq!((found.len(), found[0].0), (1, v));
     close(&found[0].1, &expected, 1e-8);
 }
@@ -93,19 +151,42 @@ fn impossible_values_have_no_parameters() {
     examples.insert(v, Column::Values(vec![1, -1]));
     examples.insert(z, Column::Values(vec![0, 1]));
     examples.insert(x, Column::Values(vec![0, 1]));
-    let subject = Subject { trainable: Some([x, z].into_iter().collect()), ..Subject::of(&[x], &examples) };
-    let learning = Learning { starts: vec![Start::Uniform], ..Learning::default() };
-    let course = net.course(&subject, learning, &Options::default(), &Running::default()).unwrap();
-    let shapes: Vec<_> = course.params().groups().iter().map(|group| (&*group.name, group.shape.clone())).collect();
-    assert!(shapes.contains(&("z", vec![2, 2])) && shapes.contains(&("x, copy 1", vec![2, 2])), "{shapes:?}");
+    let subject = Subject {
+        trainable: Some([x, z].into_iter().collect()),
+        ..Subject::of(&[x], &examples)
+    };
+    let learning = Learning {
+        starts: vec![Start::Uniform],
+        ..Learning::default()
+    };
+    let course = net
+        .course(&subject, learning, &Options::default(), &Running::default())
+        .unwrap();
+    let shapes: Vec<_> = course
+        .params()
+        .groups()
+        .iter()
+        .map(|group| (&*group.name, group.shape.clone()))
+        .collect();
+    assert!(
+        shapes.contains(&("z", vec![2, 2])) && shapes.contains(&("x, copy 1", vec![2, 2])),
+        "{shapes:?}"
+    );
 }
 
 #[test]
 fn a_testing_circuit_has_no_marginals_of_families() {
     let net = impossible_value();
-    let circuit = net.compile(&Query::all().trainable(["*"]), &Options::default()).unwrap();
-    let refused = circuit.families(&Batch::new(1), &Running::default()).unwrap_err();
-    assert_eq!(refused.message(), "a testing circuit has no marginals of families");
+    let circuit = net
+        .compile(&Query::all().trainable(["*"]), &Options::default())
+        .unwrap();
+    let refused = circuit
+        .families(&Batch::new(1), &Running::default())
+        .unwrap_err();
+    assert_eq!(
+        refused.message(),
+        "a testing circuit has no marginals of families"
+    );
 }
 
 /// What is left beside a probability of nearly one is not lost.
@@ -116,11 +197,23 @@ fn linear_weights_do_not_cancel() {
         let u = b.variable("u", ["a", "b"]);
         let x = b.variable("x", ["t", "f"]);
         b.table(u, [], [p, 1.0 - p]);
-        let test = Test { copies: 2, thresholds: vec![], selection: Selection::Linear };
+        let test = Test {
+            copies: 2,
+            thresholds: vec![],
+            selection: Selection::Linear,
+        };
         b.tested(x, [u], [[1.0, 0.0, 1.0, 0.0], [0.0, 1.0, 0.0, 1.0]], test);
         let net = b.build().unwrap();
-        let circuit = net.compile(&Query::of("u").given(["x"]), &Options::default()).unwrap();
-        let answers = circuit.evaluate(&Batch::new(1).with(&circuit, "x", Column::Values(vec![0])).unwrap()).unwrap();
+        let circuit = net
+            .compile(&Query::of("u").given(["x"]), &Options::default())
+            .unwrap();
+        let answers = circuit
+            .evaluate(
+                &Batch::new(1)
+                    .with(&circuit, "x", Column::Values(vec![0]))
+                    .unwrap(),
+            )
+            .unwrap();
         close(answers.row(0), &[0.5, 0.5], 1e-8);
         close(&answers.log_evidence, &[(2.0 * p).ln()], 1e-8);
     }
@@ -147,27 +240,53 @@ fn extreme(rng: &mut ChaCha8Rng, most: f64) -> Network {
     for i in 0..rng.random_range(3..8) {
         let card = rng.random_range(2..4);
         let x = b.variable(format!("x{i}"), (0..card).map(|value| format!("s{value}")));
-        let parent = before.get(rng.random_range(i / 2..=i)).or(before.last()).copied();
+        let parent = before
+            .get(rng.random_range(i / 2..=i))
+            .or(before.last())
+            .copied();
         let table = |rng: &mut ChaCha8Rng| {
             let rows = parent.map_or(1, |(_, card)| card);
-            (0..rows).flat_map(|_| far_apart(rng, card, most)).collect::<Vec<f64>>()
+            (0..rows)
+                .flat_map(|_| far_apart(rng, card, most))
+                .collect::<Vec<f64>>()
         };
         match parent {
             Some((parent, rows)) if rng.random_bool(0.6) => {
                 let selection = match rng.random_range(0..3) {
                     0 => Selection::Linear,
-                    1 => Selection::Sigmoid { slope: [8.0, 64.0, 400.0][rng.random_range(0..3)], is_learned: false },
+                    1 => Selection::Sigmoid {
+                        slope: [8.0, 64.0, 400.0][rng.random_range(0..3)],
+                        is_learned: false,
+                    },
                     _ => Selection::Step(Comparison::AtLeast),
                 };
-                let thresholds =
-                    if selection.has_thresholds() { vec![0.1 + 0.8 * rng.random::<f64>(); rows] } else { vec![] };
-                b.tested(x, [parent], [table(rng), table(rng)], Test { copies: 2, thresholds, selection });
+                let thresholds = if selection.has_thresholds() {
+                    vec![0.1 + 0.8 * rng.random::<f64>(); rows]
+                } else {
+                    vec![]
+                };
+                b.tested(
+                    x,
+                    [parent],
+                    [table(rng), table(rng)],
+                    Test {
+                        copies: 2,
+                        thresholds,
+                        selection,
+                    },
+                );
             }
             parent => drop(b.table(x, parent.map(|(parent, _)| parent), table(rng))),
         }
         before.push((x, card));
         let y = b.variable(format!("y{i}"), ["t", "f"]);
-        b.table(y, [x], (0..card).flat_map(|_| far_apart(rng, 2, most)).collect::<Vec<f64>>());
+        b.table(
+            y,
+            [x],
+            (0..card)
+                .flat_map(|_| far_apart(rng, 2, most))
+                .collect::<Vec<f64>>(),
+        );
     }
     b.build().unwrap()
 }
@@ -178,15 +297,25 @@ fn numbers_may_be_far_apart() {
     in_parallel(120, |seed| {
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
         let net = extreme(&mut rng, [30.0, 100.0, 250.0][seed as usize % 3]);
-        let options = Options { level: LEVELS[seed as usize % LEVELS.len()], effort: 0.01, ..Options::default() };
+        let options = Options {
+            level: LEVELS[seed as usize % LEVELS.len()],
+            effort: 0.01,
+            ..Options::default()
+        };
         let target = VarId::new(0);
         let query = Query::of(net.variable(target).name.clone()).given(["y*"]);
         let circuit = net.compile(&query, &options).unwrap();
         let observed: Vec<VarId> = circuit.inputs().collect();
         let case = |rng: &mut ChaCha8Rng| {
             let mut evidence = Evidence::new();
-            for &y in observed.iter().filter(|_| rng.random_bool(0.85)).collect::<Vec<_>>() {
-                evidence.insert(&net, y, Finding::Hard(rng.random_range(0..2))).unwrap();
+            for &y in observed
+                .iter()
+                .filter(|_| rng.random_bool(0.85))
+                .collect::<Vec<_>>()
+            {
+                evidence
+                    .insert(&net, y, Finding::Hard(rng.random_range(0..2)))
+                    .unwrap();
             }
             evidence
         };
@@ -212,7 +341,9 @@ fn forged(bytes: &[u8], rng: &mut ChaCha8Rng) -> Vec<u8> {
     let (_, metadata) = safetensors::SafeTensors::read_metadata(bytes).unwrap();
     let header = metadata.metadata().as_ref().unwrap()["sumout"].clone();
     let from = header.find("\"target\"").unwrap();
-    let is_digit = |at: &usize| header.as_bytes()[*at].is_ascii_digit() && !header.as_bytes()[at - 1].is_ascii_digit();
+    let is_digit = |at: &usize| {
+        header.as_bytes()[*at].is_ascii_digit() && !header.as_bytes()[at - 1].is_ascii_digit()
+    };
     let places: Vec<usize> = (from..header.len()).filter(is_digit).collect();
     let at = places[rng.random_range(0..places.len())];
     let end = at + header[at..].find(|c: char| !c.is_ascii_digit()).unwrap();
@@ -224,37 +355,70 @@ fn forged(bytes: &[u8], rng: &mut ChaCha8Rng) -> Vec<u8> {
     let mut crc = flate2::Crc::new();
     crc.update(zero.as_bytes());
     for kind in ["table", "list", "map", "origin"] {
-        let mut names: Vec<&str> = tensors.names().into_iter().filter(|name| name.starts_with(kind)).collect();
+        let mut names: Vec<&str> = tensors
+            .names()
+            .into_iter()
+            .filter(|name| name.starts_with(kind))
+            .collect();
         names.sort_by_key(|name| name[kind.len() + 1..].parse::<usize>().unwrap());
-        names.iter().for_each(|name| crc.update(tensors.tensor(name).unwrap().data()));
+        names
+            .iter()
+            .for_each(|name| crc.update(tensors.tensor(name).unwrap().data()));
     }
     let whole = format!("{}{}{}", &zero[..start], crc.sum(), &zero[start + 1..]);
-    safetensors::serialize(tensors.tensors(), Some([("sumout".to_owned(), whole)].into())).unwrap()
+    safetensors::serialize(
+        tensors.tensors(),
+        Some([("sumout".to_owned(), whole)].into()),
+    )
+    .unwrap()
 }
 
 /// Whoever writes a file can write its checksum: what is read can be run, whatever it then answers.
 #[test]
 fn forged_circuits_are_refused_or_run() {
     let mut read = 0;
-    for (k, net) in [impossible_value(), extreme(&mut ChaCha8Rng::seed_from_u64(3), 2.0)].iter().enumerate() {
+    for (k, net) in [
+        impossible_value(),
+        extreme(&mut ChaCha8Rng::seed_from_u64(3), 2.0),
+    ]
+    .iter()
+    .enumerate()
+    {
         let query = Query::of(net.variable(VarId::new(1 - k)).name.clone()).trainable(["*"]);
-        let names =
-            net.variables().iter().map(|v| v.name.clone()).filter(|name| *name != net.variable(VarId::new(1 - k)).name);
-        let circuit = net.compile(&query.given(names), &Options { effort: 0.0, ..Options::default() }).unwrap();
+        let names = net
+            .variables()
+            .iter()
+            .map(|v| v.name.clone())
+            .filter(|name| *name != net.variable(VarId::new(1 - k)).name);
+        let circuit = net
+            .compile(
+                &query.given(names),
+                &Options {
+                    effort: 0.0,
+                    ..Options::default()
+                },
+            )
+            .unwrap();
         let bytes = circuit.to_bytes().unwrap();
         for seed in 0..400 {
-            let Ok(circuit) = Circuit::from_bytes(&forged(&bytes, &mut ChaCha8Rng::seed_from_u64(seed))) else {
+            let Ok(circuit) =
+                Circuit::from_bytes(&forged(&bytes, &mut ChaCha8Rng::seed_from_u64(seed)))
+            else {
                 continue;
             };
             read += 1;
             for rows in [1, 6] {
                 let mut given = Batch::new(rows);
                 for input in circuit.inputs().collect::<Vec<_>>() {
-                    given.insert(&circuit, input, Column::Values(vec![0; rows])).unwrap();
+                    given
+                        .insert(&circuit, input, Column::Values(vec![0; rows]))
+                        .unwrap();
                 }
                 circuit.evaluate(&given).unwrap();
                 let tables: Vec<TableId> = circuit.graph().origins().keys().copied().collect();
-                let ready = circuit.differentiator(&tables, &[], &Running::default()).unwrap();
+                let ready = circuit
+                    .differentiator(&tables, &[], &Running::default())
+                    .unwrap();
                 ready.run(&given, &|_, _, to| to.fill(0.1)).unwrap();
             }
         }
@@ -272,16 +436,47 @@ fn what_is_the_same_for_all_examples_is_differentiated_through_tests() {
     b.table(u, [], [0.4, 0.6]);
     b.table(e, [u], [0.8, 0.2, 0.3, 0.7]);
     let (of, biases) = (vec![VarId::new(1), VarId::new(0)], vec![0.1, 0.2]);
-    let selection = Selection::Softmax { of, weights: vec![1.0, -1.0, 0.5, 2.0, 0.3, 0.7, -0.2, 0.1], biases };
-    let copies = [[0.2, 0.8, 0.5, 0.5, 0.3, 0.7, 0.1, 0.9], [0.7, 0.3, 0.1, 0.9, 0.6, 0.4, 0.2, 0.8]];
-    b.tested(x, [u, e], copies, Test { copies: 2, thresholds: vec![], selection });
+    let selection = Selection::Softmax {
+        of,
+        weights: vec![1.0, -1.0, 0.5, 2.0, 0.3, 0.7, -0.2, 0.1],
+        biases,
+    };
+    let copies = [
+        [0.2, 0.8, 0.5, 0.5, 0.3, 0.7, 0.1, 0.9],
+        [0.7, 0.3, 0.1, 0.9, 0.6, 0.4, 0.2, 0.8],
+    ];
+    b.tested(
+        x,
+        [u, e],
+        copies,
+        Test {
+            copies: 2,
+            thresholds: vec![],
+            selection,
+        },
+    );
     let net = b.build().unwrap();
-    let circuit = net.compile(&Query::of("x").given(["e"]).trainable(["*"]), &Options::default()).unwrap();
-    let tables: Vec<TableId> = circuit.graph().ops().filter_map(|(_, op)| op.table()).collect();
-    let running = Running { precision: Precision::F64, ..Running::default() };
+    let circuit = net
+        .compile(
+            &Query::of("x").given(["e"]).trainable(["*"]),
+            &Options::default(),
+        )
+        .unwrap();
+    let tables: Vec<TableId> = circuit
+        .graph()
+        .ops()
+        .filter_map(|(_, op)| op.table())
+        .collect();
+    let running = Running {
+        precision: Precision::F64,
+        ..Running::default()
+    };
     let mut ready = circuit.differentiator(&tables, &[], &running).unwrap();
-    let given = Batch::new(9).with(&circuit, "e", Column::Likelihoods([0.3, 0.9].repeat(9))).unwrap();
-    let first = |_: usize, p: &[f64], to: &mut [f64]| to.copy_from_slice(&[p[0] * p[1], -p[0] * p[1]]);
+    let given = Batch::new(9)
+        .with(&circuit, "e", Column::Likelihoods([0.3, 0.9].repeat(9)))
+        .unwrap();
+    let first =
+        |_: usize, p: &[f64], to: &mut [f64]| to.copy_from_slice(&[p[0] * p[1], -p[0] * p[1]]);
     let found = ready.run(&given, &first).unwrap().tables;
     for (table, found) in tables.iter().zip(&found) {
         let values = ready.graph().tables()[table.index()].values.clone();
@@ -290,9 +485,17 @@ fn what_is_the_same_for_all_examples_is_differentiated_through_tests() {
             values[i] += h;
             ready.set_table(*table, &values);
             ready.refresh();
-            ready.evaluate(&given).unwrap().posteriors.iter().step_by(2).sum::<f64>()
+            ready
+                .evaluate(&given)
+                .unwrap()
+                .posteriors
+                .iter()
+                .step_by(2)
+                .sum::<f64>()
         };
-        let expected: Vec<f64> = (0..values.len()).map(|i| (moved(i, 1e-6) - moved(i, -1e-6)) / 2e-6).collect();
+        let expected: Vec<f64> = (0..values.len())
+            .map(|i| (moved(i, 1e-6) - moved(i, -1e-6)) / 2e-6)
+            .collect();
         ready.set_table(*table, &values);
         ready.refresh();
         close(found, &expected, 1e-6);

@@ -5,7 +5,9 @@ use std::time::Instant;
 
 use serde_json::json;
 use sumout::tensor::TableId;
-use sumout::{Batch, Circuit, Column, Evaluator, Evidence, Machine, Network, Precision, Query, Running};
+use sumout::{
+    Batch, Circuit, Column, Evaluator, Evidence, Machine, Network, Precision, Query, Running,
+};
 
 use crate::args::{Asking, Computing, Reading, Using};
 use crate::output::{Outcome, Result};
@@ -51,7 +53,8 @@ const REPEATS: usize = 5;
 /// Of fewer, if all of them would take more seconds than this.
 const LONG: f64 = 10.0;
 
-/// If noise makes a whole step look faster than its half, both are measured for twice as long, so many times.
+/// If noise makes a whole step look faster than its half, both are measured for twice as long, so
+/// many times.
 const PATIENCE: u32 = 4;
 
 pub fn run(args: &Args, json: bool, out: &mut dyn Write) -> Result<Outcome> {
@@ -90,28 +93,47 @@ fn sampled(net: &Network, circuit: &Circuit, query: &Query, args: &Args) -> Resu
     let options = args.computing.options();
     // A testing network generates nothing; what it is without evidence does.
     let ordinary = net.selected(&Evidence::new(), &options)?;
-    let data = ordinary.as_ref().unwrap_or(net).sample(rows, options.seed)?;
+    let data = ordinary
+        .as_ref()
+        .unwrap_or(net)
+        .sample(rows, options.seed)?;
     let mut batch = Batch::new(rows);
     for input in query.inputs(net)? {
-        let column = data.columns().iter().position(|&v| v == input).unwrap_or_default();
-        let values = data.rows().map(|row| row[column].map_or(-1, |value| value as i32)).collect();
+        let column = data
+            .columns()
+            .iter()
+            .position(|&v| v == input)
+            .unwrap_or_default();
+        let values = data
+            .rows()
+            .map(|row| row[column].map_or(-1, |value| value as i32))
+            .collect();
         batch.insert(circuit, input, Column::Values(values))?;
     }
     Ok(batch)
 }
 
-/// Seconds of an answer, and those that the backward pass of a training step adds: a step is forward, and backward with
-/// respect to all tables. None if noise hides what it adds, however long it is measured.
+/// Seconds of an answer, and those that the backward pass of a training step adds: a step is
+/// forward, and backward with respect to all tables. None if noise hides what it adds, however long
+/// it is measured.
 ///
-/// Answers of a circuit without a target take a backward pass of their own: what a step adds to its forward pass counts.
+/// Answers of a circuit without a target take a backward pass of their own: what a step adds to its
+/// forward pass counts.
 fn measured(
     circuit: &Circuit,
     forward: &Evaluator<'_>,
     batch: &Batch,
     running: &Running,
 ) -> Result<(f64, Option<f64>)> {
-    let tables: Vec<TableId> = circuit.graph().ops().filter_map(|(_, op)| op.table()).collect();
-    let (half, step) = (circuit.differentiator(&[], &[], running)?, circuit.differentiator(&tables, &[], running)?);
+    let tables: Vec<TableId> = circuit
+        .graph()
+        .ops()
+        .filter_map(|(_, op)| op.table())
+        .collect();
+    let (half, step) = (
+        circuit.differentiator(&[], &[], running)?,
+        circuit.differentiator(&tables, &[], running)?,
+    );
     let has_target = circuit.targets().len() == 1;
     let mut answer = 0.0;
     for seconds in (0..PATIENCE).map(|again| SECONDS * f64::from(1 << again)) {
@@ -197,25 +219,66 @@ impl Found {
     }
 
     fn print(&self, args: &Args, level: &str, out: &mut dyn Write) -> Result<()> {
-        let share = |x: f64, peak: f64| format!("{:.1} of {:.1} ({:.0} %)", x / 1e9, peak / 1e9, 100.0 * x / peak);
+        let share = |x: f64, peak: f64| {
+            format!(
+                "{:.1} of {:.1} ({:.0} %)",
+                x / 1e9,
+                peak / 1e9,
+                100.0 * x / peak
+            )
+        };
         let (threads, block) = self.evaluator;
         let precision = self.precision.name();
         writeln!(out, "level             {level}")?;
         writeln!(out, "entries           {}", grouped(self.entries as usize))?;
-        writeln!(out, "multiply-adds     {}", grouped(self.multiply_adds as usize))?;
-        writeln!(out, "batch             {} examples, {block} at a time on {threads} threads", args.batch)?;
-        writeln!(out, "numbers           {precision}, {} instructions", self.machine.instructions)?;
+        writeln!(
+            out,
+            "multiply-adds     {}",
+            grouped(self.multiply_adds as usize)
+        )?;
+        writeln!(
+            out,
+            "batch             {} examples, {block} at a time on {threads} threads",
+            args.batch
+        )?;
+        writeln!(
+            out,
+            "numbers           {precision}, {} instructions",
+            self.machine.instructions
+        )?;
         match args.asking.target {
-            Some(_) => writeln!(out, "forward           {} an example", duration(self.seconds))?,
-            None => writeln!(out, "both passes       {} an example", duration(self.seconds))?,
+            Some(_) => writeln!(
+                out,
+                "forward           {} an example",
+                duration(self.seconds)
+            )?,
+            None => writeln!(
+                out,
+                "both passes       {} an example",
+                duration(self.seconds)
+            )?,
         }
         if !args.forward_only {
-            let backward = self.backward.map_or("hidden by noise".into(), |time| duration(time) + " an example");
+            let backward = self.backward.map_or("hidden by noise".into(), |time| {
+                duration(time) + " an example"
+            });
             writeln!(out, "backward          {backward}, to all tables")?;
         }
-        writeln!(out, "throughput        {} examples a second", grouped((1.0 / self.seconds).round() as usize))?;
-        writeln!(out, "GFLOP/s           {}", share(self.flops(), self.machine.flops))?;
-        writeln!(out, "GB/s              {}", share(self.bytes(), self.machine.bytes))?;
+        writeln!(
+            out,
+            "throughput        {} examples a second",
+            grouped((1.0 / self.seconds).round() as usize)
+        )?;
+        writeln!(
+            out,
+            "GFLOP/s           {}",
+            share(self.flops(), self.machine.flops)
+        )?;
+        writeln!(
+            out,
+            "GB/s              {}",
+            share(self.bytes(), self.machine.bytes)
+        )?;
         Ok(())
     }
 }

@@ -44,8 +44,9 @@ pub struct Args {
     #[arg(long, default_value_t = Objective::default(), value_parser = objective_parser(), help_heading = "Computing")]
     objective: Objective,
 
-    /// The variables whose tables are yet to be learned, so that plans rely only on what is promised of them;
-    /// `none` for no variable. If not given, the roles of the tables in the model tell.
+    /// The variables whose tables are yet to be learned, so that plans rely only on what is
+    /// promised of them; `none` for no variable. If not given, the roles of the tables in the model
+    /// tell.
     #[arg(long, value_name = "NAME", num_args = 1.., help_heading = "Inputs")]
     trainable: Option<Vec<String>>,
 
@@ -77,7 +78,8 @@ struct Starting {
     #[arg(long, value_name = "FILE", conflicts_with = "order")]
     plan: Option<PathBuf>,
 
-    /// Start from an elimination order: names separated by commas, or a file with a name on each line.
+    /// Start from an elimination order: names separated by commas, or a file with a name on each
+    /// line.
     #[arg(long, value_name = "FILE|NAMES")]
     order: Option<String>,
 }
@@ -98,7 +100,8 @@ struct Drawing {
     #[arg(long, value_name = "FILE")]
     dot: Option<PathBuf>,
 
-    /// Write the network for Graphviz: functions have a double border, the target and the inputs a colour.
+    /// Write the network for Graphviz: functions have a double border, the target and the inputs a
+    /// colour.
     #[arg(long, value_name = "FILE")]
     network_dot: Option<PathBuf>,
 }
@@ -114,7 +117,9 @@ pub fn run(args: &Args, json: bool, out: &mut dyn Write) -> Result<Outcome> {
         let error = Error::new(ErrorKind::Model, "plans for testing networks are not saved");
         return Err(error.hint("save the circuit instead, with `-o`").into());
     }
-    write_to(args.starting.save_plan.as_deref(), || plan.saved().to_json())?;
+    write_to(args.starting.save_plan.as_deref(), || {
+        plan.saved().to_json()
+    })?;
     args.drawing.draw(&plan)?;
     if let Some(path) = &args.output {
         plan.circuit().save(path)?;
@@ -131,22 +136,46 @@ pub fn run(args: &Args, json: bool, out: &mut dyn Write) -> Result<Outcome> {
 impl Args {
     /// A circuit must not take the place of a network.
     fn refuse_overwriting(&self) -> Result<()> {
-        let Some(path) = &self.output else { return Ok(()) };
-        let is_model = self.asking.model.canonicalize().ok().is_some_and(|m| path.canonicalize().ok() == Some(m));
+        let Some(path) = &self.output else {
+            return Ok(());
+        };
+        let is_model = self
+            .asking
+            .model
+            .canonicalize()
+            .ok()
+            .is_some_and(|m| path.canonicalize().ok() == Some(m));
         if !is_model && Format::of_path(path).is_none() {
             return Ok(());
         }
-        let what = if is_model { "is the model" } else { "is the name of a network" };
-        let error = Error::new(ErrorKind::Io, format!("`{}` {what}, and `-o` writes a circuit", path.display()));
-        Err(error.hint("give `-o` a name such as `query.sumout`; `sumout convert` writes networks").into())
+        let what = if is_model {
+            "is the model"
+        } else {
+            "is the name of a network"
+        };
+        let error = Error::new(
+            ErrorKind::Io,
+            format!("`{}` {what}, and `-o` writes a circuit", path.display()),
+        );
+        Err(error
+            .hint("give `-o` a name such as `query.sumout`; `sumout convert` writes networks")
+            .into())
     }
 
     fn options(&self) -> Options {
-        Options { objective: self.objective, near: self.approximating.near, ..self.computing.options() }
+        Options {
+            objective: self.objective,
+            near: self.approximating.near,
+            ..self.computing.options()
+        }
     }
 
     fn query(&self) -> Query {
-        let query = if self.mpe { self.asking.inputs(Query::explain()) } else { self.asking.query() };
+        let query = if self.mpe {
+            self.asking.inputs(Query::explain())
+        } else {
+            self.asking.query()
+        };
         match self.trainable.as_deref() {
             None => query,
             Some([none]) if none == "none" => query.trainable([""; 0]),
@@ -159,22 +188,40 @@ impl Starting {
     fn start(&self, net: &Network) -> sumout::Result<Option<Start>> {
         if let Some(path) = &self.plan {
             let text = read(path)?;
-            return SavedPlan::parse(&path.display().to_string(), &text).map(|saved| Some(Start::Plan(saved)));
+            return SavedPlan::parse(&path.display().to_string(), &text)
+                .map(|saved| Some(Start::Plan(saved)));
         }
-        let Some(order) = &self.order else { return Ok(None) };
+        let Some(order) = &self.order else {
+            return Ok(None);
+        };
         let trimmed = |names: &mut dyn Iterator<Item = &str>| {
-            names.map(str::trim).filter(|name| !name.is_empty()).map(str::to_owned).collect()
+            names
+                .map(str::trim)
+                .filter(|name| !name.is_empty())
+                .map(str::to_owned)
+                .collect()
         };
         let path = Path::new(order);
-        let is_file =
-            path.is_file() || (order.contains(['.', '/', '\\']) && !order.contains(',') && net.find(order).is_err());
-        let names = if is_file { trimmed(&mut read(path)?.lines()) } else { trimmed(&mut order.split(',')) };
+        let is_file = path.is_file()
+            || (order.contains(['.', '/', '\\'])
+                && !order.contains(',')
+                && net.find(order).is_err());
+        let names = if is_file {
+            trimmed(&mut read(path)?.lines())
+        } else {
+            trimmed(&mut order.split(','))
+        };
         Ok(Some(Start::Order(names)))
     }
 }
 
 fn read(path: &Path) -> sumout::Result<String> {
-    let fail = |e| Error::new(ErrorKind::Io, format!("cannot read `{}`: {e}", path.display()));
+    let fail = |e| {
+        Error::new(
+            ErrorKind::Io,
+            format!("cannot read `{}`: {e}", path.display()),
+        )
+    };
     fs::read_to_string(path).map_err(fail)
 }
 

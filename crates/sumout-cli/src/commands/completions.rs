@@ -27,7 +27,11 @@ pub fn run(args: &Args, json: bool, out: &mut dyn Write) -> Result<Outcome> {
     clap_complete::generate(args.shell, &mut Cli::command(), "sumout", &mut script);
     if json {
         let script = String::from_utf8_lossy(&script);
-        writeln!(out, "{}", json!({"shell": args.shell.to_string(), "script": script}))?;
+        writeln!(
+            out,
+            "{}",
+            json!({"shell": args.shell.to_string(), "script": script})
+        )?;
     } else {
         out.write_all(&script)?;
     }

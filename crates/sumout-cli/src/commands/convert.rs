@@ -47,20 +47,41 @@ pub fn run(args: &Args, json: bool, out: &mut dyn Write) -> Result<Outcome> {
     let net = args.reading.network(&args.input)?;
     if args.is_stdout() {
         let text = format::to_string(&net, format, args.loss())?;
-        if json { report(args, format, &net, Some(text), out)? } else { out.write_all(text.as_bytes())? }
+        if json {
+            report(args, format, &net, Some(text), out)?
+        } else {
+            out.write_all(text.as_bytes())?
+        }
     } else {
-        format::write(&net, &args.output, &WriteOptions { format: Some(format), loss: args.loss() })?;
+        format::write(
+            &net,
+            &args.output,
+            &WriteOptions {
+                format: Some(format),
+                loss: args.loss(),
+            },
+        )?;
         let variables = counted(net.variables().len(), "variable");
         match json {
             true => report(args, format, &net, None, out)?,
-            false => talk(&format!("wrote {} ({}, {variables})", args.output.display(), format.name())),
+            false => talk(&format!(
+                "wrote {} ({}, {variables})",
+                args.output.display(),
+                format.name()
+            )),
         }
     }
     Ok(Outcome::Done)
 }
 
 /// What was written where; with the text itself if it was to go to stdout, where the report is.
-fn report(args: &Args, format: Format, net: &Network, text: Option<String>, out: &mut dyn Write) -> Result<()> {
+fn report(
+    args: &Args,
+    format: Format,
+    net: &Network,
+    text: Option<String>,
+    out: &mut dyn Write,
+) -> Result<()> {
     let mut report = json!({
         "input": args.input.display().to_string(),
         "output": args.output.display().to_string(),
@@ -79,12 +100,22 @@ impl Args {
     }
 
     fn loss(&self) -> Loss {
-        if self.lossy { Loss::Accept } else { Loss::Refuse }
+        if self.lossy {
+            Loss::Accept
+        } else {
+            Loss::Refuse
+        }
     }
 
     /// The format to write: the one that is asked for, or else the one that the file's name tells.
     fn target(&self) -> sumout::Result<Format> {
-        let named = || if self.is_stdout() { None } else { Format::of_path(&self.output) };
+        let named = || {
+            if self.is_stdout() {
+                None
+            } else {
+                Format::of_path(&self.output)
+            }
+        };
         self.to.or_else(named).ok_or_else(|| {
             let message = match self.is_stdout() {
                 true => "standard output has no format of its own".to_owned(),

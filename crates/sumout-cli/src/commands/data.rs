@@ -53,27 +53,54 @@ pub struct Args {
 
 pub fn run(args: &Args, json: bool, out: &mut dyn Write) -> Result<Outcome> {
     let images = args.scenes()?.examples(args.seed)?;
-    let images = if let Some(count) = args.rows { images.first(count)? } else { images };
+    let images = if let Some(count) = args.rows {
+        images.first(count)?
+    } else {
+        images
+    };
     let net = Network::read(&args.model)?;
     let (columns, rows) = (images.columns(&net)?, images.len());
     let mut order = 0..rows;
-    let next = Box::new(move |to: &mut Vec<u32>| to.extend(order.next().map(|at| images.row(at)).unwrap_or_default()));
-    let path = args.output.as_deref().filter(|path| *path != Path::new("-"));
-    Cases { net: &net, columns, rows: rows as u64, next }.write(path, json, out)?;
+    let next = Box::new(move |to: &mut Vec<u32>| {
+        to.extend(order.next().map(|at| images.row(at)).unwrap_or_default())
+    });
+    let path = args
+        .output
+        .as_deref()
+        .filter(|path| *path != Path::new("-"));
+    Cases {
+        net: &net,
+        columns,
+        rows: rows as u64,
+        next,
+    }
+    .write(path, json, out)?;
     if let Some(path) = path {
-        talk(&format!("wrote {} to {}", counted(rows, "image"), path.display()));
+        talk(&format!(
+            "wrote {} to {}",
+            counted(rows, "image"),
+            path.display()
+        ));
     }
     Ok(Outcome::Done)
 }
 
 impl Args {
     fn scenes(&self) -> sumout::Result<Scenes> {
-        let split = if self.test { Split::Test } else { Split::Training };
+        let split = if self.test {
+            Split::Test
+        } else {
+            Split::Training
+        };
         let noise = match (self.clean, self.as_printed) {
             (true, _) => Noise::None,
             (_, true) => Noise::Printed,
             _ => Noise::Released,
         };
-        Ok(Scenes { split, noise, ..Scenes::training(&self.model)? })
+        Ok(Scenes {
+            split,
+            noise,
+            ..Scenes::training(&self.model)?
+        })
     }
 }

@@ -1,7 +1,8 @@
 //! `sumout demo`: the whole story, in the terminal, in less than a minute.
 //!
-//! Noisy images; what it costs to recognise what they show, without functions and with them; what is to be believed of them; and how
-//! that is learned from a hundred examples. Then three questions to a network that is not about images.
+//! Noisy images; what it costs to recognise what they show, without functions and with them; what
+//! is to be believed of them; and how that is learned from a hundred examples. Then three questions
+//! to a network that is not about images.
 
 mod images;
 mod learning;
@@ -51,14 +52,24 @@ fn tell(stories: &[Story], out: &mut dyn Write) -> Result<()> {
     stories.iter().try_for_each(|story| story.show(out))?;
     writeln!(out, "2. What it costs to recognise them, exactly\n")?;
     images::compare(stories, out)?;
-    writeln!(out, "\n3. What is to be believed of them, given all pixels\n")?;
+    writeln!(
+        out,
+        "\n3. What is to be believed of them, given all pixels\n"
+    )?;
     stories.iter().try_for_each(|story| story.believe(out))?;
     out.flush()?;
-    writeln!(out, "\n4. Learning to tell tall from wide, from {} noisy images\n", learning::EXAMPLES)?;
+    writeln!(
+        out,
+        "\n4. Learning to tell tall from wide, from {} noisy images\n",
+        learning::EXAMPLES
+    )?;
     Lesson::learn(&mut |line| {
         writeln!(out, "{line}")?;
         Ok(out.flush()?)
     })?;
-    writeln!(out, "\n5. Networks need not be about images. `asia` is about the patients of a chest clinic")?;
+    writeln!(
+        out,
+        "\n5. Networks need not be about images. `asia` is about the patients of a chest clinic"
+    )?;
     questions::tell(out)
 }

@@ -43,8 +43,8 @@ pub struct Args {
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 
-    /// Compare the answers with labels, the values in the target's column, by these metrics or by all; answers are then
-    /// only written to a file.
+    /// Compare the answers with labels, the values in the target's column, by these metrics or by
+    /// all; answers are then only written to a file.
     #[arg(long, value_name = "NAME", num_args = 0.., value_delimiter = ',', conflicts_with = "resume")]
     metric: Option<Vec<Metric>>,
 
@@ -59,7 +59,8 @@ pub struct Args {
     #[command(flatten)]
     using: Using,
 
-    /// Refuse circuits that need more memory, such as 8GiB; without it, three quarters of what is free.
+    /// Refuse circuits that need more memory, such as 8GiB; without it, three quarters of what is
+    /// free.
     #[arg(long, value_name = "SIZE", value_parser = size, help_heading = "Computing")]
     memory: Option<u64>,
 }
@@ -67,22 +68,41 @@ pub struct Args {
 pub fn run(args: &Args, json: bool, out: &mut dyn Write) -> Result<Outcome> {
     let circuit = load(&args.circuit)?;
     args.refuse_overwriting()?;
-    let mut scores = args.metric.as_ref().map(|metrics| Scores::new(&circuit, metrics)).transpose()?;
+    let mut scores = args
+        .metric
+        .as_ref()
+        .map(|metrics| Scores::new(&circuit, metrics))
+        .transpose()?;
     let source = match &scores {
         Some(scores) => scores.open(&args.data)?,
         None => data::open(&args.data, &circuit)?,
     };
     let columns = source.columns();
     if !columns.missing.is_empty() {
-        talk(&format!("inputs without a column are missing in all rows: {}", columns.missing.join(", ")));
+        talk(&format!(
+            "inputs without a column are missing in all rows: {}",
+            columns.missing.join(", ")
+        ));
     }
     if !columns.ignored.is_empty() {
-        talk(&format!("columns that are no inputs are ignored: {}", columns.ignored.join(", ")));
+        talk(&format!(
+            "columns that are no inputs are ignored: {}",
+            columns.ignored.join(", ")
+        ));
     }
     let start = Instant::now();
-    let seen = match args.output.as_deref().filter(|path| *path != Path::new("-")) {
+    let seen = match args
+        .output
+        .as_deref()
+        .filter(|path| *path != Path::new("-"))
+    {
         Some(path) => args.fill_file(path, &circuit, source, scores.as_mut())?,
-        None => args.fill_stdout(&circuit, source, scores.as_mut(), if json { None } else { Some(out) })?,
+        None => args.fill_stdout(
+            &circuit,
+            source,
+            scores.as_mut(),
+            if json { None } else { Some(out) },
+        )?,
     };
     scores.iter().try_for_each(Scores::check)?;
     report(&seen, start.elapsed(), scores.as_ref(), json, out)?;
@@ -96,8 +116,15 @@ fn load(path: &Path) -> Result<Circuit> {
             return error.into();
         }
         let name = path.display();
-        let error = Error::new(ErrorKind::Format, format!("`{name}` is a network, and no circuit"));
-        error.hint(format!("compile it first: `sumout compile {name} TARGET --given INPUT … -o FILE.sumout`")).into()
+        let error = Error::new(
+            ErrorKind::Format,
+            format!("`{name}` is a network, and no circuit"),
+        );
+        error
+            .hint(format!(
+                "compile it first: `sumout compile {name} TARGET --given INPUT … -o FILE.sumout`"
+            ))
+            .into()
     })
 }
 
@@ -106,11 +133,16 @@ impl Args {
     fn refuse_overwriting(&self) -> Result<()> {
         let real = |path: &Path| path.canonicalize().ok();
         let output = self.output.as_deref().and_then(real);
-        match [&self.circuit, &self.data].into_iter().find(|path| output.is_some() && real(path) == output) {
+        match [&self.circuit, &self.data]
+            .into_iter()
+            .find(|path| output.is_some() && real(path) == output)
+        {
             None => Ok(()),
             Some(path) => {
-                let error =
-                    Error::new(ErrorKind::Io, format!("`{}` would be overwritten by the answers", path.display()));
+                let error = Error::new(
+                    ErrorKind::Io,
+                    format!("`{}` would be overwritten by the answers", path.display()),
+                );
                 Err(error.hint("give `-o` another name").into())
             }
         }
@@ -119,7 +151,15 @@ impl Args {
     fn pipeline<'a>(&'a self, circuit: &'a Circuit, scores: Option<&Scores<'_>>) -> Pipeline<'a> {
         let (running, label) = (self.using.running(self.memory), scores.map(Scores::target));
         let titles = Titles::new(circuit, running.precision);
-        Pipeline { circuit, titles, running, label, skip_bad_rows: self.skip_bad_rows, earlier: 0, checks: vec![] }
+        Pipeline {
+            circuit,
+            titles,
+            running,
+            label,
+            skip_bad_rows: self.skip_bad_rows,
+            earlier: 0,
+            checks: vec![],
+        }
     }
 
     fn fill_file(
@@ -129,20 +169,32 @@ impl Args {
         source: Box<dyn Source>,
         mut scores: Option<&mut Scores<'_>>,
     ) -> Result<Seen> {
-        let fail = |e: std::io::Error| Error::new(ErrorKind::Io, format!("cannot write `{}`: {e}", path.display()));
+        let fail = |e: std::io::Error| {
+            Error::new(
+                ErrorKind::Io,
+                format!("cannot write `{}`: {e}", path.display()),
+            )
+        };
         let manifest = self.manifest(circuit)?;
         let (mut output, checks) = match self.resume {
             true => Output::resume(path, &manifest).map_err(|e| unfit(path, &e))?,
             false => (Output::create(path, &manifest).map_err(fail)?, vec![]),
         };
-        let pipeline = Pipeline { earlier: output.rows(), checks, ..self.pipeline(circuit, scores.as_deref()) };
+        let pipeline = Pipeline {
+            earlier: output.rows(),
+            checks,
+            ..self.pipeline(circuit, scores.as_deref())
+        };
         let seen = pipeline.run(source, |rows, check| {
             scores.iter_mut().for_each(|scores| scores.add(rows));
             Ok(output.write(rows, check).map_err(fail)?)
         });
         if seen.is_err() && output.rows() > 0 {
             let rows = counted(output.rows() as usize, "row");
-            talk(&format!("{rows} are in {}.partial, and `--resume` goes on after them", path.display()));
+            talk(&format!(
+                "{rows} are in {}.partial, and `--resume` goes on after them",
+                path.display()
+            ));
         }
         let seen = seen?;
         output.finish().map_err(fail)?;
@@ -150,10 +202,19 @@ impl Args {
     }
 
     fn manifest(&self, circuit: &Circuit) -> Result<Manifest> {
-        let fail = |e| Error::new(ErrorKind::Io, format!("cannot read `{}`: {e}", self.circuit.display()));
+        let fail = |e| {
+            Error::new(
+                ErrorKind::Io,
+                format!("cannot read `{}`: {e}", self.circuit.display()),
+            )
+        };
         let bytes = fs::read(&self.circuit).map_err(fail)?;
         let precision = self.using.precision;
-        Ok(Manifest { circuit: Fingerprint::of(&bytes), precision, titles: Titles::new(circuit, precision) })
+        Ok(Manifest {
+            circuit: Fingerprint::of(&bytes),
+            precision,
+            titles: Titles::new(circuit, precision),
+        })
     }
 
     /// Writes rows to standard output, unless only a report or metrics are wanted there.
@@ -166,12 +227,19 @@ impl Args {
     ) -> Result<Seen> {
         let mut out = out.filter(|_| scores.is_none());
         if let Some(out) = &mut out {
-            out.write_all(&data::csv_header(&Titles::new(circuit, self.using.precision).names)?)?;
+            out.write_all(&data::csv_header(
+                &Titles::new(circuit, self.using.precision).names,
+            )?)?;
         }
-        self.pipeline(circuit, scores.as_deref()).run(source, |rows, _| {
-            scores.iter_mut().for_each(|scores| scores.add(rows));
-            Ok(if let Some(out) = &mut out { rows.write_csv(*out) } else { Ok(()) }?)
-        })
+        self.pipeline(circuit, scores.as_deref())
+            .run(source, |rows, _| {
+                scores.iter_mut().for_each(|scores| scores.add(rows));
+                Ok(if let Some(out) = &mut out {
+                    rows.write_csv(*out)
+                } else {
+                    Ok(())
+                }?)
+            })
     }
 }
 
@@ -181,8 +249,19 @@ fn unfit(path: &Path, error: &std::io::Error) -> Error {
     Error::new(ErrorKind::Io, message).hint("run without `--resume` to begin again")
 }
 
-fn report(seen: &Seen, time: Duration, scores: Option<&Scores<'_>>, json: bool, out: &mut dyn Write) -> Result<()> {
-    let Seen { rows, impossible, bad, resumed } = seen;
+fn report(
+    seen: &Seen,
+    time: Duration,
+    scores: Option<&Scores<'_>>,
+    json: bool,
+    out: &mut dyn Write,
+) -> Result<()> {
+    let Seen {
+        rows,
+        impossible,
+        bad,
+        resumed,
+    } = seen;
     let rate = *rows as f64 / time.as_secs_f64().max(1e-9);
     if json {
         let mut report = json!({
@@ -195,7 +274,11 @@ fn report(seen: &Seen, time: Duration, scores: Option<&Scores<'_>>, json: bool, 
         writeln!(out, "{report}")?;
         return Ok(());
     }
-    let mut text = format!("{} in {:.2} s", counted(*rows as usize, "row"), time.as_secs_f64());
+    let mut text = format!(
+        "{} in {:.2} s",
+        counted(*rows as usize, "row"),
+        time.as_secs_f64()
+    );
     text += &format!(" ({} rows a second)", grouped(rate as usize));
     if *resumed > 0 {
         text += &format!(", after {} of an earlier run", grouped(*resumed as usize));

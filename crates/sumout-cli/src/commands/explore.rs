@@ -23,7 +23,8 @@ The page is on this machine only, at an address that nobody can guess. Ctrl-C en
 /// A port that is easy to remember; if it is taken, any other.
 const PORT: u16 = 7878;
 
-/// Opens a page to look at a network: click evidence, watch posteriors, see why the circuit is small.
+/// Opens a page to look at a network: click evidence, watch posteriors, see why the circuit is
+/// small.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
@@ -39,8 +40,8 @@ pub struct Args {
     #[arg(long, value_name = "N", help_heading = "Serving")]
     port: Option<u16>,
 
-    /// The address to listen on. Other machines reach the page only if this is an address that they reach; what they
-    /// send and get is not encrypted.
+    /// The address to listen on. Other machines reach the page only if this is an address that they
+    /// reach; what they send and get is not encrypted.
     #[arg(long, value_name = "IP", default_value_t = IpAddr::V4(Ipv4Addr::LOCALHOST), help_heading = "Serving")]
     host: IpAddr,
 
@@ -61,22 +62,38 @@ pub fn run(args: &Args, json: bool, out: &mut dyn Write) -> Result<Outcome> {
         false => writeln!(out, "{url}")?,
     }
     out.flush()?;
-    talk(&format!("serving {} (Ctrl-C to stop)", args.model.display()));
+    talk(&format!(
+        "serving {} (Ctrl-C to stop)",
+        args.model.display()
+    ));
     if !args.host.is_loopback() {
-        talk("note: other machines can reach this page, and what they send and get is not encrypted");
+        talk(
+            "note: other machines can reach this page, and what they send and get is not encrypted",
+        );
     }
     if args.open {
         open(&url);
     }
     let name = args.model.display().to_string();
-    let start = Start { name, reading: args.reading.clone(), net };
-    explorer.serve(start, &args.computing.options()).map_err(|e| cannot_listen(args, &e))?;
+    let start = Start {
+        name,
+        reading: args.reading.clone(),
+        net,
+    };
+    explorer
+        .serve(start, &args.computing.options())
+        .map_err(|e| cannot_listen(args, &e))?;
     Ok(Outcome::Done)
 }
 
 fn cannot_listen(args: &Args, error: &std::io::Error) -> Error {
-    let port = args.port.map_or_else(String::new, |port| format!(", port {port}"));
-    let error = Error::new(ErrorKind::Io, format!("cannot listen on {}{port}: {error}", args.host));
+    let port = args
+        .port
+        .map_or_else(String::new, |port| format!(", port {port}"));
+    let error = Error::new(
+        ErrorKind::Io,
+        format!("cannot listen on {}{port}: {error}", args.host),
+    );
     error.hint("choose another address with `--host` or another port with `--port`")
 }
 
@@ -88,8 +105,15 @@ fn open(url: &str) {
         _ => ("xdg-open", vec![url]),
     };
     let quiet = || Stdio::null();
-    let started = Command::new(program).args(arguments).stdin(quiet()).stdout(quiet()).stderr(quiet()).spawn();
+    let started = Command::new(program)
+        .args(arguments)
+        .stdin(quiet())
+        .stdout(quiet())
+        .stderr(quiet())
+        .spawn();
     if started.is_err() {
-        talk(&format!("note: `{program}` could not be started; open the address yourself"));
+        talk(&format!(
+            "note: `{program}` could not be started; open the address yourself"
+        ));
     }
 }

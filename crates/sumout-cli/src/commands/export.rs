@@ -25,17 +25,18 @@ pub struct Args {
     /// The circuit: a file that `sumout compile -o` has written.
     circuit: PathBuf,
 
-    /// The program to write; its numbers go beside it, to a .safetensors file of the same name. An .onnx file has them in
-    /// it.
+    /// The program to write; its numbers go beside it, to a .safetensors file of the same name. An
+    /// .onnx file has them in it.
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
 
-    /// What the program uses: `torch` and `jax` can train it, `numpy` is everywhere, `onnx` is no program but a model for
-    /// many runtimes [default: onnx if FILE ends so, torch otherwise]
+    /// What the program uses: `torch` and `jax` can train it, `numpy` is everywhere, `onnx` is no
+    /// program but a model for many runtimes [default: onnx if FILE ends so, torch otherwise]
     #[arg(long, value_parser = language_parser())]
     to: Option<Language>,
 
-    /// The precision of an ONNX model [default: f32, and f64 if it has tests]. Programs take theirs when they run.
+    /// The precision of an ONNX model [default: f32, and f64 if it has tests]. Programs take theirs
+    /// when they run.
     #[arg(long, value_parser = precision_parser())]
     precision: Option<Precision>,
 
@@ -47,7 +48,10 @@ pub struct Args {
 pub fn run(args: &Args, json: bool, out: &mut dyn Write) -> Result<Outcome> {
     let export = args.export(&Circuit::load(&args.circuit)?)?;
     export.save(&args.output)?;
-    let numbers = export.numbers.as_ref().map(|_| args.output.with_extension("safetensors"));
+    let numbers = export
+        .numbers
+        .as_ref()
+        .map(|_| args.output.with_extension("safetensors"));
     if json {
         let (peak, shared) = (export.numbers_of_example, export.numbers_of_all);
         let report = json!({
@@ -63,16 +67,32 @@ pub fn run(args: &Args, json: bool, out: &mut dyn Write) -> Result<Outcome> {
 
 impl Args {
     fn export(&self, circuit: &Circuit) -> sumout::Result<Export> {
-        let is_onnx = self.output.extension().is_some_and(|ending| ending == "onnx");
-        let to = self.to.unwrap_or(if is_onnx { Language::Onnx } else { Language::Torch });
+        let is_onnx = self
+            .output
+            .extension()
+            .is_some_and(|ending| ending == "onnx");
+        let to = self.to.unwrap_or(if is_onnx {
+            Language::Onnx
+        } else {
+            Language::Torch
+        });
         if to == Language::Onnx {
             let precision = self.precision.unwrap_or(circuit.export_precision());
-            return circuit.export_onnx(&Onnx { precision, likelihoods: self.likelihoods });
+            return circuit.export_onnx(&Onnx {
+                precision,
+                likelihoods: self.likelihoods,
+            });
         }
         if self.precision.is_some() || self.likelihoods {
-            let option = if self.likelihoods { "likelihoods" } else { "precision" };
+            let option = if self.likelihoods {
+                "likelihoods"
+            } else {
+                "precision"
+            };
             let error = Error::new(ErrorKind::Name, format!("`--{option}` is for ONNX models"));
-            return Err(error.hint("leave it out: programs take any precision, positions of values and likelihoods"));
+            return Err(error.hint(
+                "leave it out: programs take any precision, positions of values and likelihoods",
+            ));
         }
         circuit.export(to)
     }
@@ -80,5 +100,6 @@ impl Args {
 
 /// Takes the languages by their names.
 fn language_parser() -> impl TypedValueParser<Value = Language> {
-    PossibleValuesParser::new(Language::ALL.map(Language::name)).try_map(|name| name.parse::<Language>())
+    PossibleValuesParser::new(Language::ALL.map(Language::name))
+        .try_map(|name| name.parse::<Language>())
 }

@@ -14,8 +14,8 @@ use clap::ValueEnum;
 use indicatif::{ProgressBar, ProgressStyle};
 use sumout::learn::{Decay, Loss, Params, Rule, Start};
 use sumout::{
-    Circuit, Course, Epoch, Error, ErrorKind, Examples, Learning, Method, Network, Query, Subject, Trainer, VarId,
-    VarSet, Watch,
+    Circuit, Course, Epoch, Error, ErrorKind, Examples, Learning, Method, Network, Query, Subject,
+    Trainer, VarId, VarSet, Watch,
 };
 
 use self::checkpoint::Checkpoint;
@@ -53,11 +53,13 @@ pub struct Args {
     #[arg(long, value_name = "NAME", num_args = 1..)]
     target: Vec<String>,
 
-    /// The variables to predict from, by name or by pattern; all others that the examples have if not given.
+    /// The variables to predict from, by name or by pattern; all others that the examples have if
+    /// not given.
     #[arg(long, value_name = "NAME", num_args = 1..)]
     given: Vec<String>,
 
-    /// The files to write: networks (.json keeps all that is known of tables) and a circuit (.sumout).
+    /// The files to write: networks (.json keeps all that is known of tables) and a circuit
+    /// (.sumout).
     #[arg(short, long, value_name = "FILE", required = true)]
     output: Vec<PathBuf>,
 
@@ -126,8 +128,8 @@ struct LearningArgs {
     #[arg(long, value_enum)]
     method: Option<MethodName>,
 
-    /// What should become small: weights of `cross_entropy`, `squared_error` and `likelihood`, such as
-    /// `cross_entropy=1,likelihood=0.1`.
+    /// What should become small: weights of `cross_entropy`, `squared_error` and `likelihood`, such
+    /// as `cross_entropy=1,likelihood=0.1`.
     #[arg(long, value_name = "WEIGHTS", value_parser = loss)]
     loss: Option<Loss>,
 
@@ -151,7 +153,8 @@ struct LearningArgs {
     #[arg(long, value_name = "N")]
     batch: Option<usize>,
 
-    /// The length of the first steps, and perhaps of the last, such as `0.05,0.001`; of the last a tenth if not given.
+    /// The length of the first steps, and perhaps of the last, such as `0.05,0.001`; of the last a
+    /// tenth if not given.
     #[arg(long, value_name = "FROM[,TO]", value_parser = rates, allow_negative_numbers = true)]
     rate: Option<(f64, f64)>,
 
@@ -164,7 +167,12 @@ struct LearningArgs {
     decay: Option<usize>,
 
     /// The share of the step before that each step of `sgd` keeps.
-    #[arg(long, value_name = "X", default_value_t = 0.9, allow_negative_numbers = true)]
+    #[arg(
+        long,
+        value_name = "X",
+        default_value_t = 0.9,
+        allow_negative_numbers = true
+    )]
     momentum: f64,
 
     /// The share of the examples that is watched, and not learned from.
@@ -175,7 +183,8 @@ struct LearningArgs {
     #[arg(long, value_name = "X", allow_negative_numbers = true)]
     prior: Option<f64>,
 
-    /// Temperatures of CPTs that are declared functional, of the first epoch and of the last, such as `1,0.1`.
+    /// Temperatures of CPTs that are declared functional, of the first epoch and of the last, such
+    /// as `1,0.1`.
     #[arg(long, value_name = "FROM,TO", value_parser = temperatures)]
     temperature: Option<(f64, f64)>,
 
@@ -198,7 +207,8 @@ enum MethodName {
     Adam,
     /// Gradients, with momentum.
     Sgd,
-    /// Expectation and maximisation: maximum likelihood of all that the examples say; counting, where they are complete.
+    /// Expectation and maximisation: maximum likelihood of all that the examples say; counting,
+    /// where they are complete.
     Em,
 }
 
@@ -230,15 +240,25 @@ enum StartName {
 }
 
 fn loss(text: &str) -> std::result::Result<Loss, String> {
-    let mut loss = Loss { cross_entropy: 0.0, ..Loss::default() };
+    let mut loss = Loss {
+        cross_entropy: 0.0,
+        ..Loss::default()
+    };
     for part in text.split(',') {
         let (name, weight) = part.split_once('=').unwrap_or((part, "1"));
-        let weight: f64 = weight.trim().parse().map_err(|_| format!("`{weight}` is not a number"))?;
+        let weight: f64 = weight
+            .trim()
+            .parse()
+            .map_err(|_| format!("`{weight}` is not a number"))?;
         let to = match name.trim() {
             "cross_entropy" => &mut loss.cross_entropy,
             "squared_error" => &mut loss.squared_error,
             "likelihood" => &mut loss.likelihood,
-            other => return Err(format!("`{other}` is none of cross_entropy, squared_error, likelihood")),
+            other => {
+                return Err(format!(
+                    "`{other}` is none of cross_entropy, squared_error, likelihood"
+                ));
+            }
         };
         if !(weight.is_finite() && weight >= 0.0) {
             return Err("weights are not negative".into());
@@ -249,15 +269,28 @@ fn loss(text: &str) -> std::result::Result<Loss, String> {
 }
 
 fn rates(text: &str) -> std::result::Result<(f64, f64), String> {
-    let number = |text: &str| text.trim().parse::<f64>().ok().filter(|x| x.is_finite() && *x > 0.0);
-    let (from, to) = text.split_once(',').map_or((text, None), |(from, to)| (from, Some(to)));
+    let number = |text: &str| {
+        text.trim()
+            .parse::<f64>()
+            .ok()
+            .filter(|x| x.is_finite() && *x > 0.0)
+    };
+    let (from, to) = text
+        .split_once(',')
+        .map_or((text, None), |(from, to)| (from, Some(to)));
     let to = to.map_or_else(|| number(from).map(|rate| rate / 10.0), number);
-    number(from).zip(to).ok_or("give a positive number, or two, such as 0.05,0.001".into())
+    number(from)
+        .zip(to)
+        .ok_or("give a positive number, or two, such as 0.05,0.001".into())
 }
 
 fn temperatures(text: &str) -> std::result::Result<(f64, f64), String> {
-    let parsed = text.split_once(',').and_then(|(a, b)| Some((a.trim().parse().ok()?, b.trim().parse().ok()?)));
-    parsed.filter(|&(a, b): &(f64, f64)| a > 0.0 && b > 0.0).ok_or("give two positive numbers, such as 1,0.1".into())
+    let parsed = text
+        .split_once(',')
+        .and_then(|(a, b)| Some((a.trim().parse().ok()?, b.trim().parse().ok()?)));
+    parsed
+        .filter(|&(a, b): &(f64, f64)| a > 0.0 && b > 0.0)
+        .ok_or("give two positive numbers, such as 1,0.1".into())
 }
 
 fn slopes(text: &str) -> std::result::Result<(f64, f64), String> {
@@ -276,13 +309,29 @@ impl LearningArgs {
             Preset::Paper => Learning::paper(),
         };
         if !has_target && !is_em {
-            learning.loss = Loss { cross_entropy: 0.0, likelihood: 1.0, ..Loss::default() };
+            learning.loss = Loss {
+                cross_entropy: 0.0,
+                likelihood: 1.0,
+                ..Loss::default()
+            };
             learning.watch = Watch::Loss;
         }
-        if let Method::Gradient { rule, decay, batch, steps } = &mut learning.method {
+        if let Method::Gradient {
+            rule,
+            decay,
+            batch,
+            steps,
+        } = &mut learning.method
+        {
             if self.method == Some(MethodName::Sgd) {
-                *rule = Rule::Sgd { momentum: self.momentum };
-                *decay = Decay { first: 0.5, last: 0.05, ..*decay };
+                *rule = Rule::Sgd {
+                    momentum: self.momentum,
+                };
+                *decay = Decay {
+                    first: 0.5,
+                    last: 0.05,
+                    ..*decay
+                };
             }
             *decay = self.decay(*decay);
             (*batch, *steps) = self.batch.map_or((*batch, *steps), |batch| (batch, 1));
@@ -296,13 +345,24 @@ impl LearningArgs {
         learning.validation = self.validation.unwrap_or(learning.validation);
         learning.prior = self.prior.unwrap_or(learning.prior);
         let cooled = snap.then_some(COOLING);
-        Learning { temperature: self.temperature.or(cooled), slope: self.slope, seed, ..learning }
+        Learning {
+            temperature: self.temperature.or(cooled),
+            slope: self.slope,
+            seed,
+            ..learning
+        }
     }
 
     fn decay(&self, preset: Decay) -> Decay {
         let (first, last) = self.rate.unwrap_or((preset.first, preset.last));
         let power = self.schedule.map_or(preset.power, Schedule::power);
-        Decay { first, last, power, over: self.decay.unwrap_or(preset.over), ..preset }
+        Decay {
+            first,
+            last,
+            power,
+            over: self.decay.unwrap_or(preset.over),
+            ..preset
+        }
     }
 
     fn starting(&self) -> Option<Vec<Start>> {
@@ -319,10 +379,18 @@ impl LearningArgs {
 pub fn run(args: &Args, json: bool, out: &mut dyn Write) -> Result<Outcome> {
     let net = args.reading.network(&args.model)?;
     args.refuse_outputs()?;
-    let targets: Vec<VarId> = args.target.iter().map(|name| net.find(name)).collect::<sumout::Result<_>>()?;
+    let targets: Vec<VarId> = args
+        .target
+        .iter()
+        .map(|name| net.find(name))
+        .collect::<sumout::Result<_>>()?;
     let examples = reading::examples(args, &net, &targets)?;
     let subject = args.subject(&net, &targets, &examples)?;
-    let learning = args.learning.learning(!targets.is_empty(), args.tables.snap, args.computing.options().seed);
+    let learning = args.learning.learning(
+        !targets.is_empty(),
+        args.tables.snap,
+        args.computing.options().seed,
+    );
     learning.check()?;
     let start = Instant::now();
     if learning.method == Method::Em
@@ -332,9 +400,15 @@ pub fn run(args: &Args, json: bool, out: &mut dyn Write) -> Result<Outcome> {
         return args.counted(&net, &subject, (&params, seconds), &examples, json, out);
     }
     let running = args.using.running(args.computing.options().memory);
-    let course = patiently("compiling", || net.course(&subject, learning, &args.computing.options(), &running))?;
+    let course = patiently("compiling", || {
+        net.course(&subject, learning, &args.computing.options(), &running)
+    })?;
     let mut trainer = course.trainer(&examples)?;
-    let how = format!("{subject:?} {:?} {:?}", args.computing.options(), running.precision);
+    let how = format!(
+        "{subject:?} {:?} {:?}",
+        args.computing.options(),
+        running.precision
+    );
     let checkpoint = Checkpoint::new(&args.output[0], &net, &course, &examples, &how);
     checkpoint.begin(&mut trainer, args.resume)?;
     train(&mut trainer, &checkpoint)?;
@@ -346,18 +420,38 @@ pub fn run(args: &Args, json: bool, out: &mut dyn Write) -> Result<Outcome> {
     checkpoint.remove();
     let (history, seconds) = (&trainer.state().history[..], start.elapsed().as_secs_f64());
     let best = trainer.state().best();
-    Report { net: &net, params: &params, history, best, promised, seconds }.write(json, out)
+    Report {
+        net: &net,
+        params: &params,
+        history,
+        best,
+        promised,
+        seconds,
+    }
+    .write(json, out)
 }
 
 /// Learns, an epoch at a time; after each what is reached is saved.
 fn train(trainer: &mut Trainer<'_>, checkpoint: &Checkpoint) -> Result<()> {
     let bar = progress(trainer.progress().1 as u64);
     while !trainer.is_done() {
-        let Epoch { rate, loss, watched_loss, accuracy, .. } = trainer.epoch()?.clone();
+        let Epoch {
+            rate,
+            loss,
+            watched_loss,
+            accuracy,
+            ..
+        } = trainer.epoch()?.clone();
         checkpoint.save(trainer.state())?;
         let accuracy = accuracy.map_or(String::new(), |a| format!(", {:.1} % right", 100.0 * a));
-        let rate = if rate > 0.0 { format!(", rate {rate:.4}") } else { String::new() };
-        bar.set_message(format!("loss {loss:.4}, watched {watched_loss:.4}{accuracy}{rate}"));
+        let rate = if rate > 0.0 {
+            format!(", rate {rate:.4}")
+        } else {
+            String::new()
+        };
+        bar.set_message(format!(
+            "loss {loss:.4}, watched {watched_loss:.4}{accuracy}{rate}"
+        ));
         bar.set_position(trainer.progress().0 as u64);
     }
     bar.finish_and_clear();
@@ -369,25 +463,43 @@ fn progress(epochs: u64) -> ProgressBar {
     if !stderr().is_terminal() {
         return ProgressBar::hidden();
     }
-    let style = ProgressStyle::with_template("{bar:20} epoch {pos} of {len} at most, {msg}, {eta} left");
+    let style =
+        ProgressStyle::with_template("{bar:20} epoch {pos} of {len} at most, {msg}, {eta} left");
     ProgressBar::new(epochs).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
 }
 
 impl Args {
     fn subject(&self, net: &Network, targets: &[VarId], examples: &Examples) -> Result<Subject> {
         let matching = |names: &[String]| -> sumout::Result<VarSet> {
-            let found: sumout::Result<Vec<_>> = names.iter().map(|name| net.matching(name)).collect();
+            let found: sumout::Result<Vec<_>> =
+                names.iter().map(|name| net.matching(name)).collect();
             Ok(found?.into_iter().flatten().collect())
         };
         let subject = Subject::of(targets, examples);
-        let given = if self.given.is_empty() { subject.given } else { matching(&self.given)? };
+        let given = if self.given.is_empty() {
+            subject.given
+        } else {
+            matching(&self.given)?
+        };
         if !self.given.is_empty() && (&given - &targets.iter().copied().collect()).is_empty() {
             let error = Error::new(ErrorKind::Evidence, "a target is not predicted from itself");
-            return Err(error.hint("name other variables with `--given`, or leave it out").into());
+            return Err(error
+                .hint("name other variables with `--given`, or leave it out")
+                .into());
         }
-        let train = if self.tables.train.is_empty() { None } else { Some(matching(&self.tables.train)?) };
+        let train = if self.tables.train.is_empty() {
+            None
+        } else {
+            Some(matching(&self.tables.train)?)
+        };
         let frozen = matching(&self.tables.freeze)?;
-        Ok(Subject { targets: targets.to_vec(), given, trainable: train, frozen, strict_ties: self.tables.strict_ties })
+        Ok(Subject {
+            targets: targets.to_vec(),
+            given,
+            trainable: train,
+            frozen,
+            strict_ties: self.tables.strict_ties,
+        })
     }
 
     /// Writes what was learned.
@@ -401,23 +513,38 @@ impl Args {
         let mut params = trainer.learned();
         let mut promised = None;
         if params.has_promised() {
-            let snapped =
-                self.tables.snap.then(|| params.snap()).map(|()| course.measure(&params, examples)).transpose()?;
+            let snapped = self
+                .tables
+                .snap
+                .then(|| params.snap())
+                .map(|()| course.measure(&params, examples))
+                .transpose()?;
             let difference = course.difference(&params, examples, &self.computing.options());
-            let difference = difference.inspect_err(|error| talk(&format!("{UNCHECKED}: {error}"))).ok();
-            promised = Some(Promised { snapped, difference });
+            let difference = difference
+                .inspect_err(|error| talk(&format!("{UNCHECKED}: {error}")))
+                .ok();
+            promised = Some(Promised {
+                snapped,
+                difference,
+            });
         }
         let net = course.network(&params);
         let circuits = course.trained(&params);
-        self.write(&net, |path, target| match circuits.iter().find(|(_, of)| *of == Some(target)) {
-            Some((circuit, _)) => circuit.save(path),
-            None => self.compile(&net, subject, target)?.save(path),
+        self.write(&net, |path, target| {
+            match circuits.iter().find(|(_, of)| *of == Some(target)) {
+                Some((circuit, _)) => circuit.save(path),
+                None => self.compile(&net, subject, target)?.save(path),
+            }
         })?;
         Ok((params, promised))
     }
 
     /// Writes networks, and circuits, each of the next target.
-    fn write(&self, net: &Network, circuit: impl Fn(&Path, VarId) -> sumout::Result<()>) -> Result<()> {
+    fn write(
+        &self,
+        net: &Network,
+        circuit: impl Fn(&Path, VarId) -> sumout::Result<()>,
+    ) -> Result<()> {
         let mut targets = self.target.iter();
         for path in &self.output {
             match is_circuit(path).then(|| targets.next()).flatten() {
@@ -433,8 +560,13 @@ impl Args {
     fn compile(&self, net: &Network, subject: &Subject, target: VarId) -> sumout::Result<Circuit> {
         let name = |v: VarId| net.variable(v).name.clone();
         let targets: VarSet = subject.targets.iter().copied().collect();
-        let inputs = (&subject.given - &targets).iter().map(name).collect::<Vec<_>>();
-        let query = Query::of(name(target)).given(inputs).trainable(Vec::<String>::new());
+        let inputs = (&subject.given - &targets)
+            .iter()
+            .map(name)
+            .collect::<Vec<_>>();
+        let query = Query::of(name(target))
+            .given(inputs)
+            .trainable(Vec::<String>::new());
         net.compile(&query, &self.computing.options())
     }
 
@@ -449,14 +581,28 @@ impl Args {
         out: &mut dyn Write,
     ) -> Result<Outcome> {
         let learned = net.with_tables(params.tables());
-        self.write(&learned, |path, target| self.compile(&learned, subject, target)?.save(path))?;
+        self.write(&learned, |path, target| {
+            self.compile(&learned, subject, target)?.save(path)
+        })?;
         if self.curve.is_some() {
             talk("there is no curve to draw: complete examples are counted at once");
         }
         if !json {
-            writeln!(out, "counted      {}, which are complete", counted(examples.len(), "example"))?;
+            writeln!(
+                out,
+                "counted      {}, which are complete",
+                counted(examples.len(), "example")
+            )?;
         }
-        Report { net, params, history: &[], best: None, promised: None, seconds }.write(json, out)
+        Report {
+            net,
+            params,
+            history: &[],
+            best: None,
+            promised: None,
+            seconds,
+        }
+        .write(json, out)
     }
 }
 

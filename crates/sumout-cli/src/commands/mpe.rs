@@ -37,16 +37,27 @@ pub struct Args {
 pub fn run(args: &Args, json: bool, out: &mut dyn Write) -> Result<Outcome> {
     let net = args.reading.network(&args.model)?;
     let evidence = args.given.evidence(&net)?;
-    let explanation = patiently("computing", || net.mpe(&evidence, &args.computing.options()))?;
+    let explanation = patiently("computing", || {
+        net.mpe(&evidence, &args.computing.options())
+    })?;
     match (&explanation.assignment, json) {
         (_, true) => writeln!(out, "{}", to_json(&net, &explanation))?,
         (None, false) => talk_of_impossible(&net, &evidence, &args.computing.options()),
         (Some(values), false) => {
             table(out, [Align::Left; 3], &rows(&net, &evidence, values))?;
-            writeln!(out, "{} = {}", measure(&net), significant(explanation.log_probability, 7))?;
+            writeln!(
+                out,
+                "{} = {}",
+                measure(&net),
+                significant(explanation.log_probability, 7)
+            )?;
         }
     }
-    Ok(if explanation.assignment.is_some() { Outcome::Done } else { Outcome::Impossible })
+    Ok(if explanation.assignment.is_some() {
+        Outcome::Done
+    } else {
+        Outcome::Impossible
+    })
 }
 
 /// The answer as JSON.
@@ -70,12 +81,21 @@ fn rows(net: &Network, evidence: &Evidence, values: &[usize]) -> Vec<[String; 3]
             Some(Finding::Soft(_)) => "(soft)",
             None => "",
         };
-        [net.variable(var).name.clone(), net.variable(var).values[value].clone(), mark.to_owned()]
+        [
+            net.variable(var).name.clone(),
+            net.variable(var).values[value].clone(),
+            mark.to_owned(),
+        ]
     };
     net.ids().zip(values).map(row).collect()
 }
 
-/// What the number after the assignment is: without the constant Z, a Markov network has no probability.
+/// What the number after the assignment is: without the constant Z, a Markov network has no
+/// probability.
 fn measure(net: &Network) -> &'static str {
-    if net.is_markov() { "ln(P · Z)" } else { "ln P" }
+    if net.is_markov() {
+        "ln(P · Z)"
+    } else {
+        "ln P"
+    }
 }

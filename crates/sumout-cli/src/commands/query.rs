@@ -31,7 +31,8 @@ pub struct Args {
     /// The network: a file, `-` for standard input, or `asia`.
     model: PathBuf,
 
-    /// The variables to ask for, by name or by pattern such as `pixel_*`; all of them if none is named.
+    /// The variables to ask for, by name or by pattern such as `pixel_*`; all of them if none is
+    /// named.
     #[arg(value_name = "TARGET")]
     targets: Vec<String>,
 
@@ -56,13 +57,24 @@ pub fn run(args: &Args, json: bool, out: &mut dyn Write) -> Result<Outcome> {
     let net = args.reading.network(&args.model)?;
     let targets = targets(&net, &args.targets)?;
     let evidence = args.given.evidence(&net)?;
-    let options = Options { near: args.approximating.near, ..args.computing.options() };
+    let options = Options {
+        near: args.approximating.near,
+        ..args.computing.options()
+    };
     let answer = patiently("computing", || net.query(&targets, &evidence, &options))?;
-    let outcome = if answer.is_impossible() { Outcome::Impossible } else { Outcome::Done };
+    let outcome = if answer.is_impossible() {
+        Outcome::Impossible
+    } else {
+        Outcome::Done
+    };
     if let Some(near) = answer.near.as_ref().filter(|_| !json) {
         talk(&format!("near: {near}"));
     }
-    let selections = if args.tests { selections(&net, &evidence, &options)? } else { vec![] };
+    let selections = if args.tests {
+        selections(&net, &evidence, &options)?
+    } else {
+        vec![]
+    };
     match (json, outcome) {
         (true, _) => {
             let mut answer = to_json(&net, &answer);
@@ -75,7 +87,9 @@ pub fn run(args: &Args, json: bool, out: &mut dyn Write) -> Result<Outcome> {
             print(&net, &evidence, &answer, out)?;
             selections.iter().try_for_each(|one| one.print(&net, out))?;
         }
-        (false, Outcome::Impossible) => talk_of_impossible(&net, &evidence, &args.computing.options()),
+        (false, Outcome::Impossible) => {
+            talk_of_impossible(&net, &evidence, &args.computing.options())
+        }
     }
     Ok(outcome)
 }
@@ -100,7 +114,11 @@ pub fn to_json(net: &Network, answer: &Answer) -> Value {
     }
     let posterior = |(var, numbers): &(VarId, Vec<f64>)| {
         let variable = net.variable(*var);
-        let values = variable.values.iter().zip(numbers).map(|(value, &p)| (value.clone(), json!(p)));
+        let values = variable
+            .values
+            .iter()
+            .zip(numbers)
+            .map(|(value, &p)| (value.clone(), json!(p)));
         (variable.name.clone(), Value::Object(values.collect()))
     };
     let posteriors: Map<String, Value> = answer.posteriors.iter().map(posterior).collect();
@@ -111,10 +129,23 @@ pub fn to_json(net: &Network, answer: &Answer) -> Value {
     json
 }
 
-fn print(net: &Network, evidence: &Evidence, answer: &Answer, out: &mut dyn Write) -> io::Result<()> {
-    let variables: Vec<_> = answer.posteriors.iter().map(|(var, _)| net.variable(*var)).collect();
+fn print(
+    net: &Network,
+    evidence: &Evidence,
+    answer: &Answer,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let variables: Vec<_> = answer
+        .posteriors
+        .iter()
+        .map(|(var, _)| net.variable(*var))
+        .collect();
     let names = width(variables.iter().map(|v| v.name.as_str()));
-    let values = width(variables.iter().flat_map(|v| v.values.iter().map(String::as_str)));
+    let values = width(
+        variables
+            .iter()
+            .flat_map(|v| v.values.iter().map(String::as_str)),
+    );
     for (variable, (_, numbers)) in variables.iter().zip(&answer.posteriors) {
         let mut name = variable.name.as_str();
         for (value, &p) in variable.values.iter().zip(numbers) {
@@ -158,8 +189,14 @@ mod tests {
         let x = b.variable("x", ["t", "f"]);
         b.potential([x], [3.0, 4.0]);
         let net = b.build().unwrap();
-        assert_eq!(evidence_line(&net, &Evidence::new(), 7_f64.ln()), "ln Z = 1.945910");
+        assert_eq!(
+            evidence_line(&net, &Evidence::new(), 7_f64.ln()),
+            "ln Z = 1.945910"
+        );
         let some = Evidence::new().observe(&net, "x", "t").unwrap();
-        assert_eq!(evidence_line(&net, &some, 3_f64.ln()), "ln Z(evidence) = 1.098612");
+        assert_eq!(
+            evidence_line(&net, &some, 3_f64.ln()),
+            "ln Z(evidence) = 1.098612"
+        );
     }
 }

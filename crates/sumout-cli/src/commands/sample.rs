@@ -54,10 +54,23 @@ pub fn run(args: &Args, json: bool, out: &mut dyn Write) -> Result<Outcome> {
         let case = sampler.draw();
         to.extend(wanted.iter().map(|v| case[v.index()]));
     });
-    let path = args.output.as_deref().filter(|path| *path != Path::new("-"));
-    Cases { net: &net, columns, rows: args.rows, next }.write(path, json, out)?;
+    let path = args
+        .output
+        .as_deref()
+        .filter(|path| *path != Path::new("-"));
+    Cases {
+        net: &net,
+        columns,
+        rows: args.rows,
+        next,
+    }
+    .write(path, json, out)?;
     if let Some(path) = path {
-        talk(&format!("wrote {} to {}", counted(args.rows as usize, "case"), path.display()));
+        talk(&format!(
+            "wrote {} to {}",
+            counted(args.rows as usize, "case"),
+            path.display()
+        ));
     }
     Ok(Outcome::Done)
 }
@@ -68,7 +81,16 @@ impl Args {
         if self.columns.is_empty() {
             return Ok(net.ids().collect());
         }
-        let found: sumout::Result<Vec<_>> = self.columns.iter().map(|pattern| net.matching(pattern)).collect();
-        Ok(found?.into_iter().flatten().collect::<BTreeSet<_>>().into_iter().collect())
+        let found: sumout::Result<Vec<_>> = self
+            .columns
+            .iter()
+            .map(|pattern| net.matching(pattern))
+            .collect();
+        Ok(found?
+            .into_iter()
+            .flatten()
+            .collect::<BTreeSet<_>>()
+            .into_iter()
+            .collect())
     }
 }

@@ -7,7 +7,12 @@ use sumout::{Batch, Circuit, Column, Examples, Network, VarId};
 fn columns(net: &Network, images: &scenes::Examples) -> sumout::Result<Vec<(VarId, Column)>> {
     let rows: Vec<Vec<u32>> = (0..images.len()).map(|at| images.row(at)).collect();
     let values = |k: usize| Column::Values(rows.iter().map(|row| row[k] as i32).collect());
-    Ok(images.columns(net)?.into_iter().enumerate().map(|(k, v)| (v, values(k))).collect())
+    Ok(images
+        .columns(net)?
+        .into_iter()
+        .enumerate()
+        .map(|(k, v)| (v, values(k)))
+        .collect())
 }
 
 /// The pixels of images, for a circuit whose inputs they are.
@@ -24,6 +29,8 @@ pub fn batch(net: &Network, circuit: &Circuit, images: &scenes::Examples) -> sum
 /// Images with their labels, to learn from.
 pub fn examples(net: &Network, images: &scenes::Examples) -> sumout::Result<Examples> {
     let mut examples = Examples::new(images.len());
-    columns(net, images)?.into_iter().for_each(|(v, column)| examples.insert(v, column));
+    columns(net, images)?
+        .into_iter()
+        .for_each(|(v, column)| examples.insert(v, column));
     Ok(examples)
 }

@@ -48,17 +48,34 @@ pub fn run(args: &Args, json: bool, out: &mut dyn Write) -> Result<Outcome> {
         return Ok(Outcome::Done);
     }
     let count = net.variables().len();
-    writeln!(out, "{} network `{}`\n", if net.is_markov() { "Markov" } else { "Bayesian" }, net.name())?;
+    writeln!(
+        out,
+        "{} network `{}`\n",
+        if net.is_markov() {
+            "Markov"
+        } else {
+            "Bayesian"
+        },
+        net.name()
+    )?;
     table(out, [Align::Left; 2], &summary.lines(&net))?;
     writeln!(out)?;
-    let listed = if args.variables { count } else { count.min(LISTED) };
+    let listed = if args.variables {
+        count
+    } else {
+        count.min(LISTED)
+    };
     if net.is_markov() {
         list_markov(&net, listed, out)?
     } else {
         list_bayesian(&net, listed, out)?
     }
     if listed < count {
-        writeln!(out, "… and {} more; `--variables` lists all", grouped(count - listed))?;
+        writeln!(
+            out,
+            "… and {} more; `--variables` lists all",
+            grouped(count - listed)
+        )?;
     }
     Ok(Outcome::Done)
 }
@@ -87,7 +104,10 @@ struct Directed {
 
 /// The numbers of a CPT, in all of its copies.
 fn numbers(cpt: &Cpt, cards: &[usize]) -> usize {
-    let copies = cpt.tested().filter(|tested| !tested.is_direct()).map_or(1, |tested| tested.test.copies);
+    let copies = cpt
+        .tested()
+        .filter(|tested| !tested.is_direct())
+        .map_or(1, |tested| tested.test.copies);
     copies * cpt.size(cards)
 }
 
@@ -119,61 +139,113 @@ impl Summary {
         let mut lines = vec![
             [
                 "variables".into(),
-                format!("{}, at most {} each", grouped(net.ids().len()), counted(self.max_values, "value")),
+                format!(
+                    "{}, at most {} each",
+                    grouped(net.ids().len()),
+                    counted(self.max_values, "value")
+                ),
             ],
             ["edges".into(), self.edge_line()],
-            ["parameters".into(), self.parameter_line(net.cpts().len(), factors)],
+            [
+                "parameters".into(),
+                self.parameter_line(net.cpts().len(), factors),
+            ],
         ];
         if !net.is_markov() {
-            let (known, declared) = (grouped(self.known_functions), grouped(self.declared_functions));
+            let (known, declared) = (
+                grouped(self.known_functions),
+                grouped(self.declared_functions),
+            );
             let all = grouped(net.cpts().len());
-            lines.push(["functional CPTs".into(), format!("{known} of {all} known, {declared} only declared")]);
+            lines.push([
+                "functional CPTs".into(),
+                format!("{known} of {all} known, {declared} only declared"),
+            ]);
         }
-        let tested = net.cpts().iter().filter(|cpt| cpt.tested().is_some()).count();
+        let tested = net
+            .cpts()
+            .iter()
+            .filter(|cpt| cpt.tested().is_some())
+            .count();
         if tested > 0 {
             let (tested, all) = (grouped(tested), grouped(net.cpts().len()));
             lines.push([
                 "tested CPTs".into(),
-                format!("{tested} of {all}; tests see evidence by the {} rule", net.sight()),
+                format!(
+                    "{tested} of {all}; tests see evidence by the {} rule",
+                    net.sight()
+                ),
             ]);
         }
         if let Some((index, size)) = self.largest {
             let scope = abridged_names(net, net.cpts()[index].scope(), 2 * NAMES);
-            lines.push([format!("largest {factors}"), format!("{} over {scope}", counted(size, "number"))]);
+            lines.push([
+                format!("largest {factors}"),
+                format!("{} over {scope}", counted(size, "number")),
+            ]);
         }
         if let Some(Width { rank, binary_rank }) = self.width {
             let rank = counted(rank, "variable");
-            lines.push(["largest cluster".into(), format!("{rank}, 2^{binary_rank:.1} states, in min-fill order")]);
+            lines.push([
+                "largest cluster".into(),
+                format!("{rank}, 2^{binary_rank:.1} states, in min-fill order"),
+            ]);
         }
         lines
     }
 
     fn edge_line(&self) -> String {
         match &self.directed {
-            None => format!("{} between variables that share a factor", grouped(self.edges)),
-            Some(Directed { roots, leaves, max_parents }) => format!(
+            None => format!(
+                "{} between variables that share a factor",
+                grouped(self.edges)
+            ),
+            Some(Directed {
+                roots,
+                leaves,
+                max_parents,
+            }) => format!(
                 "{}, at most {} each; {}, {}",
                 grouped(self.edges),
                 counted(*max_parents, "parent"),
                 counted(*roots, "root"),
-                if *leaves == 1 { "1 leaf".into() } else { format!("{} leaves", grouped(*leaves)) },
+                if *leaves == 1 {
+                    "1 leaf".into()
+                } else {
+                    format!("{} leaves", grouped(*leaves))
+                },
             ),
         }
     }
 
     fn parameter_line(&self, count: usize, factors: &str) -> String {
-        let (all, factors, zeros) = (grouped(self.parameters), counted(count, factors), grouped(self.zeros));
-        format!("{all} in {factors}, {zeros} of them zero ({:.1} %)", 100.0 * self.zero_share())
+        let (all, factors, zeros) = (
+            grouped(self.parameters),
+            counted(count, factors),
+            grouped(self.zeros),
+        );
+        format!(
+            "{all} in {factors}, {zeros} of them zero ({:.1} %)",
+            100.0 * self.zero_share()
+        )
     }
 }
 
 impl Directed {
     fn new(net: &Network) -> Self {
-        let parents: BTreeSet<VarId> = net.ids().flat_map(|var| net.parents(var)).copied().collect();
+        let parents: BTreeSet<VarId> = net
+            .ids()
+            .flat_map(|var| net.parents(var))
+            .copied()
+            .collect();
         Directed {
             roots: net.ids().filter(|&var| net.parents(var).is_empty()).count(),
             leaves: net.variables().len() - parents.len(),
-            max_parents: net.ids().map(|var| net.parents(var).len()).max().unwrap_or(0),
+            max_parents: net
+                .ids()
+                .map(|var| net.parents(var).len())
+                .max()
+                .unwrap_or(0),
         }
     }
 }
@@ -186,13 +258,22 @@ fn edges(net: &Network) -> usize {
     let ordered = |a: VarId, b: VarId| if a < b { (a, b) } else { (b, a) };
     let pairs = |scope: &[VarId]| {
         let pair = |i: usize, j: usize| ordered(scope[i], scope[j]);
-        (0..scope.len()).flat_map(|i| (0..i).map(move |j| (i, j))).map(|(i, j)| pair(i, j)).collect::<Vec<_>>()
+        (0..scope.len())
+            .flat_map(|i| (0..i).map(move |j| (i, j)))
+            .map(|(i, j)| pair(i, j))
+            .collect::<Vec<_>>()
     };
-    net.cpts().iter().flat_map(|cpt| pairs(cpt.scope())).collect::<BTreeSet<_>>().len()
+    net.cpts()
+        .iter()
+        .flat_map(|cpt| pairs(cpt.scope()))
+        .collect::<BTreeSet<_>>()
+        .len()
 }
 
 fn names<'a>(net: &'a Network, vars: &[VarId]) -> Vec<&'a str> {
-    vars.iter().map(|&v| net.variable(v).name.as_str()).collect()
+    vars.iter()
+        .map(|&v| net.variable(v).name.as_str())
+        .collect()
 }
 
 fn abridged_names(net: &Network, vars: &[VarId], width: usize) -> String {
@@ -205,7 +286,8 @@ fn abridged_values(net: &Network, var: VarId) -> String {
 
 fn list_bayesian(net: &Network, count: usize, out: &mut dyn Write) -> std::io::Result<()> {
     let cards = net.cards();
-    let mut rows = vec![["variable", "values", "parents", "CPT", "entries", "zeros"].map(str::to_owned)];
+    let mut rows =
+        vec![["variable", "values", "parents", "CPT", "entries", "zeros"].map(str::to_owned)];
     rows.extend(net.ids().take(count).map(|var| {
         let cpt = &net.cpts()[var.index()];
         let parents = abridged_names(net, cpt.parents(), NAMES);
@@ -214,7 +296,14 @@ fn list_bayesian(net: &Network, count: usize, out: &mut dyn Write) -> std::io::R
             Some(tested) => format!("{} × {}", tested.test.copies, grouped(cpt.size(&cards))),
         };
         let zeros = grouped(cpt.zeros(&cards));
-        [net.variable(var).name.clone(), abridged_values(net, var), parents, kind(cpt), entries, zeros]
+        [
+            net.variable(var).name.clone(),
+            abridged_values(net, var),
+            parents,
+            kind(cpt),
+            entries,
+            zeros,
+        ]
     }));
     use Align::{Left, Right};
     table(out, [Left, Left, Left, Left, Right, Right], &rows)
@@ -222,13 +311,18 @@ fn list_bayesian(net: &Network, count: usize, out: &mut dyn Write) -> std::io::R
 
 fn list_markov(net: &Network, count: usize, out: &mut dyn Write) -> std::io::Result<()> {
     let mut factors = vec![0; net.variables().len()];
-    net.cpts().iter().flat_map(Cpt::scope).for_each(|var| factors[var.index()] += 1);
+    net.cpts()
+        .iter()
+        .flat_map(Cpt::scope)
+        .for_each(|var| factors[var.index()] += 1);
     let mut rows = vec![["variable", "values", "factors"].map(str::to_owned)];
-    rows.extend(
-        net.ids()
-            .take(count)
-            .map(|var| [net.variable(var).name.clone(), abridged_values(net, var), grouped(factors[var.index()])]),
-    );
+    rows.extend(net.ids().take(count).map(|var| {
+        [
+            net.variable(var).name.clone(),
+            abridged_values(net, var),
+            grouped(factors[var.index()]),
+        ]
+    }));
     table(out, [Align::Left, Align::Left, Align::Right], &rows)
 }
 
@@ -236,7 +330,11 @@ fn kind(cpt: &Cpt) -> String {
     if let Some(tested) = cpt.tested() {
         return match tested.is_direct() {
             true => "softmax of evidence".to_owned(),
-            false => format!("{}, {} copies", tested.test.selection.name(), tested.test.copies),
+            false => format!(
+                "{}, {} copies",
+                tested.test.selection.name(),
+                tested.test.copies
+            ),
         };
     }
     let kind = match cpt.is_functional() {
@@ -249,8 +347,9 @@ fn kind(cpt: &Cpt) -> String {
 
 fn to_json(net: &Network, summary: &Summary) -> Value {
     let cards = net.cards();
-    let largest =
-        summary.largest.map(|(index, size)| json!({"scope": names(net, net.cpts()[index].scope()), "entries": size}));
+    let largest = summary.largest.map(
+        |(index, size)| json!({"scope": names(net, net.cpts()[index].scope()), "entries": size}),
+    );
     let directed = summary.directed.as_ref();
     let mut report = json!({
         "name": net.name(),
@@ -272,7 +371,11 @@ fn to_json(net: &Network, summary: &Summary) -> Value {
         },
     });
     report["variables"] = net.ids().map(|var| variable_json(net, var)).collect();
-    report["factors"] = net.cpts().iter().map(|cpt| factor_json(net, &cards, cpt)).collect();
+    report["factors"] = net
+        .cpts()
+        .iter()
+        .map(|cpt| factor_json(net, &cards, cpt))
+        .collect();
     report
 }
 
@@ -281,7 +384,15 @@ fn variable_json(net: &Network, var: VarId) -> Value {
     json!({"name": variable.name, "values": variable.values, "parents": names(net, net.parents(var))})
 }
 
-fn test_json(net: &Network, Tested { test, is_fixed, tie, .. }: &Tested) -> Value {
+fn test_json(
+    net: &Network,
+    Tested {
+        test,
+        is_fixed,
+        tie,
+        ..
+    }: &Tested,
+) -> Value {
     let mut found = json!({
         "select": test.selection.name(), "copies": test.copies, "thresholds": test.thresholds, "fixed": is_fixed, "tie": tie,
     });
@@ -291,8 +402,13 @@ fn test_json(net: &Network, Tested { test, is_fixed, tie, .. }: &Tested) -> Valu
             (found["slope"], found["learn_slope"]) = (json!(slope), json!(is_learned));
         }
         Selection::Linear => {}
-        Selection::Softmax { of, weights, biases } => {
-            (found["of"], found["weights"], found["biases"]) = (json!(names(net, of)), json!(weights), json!(biases));
+        Selection::Softmax {
+            of,
+            weights,
+            biases,
+        } => {
+            (found["of"], found["weights"], found["biases"]) =
+                (json!(names(net, of)), json!(weights), json!(biases));
         }
     }
     found

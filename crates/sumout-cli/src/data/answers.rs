@@ -27,12 +27,23 @@ impl Titles {
         let targets = targets.iter().map(|&v| circuit.variable(v));
         if circuit.explains() {
             let names = targets.clone().map(|variable| variable.name.clone());
-            let names = names.chain(["log_probability", "impossible"].map(str::to_string)).collect();
-            return Titles { names, cells: Cells::Values(targets.map(|variable| variable.values.clone()).collect()) };
+            let names = names
+                .chain(["log_probability", "impossible"].map(str::to_string))
+                .collect();
+            return Titles {
+                names,
+                cells: Cells::Values(targets.map(|variable| variable.values.clone()).collect()),
+            };
         }
-        let names = targets.flat_map(|v| v.values.iter().map(|value| format!("{}={value}", v.name)));
-        let names = names.chain(["log_evidence", "impossible"].map(str::to_string)).collect();
-        Titles { names, cells: Cells::Probabilities(precision) }
+        let names =
+            targets.flat_map(|v| v.values.iter().map(|value| format!("{}={value}", v.name)));
+        let names = names
+            .chain(["log_evidence", "impossible"].map(str::to_string))
+            .collect();
+        Titles {
+            names,
+            cells: Cells::Probabilities(precision),
+        }
     }
 
     /// The number of columns before the last two.
@@ -58,12 +69,15 @@ impl<'c> Answering<'c> {
     /// The numbers of all rows, and their logarithms.
     pub fn run(&self, batch: &Batch) -> Result<(Vec<f64>, Vec<f64>)> {
         match self {
-            Answering::Posteriors(evaluator) => {
-                evaluator.run(batch).map(|answers| (answers.posteriors, answers.log_evidence))
-            }
+            Answering::Posteriors(evaluator) => evaluator
+                .run(batch)
+                .map(|answers| (answers.posteriors, answers.log_evidence)),
             Answering::Explanations(explainer) => {
                 let found = explainer.run(batch)?;
-                Ok((found.values.into_iter().map(f64::from).collect(), found.log_probability))
+                Ok((
+                    found.values.into_iter().map(f64::from).collect(),
+                    found.log_probability,
+                ))
             }
         }
     }
@@ -72,13 +86,18 @@ impl<'c> Answering<'c> {
 impl Cells {
     /// The names of values as they stand in CSV; nothing if the numbers are probabilities.
     fn quoted(&self) -> io::Result<Vec<Vec<Vec<u8>>>> {
-        let Cells::Values(columns) = self else { return Ok(vec![]) };
+        let Cells::Values(columns) = self else {
+            return Ok(vec![]);
+        };
         let quoted = |name: &String| {
             let mut line = csv_header(std::slice::from_ref(name))?;
             line.pop();
             Ok(line)
         };
-        columns.iter().map(|names| names.iter().map(quoted).collect()).collect()
+        columns
+            .iter()
+            .map(|names| names.iter().map(quoted).collect())
+            .collect()
     }
 }
 
@@ -86,7 +105,8 @@ impl Cells {
 pub fn csv_header(columns: &[String]) -> io::Result<Vec<u8>> {
     let mut csv = csv::Writer::from_writer(vec![]);
     csv.write_record(columns)?;
-    csv.into_inner().map_err(|e| io::Error::other(e.to_string()))
+    csv.into_inner()
+        .map_err(|e| io::Error::other(e.to_string()))
 }
 
 /// The length of the header of a NumPy file.
@@ -94,7 +114,8 @@ pub const NPY_HEADER: usize = 128;
 
 /// The header of a NumPy matrix of 64-bit floats, or of small integers.
 pub fn npy_header(kind: &str, rows: u64, columns: usize) -> Vec<u8> {
-    let text = format!("{{'descr': '{kind}', 'fortran_order': False, 'shape': ({rows}, {columns}), }}");
+    let text =
+        format!("{{'descr': '{kind}', 'fortran_order': False, 'shape': ({rows}, {columns}), }}");
     let mut header = b"\x93NUMPY\x01\x00\x76\x00".to_vec();
     header.extend(format!("{text:<117}\n").bytes());
     header
@@ -108,7 +129,8 @@ pub struct Rows<'a> {
     pub numbers: Vec<f64>,
     /// The logarithm of each row's probability.
     pub logs: Vec<f64>,
-    /// The positions of the rows' labels, negative where there is none; empty if nobody asked for them.
+    /// The positions of the rows' labels, negative where there is none; empty if nobody asked for
+    /// them.
     pub labels: Vec<i32>,
     /// The number of rows; there may be more answers.
     pub count: usize,
@@ -131,15 +153,23 @@ impl Rows<'_> {
         self.bad.binary_search(&row).is_ok()
     }
 
-    /// The labels of all rows that could be read, each with the numbers of its row, or none if it is impossible.
+    /// The labels of all rows that could be read, each with the numbers of its row, or none if it
+    /// is impossible.
     pub fn labelled(&self) -> impl Iterator<Item = (Option<&[f64]>, i32)> {
         let rows = (self.skip..self.count).filter(|&row| !self.is_bad(row));
-        rows.map(|row| ((!self.is_impossible(row)).then(|| self.row(row)), self.labels[row]))
+        rows.map(|row| {
+            (
+                (!self.is_impossible(row)).then(|| self.row(row)),
+                self.labels[row],
+            )
+        })
     }
 
     /// The rows whose evidence has probability zero.
     pub fn impossible(&self) -> usize {
-        (self.skip..self.count).filter(|&row| self.is_impossible(row) && !self.is_bad(row)).count()
+        (self.skip..self.count)
+            .filter(|&row| self.is_impossible(row) && !self.is_bad(row))
+            .count()
     }
 
     /// How many of the rows that are new have no answer.
@@ -155,14 +185,22 @@ impl Rows<'_> {
         for row in self.skip..self.count {
             if self.is_bad(row) || self.is_impossible(row) {
                 text.resize(text.len() + self.titles.width() + 1, b',');
-                text.extend(if self.is_bad(row) { &b"\n"[..] } else { b"true\n" });
+                text.extend(if self.is_bad(row) {
+                    &b"\n"[..]
+                } else {
+                    b"true\n"
+                });
                 continue;
             }
             for (column, &x) in self.row(row).iter().enumerate() {
                 match self.titles.cells {
                     Cells::Values(_) => text.extend(&names[column][x as usize]),
-                    Cells::Probabilities(Precision::F32) => text.extend(buffer.format(x as f32).as_bytes()),
-                    Cells::Probabilities(Precision::F64) => text.extend(buffer.format(x).as_bytes()),
+                    Cells::Probabilities(Precision::F32) => {
+                        text.extend(buffer.format(x as f32).as_bytes())
+                    }
+                    Cells::Probabilities(Precision::F64) => {
+                        text.extend(buffer.format(x).as_bytes())
+                    }
                 }
                 text.push(b',');
             }

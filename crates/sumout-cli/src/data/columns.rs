@@ -18,7 +18,8 @@ pub trait Schema {
     /// What a file without any of them has no column for.
     fn wanted(&self) -> &'static str;
 
-    /// Whether columns `NAME=VALUE` may be there, which say something else than the value of a variable.
+    /// Whether columns `NAME=VALUE` may be there, which say something else than the value of a
+    /// variable.
     fn knows_likelihoods(&self) -> bool {
         false
     }
@@ -39,7 +40,9 @@ impl Schema for Circuit {
     }
 
     fn advice(&self, name: &str) -> Option<String> {
-        self.input(name).err().and_then(|error| error.advice().map(str::to_owned))
+        self.input(name)
+            .err()
+            .and_then(|error| error.advice().map(str::to_owned))
     }
 
     fn wanted(&self) -> &'static str {
@@ -61,7 +64,10 @@ impl Schema for (&Network, Vec<VarId>) {
     }
 
     fn advice(&self, name: &str) -> Option<String> {
-        self.0.find(name).err().and_then(|error| error.advice().map(str::to_owned))
+        self.0
+            .find(name)
+            .err()
+            .and_then(|error| error.advice().map(str::to_owned))
     }
 
     fn wanted(&self) -> &'static str {
@@ -89,27 +95,44 @@ const DOUBTFUL: usize = 20;
 
 impl Columns {
     /// Finds inputs by the titles of columns.
-    pub fn find<'a>(name: &str, titles: impl IntoIterator<Item = &'a str>, schema: &dyn Schema) -> Result<Self> {
+    pub fn find<'a>(
+        name: &str,
+        titles: impl IntoIterator<Item = &'a str>,
+        schema: &dyn Schema,
+    ) -> Result<Self> {
         let variables = schema.variables();
-        let mut left: BTreeMap<&str, VarId> = variables.iter().map(|&v| (&*schema.variable(v).name, v)).collect();
+        let mut left: BTreeMap<&str, VarId> = variables
+            .iter()
+            .map(|&v| (&*schema.variable(v).name, v))
+            .collect();
         let inputs = left.clone();
         let mut columns = Columns::default();
         for (column, title) in titles.into_iter().enumerate() {
             match (left.remove(title), inputs.contains_key(title)) {
                 (Some(var), _) => columns.found.push((column, var)),
                 (None, true) => {
-                    let error = Error::new(ErrorKind::Format, format!("`{name}`: two columns are called `{title}`"));
+                    let error = Error::new(
+                        ErrorKind::Format,
+                        format!("`{name}`: two columns are called `{title}`"),
+                    );
                     return Err(error.hint("give each variable one column"));
                 }
                 (None, false) => columns.ignored.push(title.to_owned()),
             }
             let (of, _) = title.split_once('=').unwrap_or_default();
-            if let Some(var) = inputs.get(of).filter(|_| !inputs.contains_key(title) && !schema.knows_likelihoods()) {
+            if let Some(var) = inputs
+                .get(of)
+                .filter(|_| !inputs.contains_key(title) && !schema.knows_likelihoods())
+            {
                 return Err(no_likelihood(name, title, &schema.variable(*var).name));
             }
         }
-        columns.missing =
-            variables.iter().map(|&v| &schema.variable(v).name).filter(|n| left.contains_key(&***n)).cloned().collect();
+        columns.missing = variables
+            .iter()
+            .map(|&v| &schema.variable(v).name)
+            .filter(|n| left.contains_key(&***n))
+            .cloned()
+            .collect();
         columns.doubt(schema);
         Ok(columns)
     }
@@ -118,9 +141,11 @@ impl Columns {
     fn doubt(&mut self, schema: &dyn Schema) {
         for title in self.ignored.iter_mut().take(DOUBTFUL) {
             let advice = schema.advice(title);
-            if let Some(advice) =
-                advice.filter(|advice| self.missing.iter().any(|name| advice.contains(&format!("mean `{name}`"))))
-            {
+            if let Some(advice) = advice.filter(|advice| {
+                self.missing
+                    .iter()
+                    .any(|name| advice.contains(&format!("mean `{name}`")))
+            }) {
                 *title += &format!(" ({advice})");
             }
         }
@@ -128,15 +153,26 @@ impl Columns {
 
     /// All variables, in the order of the network.
     pub fn all(schema: &dyn Schema) -> Self {
-        Columns { found: schema.variables().into_iter().enumerate().collect(), ..Columns::default() }
+        Columns {
+            found: schema.variables().into_iter().enumerate().collect(),
+            ..Columns::default()
+        }
     }
 
     /// Refuses a file that has nothing to do with the circuit.
-    pub fn refuse_none(&self, name: &str, schema: &dyn Schema, hint: impl FnOnce() -> String) -> Result<()> {
+    pub fn refuse_none(
+        &self,
+        name: &str,
+        schema: &dyn Schema,
+        hint: impl FnOnce() -> String,
+    ) -> Result<()> {
         if !self.found.is_empty() {
             return Ok(());
         }
-        let error = Error::new(ErrorKind::Format, format!("`{name}`: no column is {}", schema.wanted()));
+        let error = Error::new(
+            ErrorKind::Format,
+            format!("`{name}`: no column is {}", schema.wanted()),
+        );
         Err(error.hint(
             self.ignored
                 .iter()
@@ -148,7 +184,10 @@ impl Columns {
 
 /// To ignore such a column would be to answer another question.
 fn no_likelihood(file: &str, title: &str, input: &str) -> Error {
-    let error = Error::new(ErrorKind::Format, format!("`{file}`: the column `{title}` is no value of `{input}`"));
+    let error = Error::new(
+        ErrorKind::Format,
+        format!("`{file}`: the column `{title}` is no value of `{input}`"),
+    );
     error.hint(format!(
         "give a column `{input}` with values; likelihoods are taken by `sumout query --soft`, and from Python and Rust"
     ))
@@ -157,7 +196,11 @@ fn no_likelihood(file: &str, title: &str, input: &str) -> Error {
 /// What the titles should have been.
 pub fn wanted(schema: &dyn Schema) -> String {
     let variables = schema.variables();
-    let names: Vec<&str> = variables.iter().take(6).map(|&v| &*schema.variable(v).name).collect();
+    let names: Vec<&str> = variables
+        .iter()
+        .take(6)
+        .map(|&v| &*schema.variable(v).name)
+        .collect();
     match names[..] {
         [] => "the circuit has no inputs, and so the same answer for all rows: `sumout query` gives it".into(),
         _ if names.len() > 5 => format!("columns are named like variables: {}, …", names[..5].join(", ")),
@@ -198,10 +241,16 @@ impl Input {
         let variable = schema.variable(var);
         let mut sorted: Vec<i32> = (0..variable.values.len() as i32).collect();
         sorted.sort_by_key(|&position| &variable.values[position as usize]);
-        Input { var, name: variable.name.clone(), values: variable.values.clone(), sorted }
+        Input {
+            var,
+            name: variable.name.clone(),
+            values: variable.values.clone(),
+            sorted,
+        }
     }
 
-    /// The position of a value by its name; negative if the cell is empty, none if there is no such value.
+    /// The position of a value by its name; negative if the cell is empty, none if there is no such
+    /// value.
     pub fn named(&self, cell: &[u8]) -> Option<i32> {
         if cell.is_empty() {
             return Some(-1);
@@ -214,7 +263,10 @@ impl Input {
                 .map(|position| position as i32);
         }
         let name = |position: &i32| self.values[*position as usize].as_bytes();
-        self.sorted.binary_search_by(|position| name(position).cmp(cell)).ok().map(|at| self.sorted[at])
+        self.sorted
+            .binary_search_by(|position| name(position).cmp(cell))
+            .ok()
+            .map(|at| self.sorted[at])
     }
 
     /// A value by its position; negative if the number is, none if there are not as many values.
@@ -251,16 +303,25 @@ impl Input {
     /// What is wrong with a cell.
     pub fn no_name(&self, cell: &[u8]) -> String {
         let cell = String::from_utf8_lossy(cell);
-        format!("`{}` has no value `{cell}`; its values are {}", self.name, self.values.join(", "))
+        format!(
+            "`{}` has no value `{cell}`; its values are {}",
+            self.name,
+            self.values.join(", ")
+        )
     }
 
     /// What is wrong with a number.
     pub fn no_place(&self, number: impl std::fmt::Display) -> String {
-        format!("`{}` has no value {number}, only {} values", self.name, self.values.len())
+        format!(
+            "`{}` has no value {number}, only {} values",
+            self.name,
+            self.values.len()
+        )
     }
 }
 
-/// Whether names are the same, byte by byte: most are so short that it would take longer to call what compares memory.
+/// Whether names are the same, byte by byte: most are so short that it would take longer to call
+/// what compares memory.
 fn is_same(name: &[u8], cell: &[u8]) -> bool {
     name.len() == cell.len() && name.iter().zip(cell).all(|(x, y)| x == y)
 }
@@ -274,11 +335,25 @@ mod tests {
     #[test]
     fn likelihoods_of_inputs_are_not_ignored() {
         let asia = Network::read("asia").unwrap();
-        let circuit = asia.compile(&Query::of("lung").given(["xray", "dysp"]), &Options::default()).unwrap();
-        let error = Columns::find("cases.csv", ["xray=yes", "xray=no", "dysp"], &circuit).unwrap_err();
-        assert_eq!(error.message(), "`cases.csv`: the column `xray=yes` is no value of `xray`");
+        let circuit = asia
+            .compile(
+                &Query::of("lung").given(["xray", "dysp"]),
+                &Options::default(),
+            )
+            .unwrap();
+        let error =
+            Columns::find("cases.csv", ["xray=yes", "xray=no", "dysp"], &circuit).unwrap_err();
+        assert_eq!(
+            error.message(),
+            "`cases.csv`: the column `xray=yes` is no value of `xray`"
+        );
         // What `eval` has written of others may stay in the file.
-        let columns = Columns::find("cases.csv", ["xray", "dysp", "lung=yes", "lung=no"], &circuit).unwrap();
+        let columns = Columns::find(
+            "cases.csv",
+            ["xray", "dysp", "lung=yes", "lung=no"],
+            &circuit,
+        )
+        .unwrap();
         assert_eq!((columns.found.len(), columns.ignored.len()), (2, 2));
     }
 }

@@ -21,25 +21,48 @@ pub struct Csv {
 }
 
 impl Csv {
-    pub fn new(name: String, reader: Box<dyn Read + Send>, size: Option<u64>, schema: &dyn Schema) -> Result<Self> {
+    pub fn new(
+        name: String,
+        reader: Box<dyn Read + Send>,
+        size: Option<u64>,
+        schema: &dyn Schema,
+    ) -> Result<Self> {
         let mut records = Records::new(reader).map_err(|e| unreadable(&name, &e))?;
         while records.advance().map_err(|e| unreadable(&name, &e))? && records.is_blank() {}
         let width = records.len();
-        let titles: Vec<_> = (0..width).map(|column| String::from_utf8_lossy(records.cell(column))).collect();
+        let titles: Vec<_> = (0..width)
+            .map(|column| String::from_utf8_lossy(records.cell(column)))
+            .collect();
         let columns = Columns::find(&name, titles.iter().map(|title| &**title), schema)?;
         columns.refuse_none(&name, schema, || match &titles[..] {
             [only] if only.contains([';', '\t']) => "separate the cells by commas".into(),
             _ => wanted(schema),
         })?;
-        let inputs = columns.found.iter().map(|&(_, var)| Input::new(var, schema)).collect();
+        let inputs = columns
+            .found
+            .iter()
+            .map(|&(_, var)| Input::new(var, schema))
+            .collect();
         let size = size.map(|size| (size, records.consumed()));
-        Ok(Csv { name, records, columns, inputs, width, size, rows: 0 })
+        Ok(Csv {
+            name,
+            records,
+            columns,
+            inputs,
+            width,
+            size,
+            rows: 0,
+        })
     }
 
-    /// The next record that is a row. Only in a file of one column can a line without anything be one.
+    /// The next record that is a row. Only in a file of one column can a line without anything be
+    /// one.
     fn advance(&mut self) -> Result<bool> {
         loop {
-            let is_there = self.records.advance().map_err(|e| unreadable(&self.name, &e))?;
+            let is_there = self
+                .records
+                .advance()
+                .map_err(|e| unreadable(&self.name, &e))?;
             if !is_there || self.width == 1 || !self.records.is_blank() {
                 return Ok(is_there);
             }
@@ -50,7 +73,10 @@ impl Csv {
     fn push(&self, cells: &mut Vec<i32>) -> std::result::Result<(), String> {
         let count = self.records.len();
         if count != self.width {
-            return Err(format!("it has {count} cells, but the header has {}", self.width));
+            return Err(format!(
+                "it has {count} cells, but the header has {}",
+                self.width
+            ));
         }
         for (&(column, _), input) in self.columns.found.iter().zip(&self.inputs) {
             let cell = self.records.cell(column);
@@ -74,7 +100,12 @@ impl Source for Csv {
             chunk.rows += 1;
         }
         self.rows += chunk.rows as u64;
-        chunk.columns = self.inputs.iter().map(|input| input.var).zip(columns(&cells, &cards, i64::from)).collect();
+        chunk.columns = self
+            .inputs
+            .iter()
+            .map(|input| input.var)
+            .zip(columns(&cells, &cards, i64::from))
+            .collect();
         Ok((chunk.rows > 0).then_some(chunk))
     }
 
@@ -86,7 +117,9 @@ impl Source for Csv {
     fn len(&self) -> Option<u64> {
         let (size, header) = self.size?;
         let consumed = self.records.consumed().saturating_sub(header);
-        (consumed > 0).then(|| (size.saturating_sub(header) as f64 / consumed as f64 * self.rows as f64) as u64)
+        (consumed > 0).then(|| {
+            (size.saturating_sub(header) as f64 / consumed as f64 * self.rows as f64) as u64
+        })
     }
 }
 

@@ -1,8 +1,10 @@
-//! What an unfinished file was computed from, so that another run can tell whether it may go on with it.
+//! What an unfinished file was computed from, so that another run can tell whether it may go on
+//! with it.
 //!
-//! `FILE.partial.journal` says in its first line with which circuit and how, and then, before rows are written, how
-//! many there will be, and the fingerprint of the data up to there. Fingerprints are of what cells say, and not of the
-//! file that they stand in: that may be moved, converted, or get more rows at its end.
+//! `FILE.partial.journal` says in its first line with which circuit and how, and then, before rows
+//! are written, how many there will be, and the fingerprint of the data up to there. Fingerprints
+//! are of what cells say, and not of the file that they stand in: that may be moved, converted, or
+//! get more rows at its end.
 
 use std::fmt;
 use std::fs::{File, OpenOptions};
@@ -27,8 +29,13 @@ impl Fingerprint {
     /// The fingerprint of bytes.
     pub fn of(bytes: &[u8]) -> Self {
         let (words, rest) = bytes.as_chunks::<8>();
-        let print = words.iter().fold(Fingerprint::default(), |print, &word| print.with(u64::from_le_bytes(word)));
-        rest.iter().fold(print.with(bytes.len() as u64), |print, &byte| print.with(byte.into()))
+        let print = words.iter().fold(Fingerprint::default(), |print, &word| {
+            print.with(u64::from_le_bytes(word))
+        });
+        rest.iter()
+            .fold(print.with(bytes.len() as u64), |print, &byte| {
+                print.with(byte.into())
+            })
     }
 }
 
@@ -64,12 +71,20 @@ impl Manifest {
     }
 
     fn json(&self) -> Value {
-        Value::Object(self.lines().map(|(key, value)| (key.to_owned(), value)).into_iter().collect())
+        Value::Object(
+            self.lines()
+                .map(|(key, value)| (key.to_owned(), value))
+                .into_iter()
+                .collect(),
+        )
     }
 
     /// What is not the same in a journal.
     fn difference(&self, journal: &Value) -> Option<&'static str> {
-        self.lines().into_iter().find(|(key, value)| journal.get(key) != Some(value)).map(|(key, _)| key)
+        self.lines()
+            .into_iter()
+            .find(|(key, value)| journal.get(key) != Some(value))
+            .map(|(key, _)| key)
     }
 }
 
@@ -87,16 +102,26 @@ impl Journal {
     /// Goes on with a journal. What it says of the data, if that is of the same circuit.
     pub fn resume(path: &Path, manifest: &Manifest) -> io::Result<(Self, Vec<Check>)> {
         let mut lines = BufReader::new(File::open(path)?).lines();
-        let first: Option<Value> = lines.next().transpose()?.and_then(|line| serde_json::from_str(&line).ok());
+        let first: Option<Value> = lines
+            .next()
+            .transpose()?
+            .and_then(|line| serde_json::from_str(&line).ok());
         let first = first.ok_or_else(|| io::Error::other("its journal is damaged"))?;
         if let Some(what) = manifest.difference(&first) {
-            return Err(io::Error::other(format!("it was computed with another {what}")));
+            return Err(io::Error::other(format!(
+                "it was computed with another {what}"
+            )));
         }
         let mut checks: Vec<Check> = vec![];
         for line in lines {
-            let Ok((rows, print)) = serde_json::from_str::<(u64, u64)>(&line?) else { continue };
+            let Ok((rows, print)) = serde_json::from_str::<(u64, u64)>(&line?) else {
+                continue;
+            };
             checks.truncate(checks.partition_point(|check| check.rows < rows)); // a run that went on says it again
-            checks.push(Check { rows, print: Fingerprint(print) });
+            checks.push(Check {
+                rows,
+                print: Fingerprint(print),
+            });
         }
         let mut file = OpenOptions::new().append(true).open(path)?;
         writeln!(file)?; // the last line may have been cut
@@ -105,6 +130,7 @@ impl Journal {
 
     /// Says that rows are going to be written.
     pub fn announce(&mut self, check: Check) -> io::Result<()> {
-        self.0.write_all(format!("[{},{}]\n", check.rows, check.print.0).as_bytes())
+        self.0
+            .write_all(format!("[{},{}]\n", check.rows, check.print.0).as_bytes())
     }
 }

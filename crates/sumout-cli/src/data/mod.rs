@@ -1,4 +1,5 @@
-//! Rows of evidence from files and answers to files, a chunk at a time, so that a file may be larger than the memory.
+//! Rows of evidence from files and answers to files, a chunk at a time, so that a file may be
+//! larger than the memory.
 
 mod answers;
 mod cases;
@@ -34,7 +35,8 @@ pub use values::Values;
 pub struct Chunk {
     pub rows: usize,
     pub columns: Vec<(VarId, Values)>,
-    /// Rows that cannot be read, by their position in the chunk, with what is wrong; they get no answer.
+    /// Rows that cannot be read, by their position in the chunk, with what is wrong; they get no
+    /// answer.
     pub bad: Vec<(usize, String)>,
 }
 
@@ -44,12 +46,18 @@ impl Chunk {
         for var in circuit.inputs().filter(|&v| circuit.is_hard(v)) {
             let name = &circuit.variable(var).name;
             let Some((_, values)) = self.columns.iter_mut().find(|(v, _)| *v == var) else {
-                let message = format!("there is no column `{name}`, but the circuit was compiled with `--hard {name}`");
+                let message = format!(
+                    "there is no column `{name}`, but the circuit was compiled with `--hard {name}`"
+                );
                 let error = Error::new(ErrorKind::Evidence, message);
-                return Err(error.hint("add the column, or compile with `--given` instead of `--hard`"));
+                return Err(
+                    error.hint("add the column, or compile with `--given` instead of `--hard`")
+                );
             };
             for row in values.missing() {
-                let what = format!("`{name}` is missing, but the circuit was compiled with `--hard {name}`");
+                let what = format!(
+                    "`{name}` is missing, but the circuit was compiled with `--hard {name}`"
+                );
                 self.bad.push((row, what));
                 values.set(row, 0); // any: the row gets no answer
             }
@@ -76,7 +84,9 @@ impl Chunk {
         for (var, values) in &self.columns {
             print = values.fingerprint(print.with(var.index() as u64));
         }
-        self.bad.iter().fold(print, |print, (row, _)| print.with(*row as u64))
+        self.bad
+            .iter()
+            .fold(print, |print, (row, _)| print.with(*row as u64))
     }
 
     /// The same as a batch for a circuit, of at least so many examples: the last one is repeated.
@@ -105,18 +115,34 @@ pub trait Source: Send {
 /// Opens a file of rows; `-` is CSV from standard input.
 pub fn open(path: &Path, schema: &dyn Schema) -> Result<Box<dyn Source>> {
     if path == Path::new("-") {
-        return Ok(Box::new(csv::Csv::new("<stdin>".into(), Box::new(io::stdin()), None, schema)?));
+        return Ok(Box::new(csv::Csv::new(
+            "<stdin>".into(),
+            Box::new(io::stdin()),
+            None,
+            schema,
+        )?));
     }
     let name = path.display().to_string();
-    let file = File::open(path).map_err(|e| Error::new(ErrorKind::Io, format!("cannot read `{name}`: {e}")))?;
-    let size = file.metadata().ok().filter(|found| found.is_file()).map(|found| found.len());
-    let buffered = |file| -> Box<dyn Read + Send> { Box::new(BufReader::with_capacity(1 << 20, file)) };
+    let file = File::open(path)
+        .map_err(|e| Error::new(ErrorKind::Io, format!("cannot read `{name}`: {e}")))?;
+    let size = file
+        .metadata()
+        .ok()
+        .filter(|found| found.is_file())
+        .map(|found| found.len());
+    let buffered =
+        |file| -> Box<dyn Read + Send> { Box::new(BufReader::with_capacity(1 << 20, file)) };
     match path.extension().and_then(|e| e.to_str()) {
         Some("npy") => Ok(Box::new(npy::Npy::new(name, buffered(file), schema)?)),
         Some("parquet" | "pq") => Ok(Box::new(parquet::Parquet::new(name, file, schema)?)),
-        Some("csv" | "txt") | None => Ok(Box::new(csv::Csv::new(name, Box::new(file), size, schema)?)),
+        Some("csv" | "txt") | None => {
+            Ok(Box::new(csv::Csv::new(name, Box::new(file), size, schema)?))
+        }
         Some(other) => {
-            let error = Error::new(ErrorKind::Format, format!("`{name}`: files of kind `{other}` are not read"));
+            let error = Error::new(
+                ErrorKind::Format,
+                format!("`{name}`: files of kind `{other}` are not read"),
+            );
             Err(error
                 .hint("give a .csv or .parquet file with columns named like variables, or an .npy file of positions"))
         }

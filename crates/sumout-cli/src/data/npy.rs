@@ -1,5 +1,5 @@
-//! NumPy files: a matrix of value positions, a row for each example and a column for each input, negative where
-//! missing.
+//! NumPy files: a matrix of value positions, a row for each example and a column for each input,
+//! negative where missing.
 
 use std::io::Read;
 
@@ -32,8 +32,17 @@ enum Kind {
 
 impl Kind {
     fn of(name: &str) -> Option<Kind> {
-        let kinds = [("|i1", Kind::I8), ("|u1", Kind::U8), ("|b1", Kind::U8), ("<i2", Kind::I16), ("<i4", Kind::I32)];
-        let found = kinds.into_iter().chain([("<i8", Kind::I64)]).find(|(kind, _)| *kind == name);
+        let kinds = [
+            ("|i1", Kind::I8),
+            ("|u1", Kind::U8),
+            ("|b1", Kind::U8),
+            ("<i2", Kind::I16),
+            ("<i4", Kind::I32),
+        ];
+        let found = kinds
+            .into_iter()
+            .chain([("<i8", Kind::I64)])
+            .find(|(kind, _)| *kind == name);
         found.map(|(_, kind)| kind)
     }
 
@@ -59,17 +68,31 @@ impl Kind {
 
     /// The number that begins with the first of some bytes.
     fn number(self, bytes: &[u8]) -> i64 {
-        let mut all = [if self != Kind::U8 && bytes[self.size() - 1] > 127 { 255 } else { 0 }; 8];
+        let mut all = [if self != Kind::U8 && bytes[self.size() - 1] > 127 {
+            255
+        } else {
+            0
+        }; 8];
         all[..self.size()].copy_from_slice(&bytes[..self.size()]);
         i64::from_le_bytes(all)
     }
 }
 
 impl Npy {
-    pub fn new(name: String, mut reader: Box<dyn Read + Send>, schema: &dyn Schema) -> Result<Self> {
-        let inputs: Vec<Input> = schema.variables().into_iter().map(|v| Input::new(v, schema)).collect();
+    pub fn new(
+        name: String,
+        mut reader: Box<dyn Read + Send>,
+        schema: &dyn Schema,
+    ) -> Result<Self> {
+        let inputs: Vec<Input> = schema
+            .variables()
+            .into_iter()
+            .map(|v| Input::new(v, schema))
+            .collect();
         let header = header(&name, &mut reader)?;
-        let wrong = |what: String, hint: &str| Error::new(ErrorKind::Format, format!("`{name}`: {what}")).hint(hint);
+        let wrong = |what: String, hint: &str| {
+            Error::new(ErrorKind::Format, format!("`{name}`: {what}")).hint(hint)
+        };
         let text = |key: &str| field(&header, key).ok_or_else(|| damaged(&name));
         let kind = text("descr")?.trim_matches(['\'', '"']);
         let kind = Kind::of(kind).ok_or_else(|| {
@@ -79,17 +102,36 @@ impl Npy {
             )
         })?;
         if text("fortran_order")? != "False" {
-            return Err(wrong("the array is in Fortran order".into(), "save numpy.ascontiguousarray(array)"));
+            return Err(wrong(
+                "the array is in Fortran order".into(),
+                "save numpy.ascontiguousarray(array)",
+            ));
         }
         let shape = text("shape")?.trim_matches(['(', ')', ' ']);
-        let shape: Vec<u64> = shape.split(',').filter_map(|n| n.trim().parse().ok()).collect();
+        let shape: Vec<u64> = shape
+            .split(',')
+            .filter_map(|n| n.trim().parse().ok())
+            .collect();
         match shape[..] {
-            [rows, columns] if columns == inputs.len() as u64 => {
-                Ok(Npy { name, reader, columns: Columns::all(schema), inputs, kind, rows, read: 0, bytes: vec![] })
-            }
+            [rows, columns] if columns == inputs.len() as u64 => Ok(Npy {
+                name,
+                reader,
+                columns: Columns::all(schema),
+                inputs,
+                kind,
+                rows,
+                read: 0,
+                bytes: vec![],
+            }),
             _ => {
-                let what = format!("its shape is {shape:?}, but there are {} variables to read", inputs.len());
-                let hint = format!("give a matrix with a row for each example, and {}", schema.order());
+                let what = format!(
+                    "its shape is {shape:?}, but there are {} variables to read",
+                    inputs.len()
+                );
+                let hint = format!(
+                    "give a matrix with a row for each example, and {}",
+                    schema.order()
+                );
                 Err(wrong(what, &hint))
             }
         }
@@ -117,17 +159,29 @@ fn header(name: &str, reader: &mut dyn Read) -> Result<String> {
 
 /// What follows a key of the header, up to the next key.
 fn field<'a>(header: &'a str, key: &str) -> Option<&'a str> {
-    let rest = header.split_once(&format!("'{key}'"))?.1.trim_start().strip_prefix(':')?.trim_start();
-    let end = if rest.starts_with('(') { rest.find(')')? + 1 } else { rest.find([',', '}'])? };
+    let rest = header
+        .split_once(&format!("'{key}'"))?
+        .1
+        .trim_start()
+        .strip_prefix(':')?
+        .trim_start();
+    let end = if rest.starts_with('(') {
+        rest.find(')')? + 1
+    } else {
+        rest.find([',', '}'])?
+    };
     Some(rest[..end].trim())
 }
 
 fn read(name: &str, reader: &mut dyn Read, to: &mut [u8]) -> Result<()> {
-    reader.read_exact(to).map_err(|e| Error::new(ErrorKind::Io, format!("`{name}` ends too early: {e}")))
+    reader
+        .read_exact(to)
+        .map_err(|e| Error::new(ErrorKind::Io, format!("`{name}` ends too early: {e}")))
 }
 
 fn damaged(name: &str) -> Error {
-    Error::new(ErrorKind::Format, format!("`{name}` is no array of NumPy")).hint("write it with numpy.save")
+    Error::new(ErrorKind::Format, format!("`{name}` is no array of NumPy"))
+        .hint("write it with numpy.save")
 }
 
 impl Source for Npy {
@@ -137,12 +191,21 @@ impl Source for Npy {
         self.bytes.resize(rows * width * size, 0);
         read(&self.name, &mut *self.reader, &mut self.bytes)?;
         self.read += rows as u64;
-        let mut chunk = Chunk { rows, ..Chunk::default() };
+        let mut chunk = Chunk {
+            rows,
+            ..Chunk::default()
+        };
         let cards: Vec<usize> = self.inputs.iter().map(|input| input.values.len()).collect();
-        for (column, (input, mut values)) in self.inputs.iter().zip(self.kind.columns(&self.bytes, &cards)).enumerate()
+        for (column, (input, mut values)) in self
+            .inputs
+            .iter()
+            .zip(self.kind.columns(&self.bytes, &cards))
+            .enumerate()
         {
             for row in values.beyond(cards[column]) {
-                let number = self.kind.number(&self.bytes[(row * width + column) * size..]);
+                let number = self
+                    .kind
+                    .number(&self.bytes[(row * width + column) * size..]);
                 chunk.bad.push((row, input.no_place(number)));
                 values.set(row, -1);
             }

@@ -1,7 +1,9 @@
-//! Answers to a file: rows that are written survive an interruption, and the next run can go on after them.
+//! Answers to a file: rows that are written survive an interruption, and the next run can go on
+//! after them.
 //!
-//! Rows are written to `FILE.partial`, which gets its name when all rows are there. A Parquet file cannot be read
-//! without its end, and so its rows are first written as floats, and put into columns when all are there.
+//! Rows are written to `FILE.partial`, which gets its name when all rows are there. A Parquet file
+//! cannot be read without its end, and so its rows are first written as floats, and put into
+//! columns when all are there.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufReader, Read, Seek, SeekFrom, Write};
@@ -42,19 +44,34 @@ impl Output {
         let mut file = File::create(beside(path, ".partial"))?;
         let shape = shape(path);
         file.write_all(&header(shape, &manifest.titles.names)?)?;
-        Ok(Output { shape, file, journal, path: path.to_owned(), manifest: manifest.clone(), rows: 0 })
+        Ok(Output {
+            shape,
+            file,
+            journal,
+            path: path.to_owned(),
+            manifest: manifest.clone(),
+            rows: 0,
+        })
     }
 
     /// Opens a file behind the rows that an earlier run has written, if there are any.
     pub fn resume(path: &Path, manifest: &Manifest) -> io::Result<Opened> {
         let part = beside(path, ".partial");
-        let found = if part.exists() { kept(&part, shape(path), &manifest.titles.names)? } else { 0 };
+        let found = if part.exists() {
+            kept(&part, shape(path), &manifest.titles.names)?
+        } else {
+            0
+        };
         if found == 0 {
             return Ok((Output::create(path, manifest)?, vec![]));
         }
-        let journal = Journal::resume(&beside(path, ".partial.journal"), manifest).map_err(|e| match e.kind() {
-            io::ErrorKind::NotFound => io::Error::other("it has no journal of what it was computed from"),
-            _ => e,
+        let journal = Journal::resume(&beside(path, ".partial.journal"), manifest).map_err(|e| {
+            match e.kind() {
+                io::ErrorKind::NotFound => {
+                    io::Error::other("it has no journal of what it was computed from")
+                }
+                _ => e,
+            }
         });
         let (journal, mut checks) = journal?;
         let rows = found.min(checks.last().map_or(0, |check| check.rows));
@@ -62,7 +79,17 @@ impl Output {
         let mut file = OpenOptions::new().read(true).write(true).open(&part)?;
         cut(&mut file, shape(path), &manifest.titles.names, rows)?;
         let (shape, path, manifest) = (shape(path), path.to_owned(), manifest.clone());
-        Ok((Output { shape, file, journal, path, manifest, rows }, checks))
+        Ok((
+            Output {
+                shape,
+                file,
+                journal,
+                path,
+                manifest,
+                rows,
+            },
+            checks,
+        ))
     }
 
     /// How many rows are there.
@@ -73,7 +100,11 @@ impl Output {
     /// Writes the answers to a chunk, after which the data has a fingerprint.
     pub fn write(&mut self, rows: &Rows<'_>, check: Check) -> io::Result<()> {
         self.journal.announce(check)?;
-        self.file.write_all(&if self.shape == Shape::Csv { rows.csv()? } else { rows.floats() })?;
+        self.file.write_all(&if self.shape == Shape::Csv {
+            rows.csv()?
+        } else {
+            rows.floats()
+        })?;
         self.rows = check.rows;
         Ok(())
     }
@@ -84,14 +115,20 @@ impl Output {
         let columns = self.manifest.titles.names.len();
         if self.shape != Shape::Csv {
             self.file.seek(SeekFrom::Start(0))?;
-            self.file.write_all(&npy_header("<f8", self.rows, columns))?;
+            self.file
+                .write_all(&npy_header("<f8", self.rows, columns))?;
         }
         self.file.sync_all()?;
         if self.shape == Shape::Parquet {
             let mut floats = BufReader::with_capacity(1 << 20, File::open(&part)?);
             floats.seek(SeekFrom::Start(NPY_HEADER as u64))?;
             let whole = beside(&self.path, ".partial.parquet");
-            tables::write_answers(File::create(&whole)?, &mut floats, &self.manifest, self.rows)?;
+            tables::write_answers(
+                File::create(&whole)?,
+                &mut floats,
+                &self.manifest,
+                self.rows,
+            )?;
             fs::rename(&whole, &self.path)?;
             fs::remove_file(&part)?;
         } else {
@@ -111,7 +148,11 @@ fn shape(path: &Path) -> Shape {
 
 /// What stands before the rows of an unfinished file.
 fn header(shape: Shape, columns: &[String]) -> io::Result<Vec<u8>> {
-    if shape == Shape::Csv { csv_header(columns) } else { Ok(npy_header("<f8", 0, columns.len())) }
+    if shape == Shape::Csv {
+        csv_header(columns)
+    } else {
+        Ok(npy_header("<f8", 0, columns.len()))
+    }
 }
 
 fn beside(path: &Path, ending: &str) -> PathBuf {
@@ -125,7 +166,9 @@ fn kept(path: &Path, shape: Shape, columns: &[String]) -> io::Result<u64> {
     let mut file = BufReader::with_capacity(1 << 18, File::open(path)?);
     let expected = header(shape, columns)?;
     let mut start = vec![];
-    file.by_ref().take(expected.len() as u64).read_to_end(&mut start)?;
+    file.by_ref()
+        .take(expected.len() as u64)
+        .read_to_end(&mut start)?;
     if !expected.starts_with(&start) {
         return Err(io::Error::other("it has other columns"));
     }
@@ -134,7 +177,9 @@ fn kept(path: &Path, shape: Shape, columns: &[String]) -> io::Result<u64> {
     }
     match shape {
         Shape::Csv => lines(&mut file, u64::MAX).map(|(rows, _)| rows),
-        Shape::Npy | Shape::Parquet => Ok((path.metadata()?.len() - NPY_HEADER as u64) / (8 * columns.len() as u64)),
+        Shape::Npy | Shape::Parquet => {
+            Ok((path.metadata()?.len() - NPY_HEADER as u64) / (8 * columns.len() as u64))
+        }
     }
 }
 

@@ -1,18 +1,19 @@
 //! Pages of a Parquet column, read straight into positions of values.
 //!
-//! A column has few distinct cells, and so its writer has put them, as _words_, into a dictionary, and into data pages
-//! only numbers of words. The dictionary is translated once, from words to positions of values; then each cell costs
-//! only a look into that small table, and no word is ever copied:
+//! A column has few distinct cells, and so its writer has put them, as _words_, into a dictionary,
+//! and into data pages only numbers of words. The dictionary is translated once, from words to
+//! positions of values; then each cell costs only a look into that small table, and no word is ever
+//! copied:
 //!
 //! ```text
 //! dictionary   yes no maybe    ──once──▶    0 1 mark
 //! data page    0 0 1 0 1 1 2   ──look up──▶ 0 0 1 0 1 1 mark
 //! ```
 //!
-//! A word that is no value is only wrong in the rows that use it. It is translated to a _mark_, a number that tells
-//! where the word stands, and so what is to be said of these rows. A writer that gives up its dictionary in the middle
-//! of a column writes words into data pages, which are translated one by one. Columns that are written in other ways
-//! are left to the `parquet` crate.
+//! A word that is no value is only wrong in the rows that use it. It is translated to a _mark_, a
+//! number that tells where the word stands, and so what is to be said of these rows. A writer that
+//! gives up its dictionary in the middle of a column writes words into data pages, which are
+//! translated one by one. Columns that are written in other ways are left to the `parquet` crate.
 
 use std::ops::Range;
 
@@ -82,8 +83,14 @@ impl Pages {
     /// Whether a column is written in a way that is read here.
     pub fn can_read(column: &ColumnChunkMetaData) -> bool {
         let is_known = |encoding| {
-            let words = matches!(encoding, Encoding::PLAIN | Encoding::PLAIN_DICTIONARY | Encoding::RLE_DICTIONARY);
-            #[expect(deprecated, reason = "old writers name it for levels that they do not write")]
+            let words = matches!(
+                encoding,
+                Encoding::PLAIN | Encoding::PLAIN_DICTIONARY | Encoding::RLE_DICTIONARY
+            );
+            #[expect(
+                deprecated,
+                reason = "old writers name it for levels that they do not write"
+            )]
             let levels = matches!(encoding, Encoding::RLE | Encoding::BIT_PACKED);
             words || levels
         };
@@ -91,12 +98,21 @@ impl Pages {
     }
 
     pub fn new(reader: Box<dyn PageReader>, column: &ColumnChunkMetaData) -> Result<Self> {
-        let words = Words::of(column.column_type()).ok_or_else(|| damaged("a column of another kind"))?;
+        let words =
+            Words::of(column.column_type()).ok_or_else(|| damaged("a column of another kind"))?;
         let there = column.column_descr().max_def_level().max(0) as u32;
-        Ok(Pages { reader, words, there, dictionary: None, page: None, levels: vec![] })
+        Ok(Pages {
+            reader,
+            words,
+            there,
+            dictionary: None,
+            page: None,
+            levels: vec![],
+        })
     }
 
-    /// Appends the positions of some cells, negative if missing, and what is wrong with those that are no values.
+    /// Appends the positions of some cells, negative if missing, and what is wrong with those that
+    /// are no values.
     pub fn read(
         &mut self,
         input: &Input,
@@ -112,7 +128,10 @@ impl Pages {
             };
             let (start, some) = (to.len(), page.left.min(left));
             let values = page.count_values(self.there, some, &mut self.levels)?;
-            let positions = self.dictionary.as_ref().map_or(&[][..], |dictionary| &dictionary.positions);
+            let positions = self
+                .dictionary
+                .as_ref()
+                .map_or(&[][..], |dictionary| &dictionary.positions);
             page.read_values(values, (self.words, positions, input), to)?;
             if values < some {
                 to.resize(start + some, -1);
@@ -128,7 +147,8 @@ impl Pages {
     /// Goes to the next page.
     fn turn(&mut self, input: &Input) -> Result<()> {
         let page = self.reader.get_next_page()?;
-        let page = page.ok_or_else(|| ParquetError::EOF("a column has fewer rows than the others".into()))?;
+        let page = page
+            .ok_or_else(|| ParquetError::EOF("a column has fewer rows than the others".into()))?;
         if !page.is_dictionary_page() {
             self.page = Some(DataPage::new(page, self.there)?);
         } else if self.dictionary.is_some() {
@@ -140,16 +160,34 @@ impl Pages {
     }
 
     /// Replaces marks by missing cells, and says what is wrong with them.
-    fn complain(&self, input: &Input, start: usize, to: &mut [i32], bad: &mut Vec<(usize, String)>) -> Result<()> {
+    fn complain(
+        &self,
+        input: &Input,
+        start: usize,
+        to: &mut [i32],
+        bad: &mut Vec<(usize, String)>,
+    ) -> Result<()> {
         if to[start..].iter().fold(-1, |least, cell| least.min(*cell)) == -1 {
             return Ok(());
         }
         let page = match (&self.page, &self.dictionary) {
-            (Some(DataPage { page, values: Values::Words(_), .. }), _) => page,
+            (
+                Some(DataPage {
+                    page,
+                    values: Values::Words(_),
+                    ..
+                }),
+                _,
+            ) => page,
             (_, Some(dictionary)) => &dictionary.page,
             _ => return Err(damaged("a column without its dictionary")),
         };
-        for (row, cell) in to.iter_mut().enumerate().skip(start).filter(|(_, cell)| **cell < -1) {
+        for (row, cell) in to
+            .iter_mut()
+            .enumerate()
+            .skip(start)
+            .filter(|(_, cell)| **cell < -1)
+        {
             if *cell == OUTSIDE {
                 return Err(damaged("a cell that is not in the dictionary"));
             }
@@ -178,10 +216,26 @@ impl Words {
         let rest = bytes.get(at..).unwrap_or_default();
         let number = |cell: Option<Cell<'static>>, size| cell.map(|cell| (cell, at + size));
         let found = match self {
-            Words::Int32 => number(rest.first_chunk().map(|x| Cell::Integer(i32::from_le_bytes(*x).into())), 4),
-            Words::Int64 => number(rest.first_chunk().map(|x| Cell::Integer(i64::from_le_bytes(*x))), 8),
-            Words::Float => number(rest.first_chunk().map(|x| Cell::Real(f32::from_le_bytes(*x).into())), 4),
-            Words::Double => number(rest.first_chunk().map(|x| Cell::Real(f64::from_le_bytes(*x))), 8),
+            Words::Int32 => number(
+                rest.first_chunk()
+                    .map(|x| Cell::Integer(i32::from_le_bytes(*x).into())),
+                4,
+            ),
+            Words::Int64 => number(
+                rest.first_chunk()
+                    .map(|x| Cell::Integer(i64::from_le_bytes(*x))),
+                8,
+            ),
+            Words::Float => number(
+                rest.first_chunk()
+                    .map(|x| Cell::Real(f32::from_le_bytes(*x).into())),
+                4,
+            ),
+            Words::Double => number(
+                rest.first_chunk()
+                    .map(|x| Cell::Real(f64::from_le_bytes(*x))),
+                8,
+            ),
             Words::Text => rest.split_first_chunk().and_then(|(length, rest)| {
                 let length = u32::from_le_bytes(*length) as usize;
                 Some((Cell::Text(rest.get(..length)?), at + 4 + length))
@@ -191,7 +245,14 @@ impl Words {
     }
 
     /// Translates some words, and tells where they end.
-    fn translate(self, bytes: &[u8], mut at: usize, count: usize, input: &Input, to: &mut Vec<i32>) -> Result<usize> {
+    fn translate(
+        self,
+        bytes: &[u8],
+        mut at: usize,
+        count: usize,
+        input: &Input,
+        to: &mut Vec<i32>,
+    ) -> Result<usize> {
         for _ in 0..count {
             let (word, next) = self.at(bytes, at)?;
             to.push(input.position(word).unwrap_or_else(|| mark(at)));
@@ -203,11 +264,23 @@ impl Words {
 
 impl Dictionary {
     fn new(page: Page, words: Words, input: &Input) -> Result<Self> {
-        if !matches!(page.encoding(), Encoding::PLAIN | Encoding::PLAIN_DICTIONARY) {
-            return Err(damaged(&format!("a dictionary in the encoding {}", page.encoding())));
+        if !matches!(
+            page.encoding(),
+            Encoding::PLAIN | Encoding::PLAIN_DICTIONARY
+        ) {
+            return Err(damaged(&format!(
+                "a dictionary in the encoding {}",
+                page.encoding()
+            )));
         }
         let mut positions = vec![];
-        words.translate(page.buffer(), 0, page.num_values() as usize, input, &mut positions)?;
+        words.translate(
+            page.buffer(),
+            0,
+            page.num_values() as usize,
+            input,
+            &mut positions,
+        )?;
         Ok(Dictionary { page, positions })
     }
 }
@@ -224,18 +297,31 @@ impl DataPage {
             Encoding::PLAIN => Values::Words(start),
             Encoding::PLAIN_DICTIONARY | Encoding::RLE_DICTIONARY => {
                 let width = bytes.get(start).map_or(0, |width| u32::from(*width)); // none where all cells are null
-                Values::Numbers(Runs::new(bytes, (start + 1).min(bytes.len())..bytes.len(), width)?)
+                Values::Numbers(Runs::new(
+                    bytes,
+                    (start + 1).min(bytes.len())..bytes.len(),
+                    width,
+                )?)
             }
             other => {
-                return Err(damaged(&format!("a page in the encoding {other}, of which its column does not tell")));
+                return Err(damaged(&format!(
+                    "a page in the encoding {other}, of which its column does not tell"
+                )));
             }
         };
-        Ok(DataPage { left: page.num_values() as usize, levels, values, page })
+        Ok(DataPage {
+            left: page.num_values() as usize,
+            levels,
+            values,
+            page,
+        })
     }
 
     /// Reads the levels of some cells, and counts those that are not null.
     fn count_values(&mut self, there: u32, count: usize, levels: &mut Vec<i32>) -> Result<usize> {
-        let Some(runs) = &mut self.levels else { return Ok(count) };
+        let Some(runs) = &mut self.levels else {
+            return Ok(count);
+        };
         levels.clear();
         runs.read(self.page.buffer(), count, levels, |level| level as i32)?;
         let there = there as i32;
@@ -254,9 +340,9 @@ impl DataPage {
     ) -> Result<()> {
         let bytes = self.page.buffer();
         match &mut self.values {
-            Values::Numbers(runs) => {
-                runs.read(bytes, count, to, |number| positions.get(number as usize).copied().unwrap_or(OUTSIDE))
-            }
+            Values::Numbers(runs) => runs.read(bytes, count, to, |number| {
+                positions.get(number as usize).copied().unwrap_or(OUTSIDE)
+            }),
             Values::Words(at) => {
                 *at = words.translate(bytes, *at, count, input, to)?;
                 Ok(())
@@ -268,16 +354,30 @@ impl DataPage {
 /// Where the definition levels of a data page are, and where its values begin.
 fn sections(page: &Page, has_levels: bool) -> Result<(Range<usize>, usize)> {
     let sections = match page {
-        Page::DataPageV2 { rep_levels_byte_len, def_levels_byte_len, .. } => {
+        Page::DataPageV2 {
+            rep_levels_byte_len,
+            def_levels_byte_len,
+            ..
+        } => {
             let start = *rep_levels_byte_len as usize;
             start..start + *def_levels_byte_len as usize
         }
         _ if !has_levels => 0..0,
-        Page::DataPage { def_level_encoding: Encoding::RLE, buf, .. } => {
-            let length = buf.first_chunk().map_or(0, |length| u32::from_le_bytes(*length));
+        Page::DataPage {
+            def_level_encoding: Encoding::RLE,
+            buf,
+            ..
+        } => {
+            let length = buf
+                .first_chunk()
+                .map_or(0, |length| u32::from_le_bytes(*length));
             4..4 + length as usize
         }
-        _ => return Err(damaged("levels in an encoding that is not written any more")),
+        _ => {
+            return Err(damaged(
+                "levels in an encoding that is not written any more",
+            ));
+        }
     };
     match page.buffer().get(sections.clone()) {
         Some(_) => Ok((sections.clone(), sections.end)),

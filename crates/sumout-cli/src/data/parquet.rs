@@ -1,4 +1,5 @@
-//! Parquet: columns are found by name. Text has names of values, numbers are positions of values; null is missing.
+//! Parquet: columns are found by name. Text has names of values, numbers are positions of values;
+//! null is missing.
 //!
 //! All columns are read side by side, a page at a time, so that row groups may be of any size.
 
@@ -43,14 +44,31 @@ impl Parquet {
     pub fn new(name: String, file: File, schema: &dyn Schema) -> Result<Self> {
         let file = SerializedFileReader::new(file).map_err(|e| damaged(&name, &e))?;
         let written = file.metadata().file_metadata().schema_descr_ptr();
-        let titles: Vec<String> = written.columns().iter().map(|column| column.path().string()).collect();
+        let titles: Vec<String> = written
+            .columns()
+            .iter()
+            .map(|column| column.path().string())
+            .collect();
         let columns = Columns::find(&name, titles.iter().map(|title| &**title), schema)?;
         columns.refuse_none(&name, schema, || wanted(schema))?;
-        let inputs: Vec<Input> = columns.found.iter().map(|&(_, var)| Input::new(var, schema)).collect();
+        let inputs: Vec<Input> = columns
+            .found
+            .iter()
+            .map(|&(_, var)| Input::new(var, schema))
+            .collect();
         for (input, &(column, _)) in inputs.iter().zip(&columns.found) {
             check(&name, input, &written.column(column))?;
         }
-        Ok(Parquet { name, file, columns, inputs, next: 0, readers: vec![], left: 0, cells: vec![] })
+        Ok(Parquet {
+            name,
+            file,
+            columns,
+            inputs,
+            next: 0,
+            readers: vec![],
+            left: 0,
+            cells: vec![],
+        })
     }
 
     /// Goes to the next row group that has rows; false at the end.
@@ -62,21 +80,37 @@ impl Parquet {
             let damaged = |e: ParquetError| damaged(&self.name, &e);
             let group = self.file.get_row_group(self.next).map_err(damaged)?;
             self.left = group.metadata().num_rows() as usize;
-            let readers = self.columns.found.iter().map(|&(column, _)| Reader::new(&*group, column));
-            self.readers = readers.collect::<std::result::Result<_, _>>().map_err(damaged)?;
+            let readers = self
+                .columns
+                .found
+                .iter()
+                .map(|&(column, _)| Reader::new(&*group, column));
+            self.readers = readers
+                .collect::<std::result::Result<_, _>>()
+                .map_err(damaged)?;
             self.next += 1;
         }
         Ok(true)
     }
 }
 
-/// Refuses columns of other kinds than text and numbers, and numbers that can be understood in two ways.
+/// Refuses columns of other kinds than text and numbers, and numbers that can be understood in two
+/// ways.
 fn check(name: &str, input: &Input, column: &ColumnDescriptor) -> Result<()> {
     let values = input.values.join(", ");
-    let is_number = matches!(column.physical_type(), Kind::INT32 | Kind::INT64 | Kind::FLOAT | Kind::DOUBLE);
+    let is_number = matches!(
+        column.physical_type(),
+        Kind::INT32 | Kind::INT64 | Kind::FLOAT | Kind::DOUBLE
+    );
     if is_number && input.is_named_otherwise() {
-        let what = format!("`{name}`: column `{}` has numbers, and values are called {values}", input.name);
-        let error = Error::new(ErrorKind::Format, format!("{what}: are they names or positions?"));
+        let what = format!(
+            "`{name}`: column `{}` has numbers, and values are called {values}",
+            input.name
+        );
+        let error = Error::new(
+            ErrorKind::Format,
+            format!("{what}: are they names or positions?"),
+        );
         return Err(error.hint("give names as text"));
     }
     if is_readable(input, column) {
@@ -94,11 +128,23 @@ fn check(name: &str, input: &Input, column: &ColumnDescriptor) -> Result<()> {
 /// Whether cells of a column can be understood.
 fn is_readable(input: &Input, column: &ColumnDescriptor) -> bool {
     use ConvertedType as T;
-    let integers = [T::NONE, T::INT_8, T::INT_16, T::INT_32, T::INT_64, T::UINT_8, T::UINT_16, T::UINT_32, T::UINT_64];
+    let integers = [
+        T::NONE,
+        T::INT_8,
+        T::INT_16,
+        T::INT_32,
+        T::INT_64,
+        T::UINT_8,
+        T::UINT_16,
+        T::UINT_32,
+        T::UINT_64,
+    ];
     let is_known = match column.physical_type() {
         Kind::BYTE_ARRAY | Kind::FLOAT | Kind::DOUBLE => true,
         Kind::INT32 | Kind::INT64 => integers.contains(&column.converted_type()),
-        Kind::BOOLEAN => ["true", "false"].iter().all(|value| input.named(value.as_bytes()).is_some()),
+        Kind::BOOLEAN => ["true", "false"]
+            .iter()
+            .all(|value| input.named(value.as_bytes()).is_some()),
         _ => false,
     };
     is_known && column.max_rep_level() == 0
@@ -114,15 +160,28 @@ impl Source for Parquet {
             for (i, reader) in self.readers.iter_mut().enumerate() {
                 let (input, first) = (&self.inputs[i], chunk.bad.len());
                 self.cells.clear();
-                let mut column = Cells { input, to: &mut self.cells, bad: &mut chunk.bad };
-                column.read(reader, count).map_err(|e| damaged(&self.name, &e))?;
-                chunk.bad[first..].iter_mut().for_each(|(row, _)| *row += chunk.rows);
+                let mut column = Cells {
+                    input,
+                    to: &mut self.cells,
+                    bad: &mut chunk.bad,
+                };
+                column
+                    .read(reader, count)
+                    .map_err(|e| damaged(&self.name, &e))?;
+                chunk.bad[first..]
+                    .iter_mut()
+                    .for_each(|(row, _)| *row += chunk.rows);
                 columns[i].extend(&self.cells);
             }
             chunk.rows += count;
             self.left -= count;
         }
-        chunk.columns = self.inputs.iter().map(|input| input.var).zip(columns).collect();
+        chunk.columns = self
+            .inputs
+            .iter()
+            .map(|input| input.var)
+            .zip(columns)
+            .collect();
         chunk.settle();
         Ok((chunk.rows > 0).then_some(chunk))
     }
@@ -139,13 +198,23 @@ impl Source for Parquet {
 impl Reader {
     fn new(group: &dyn RowGroupReader, column: usize) -> parquet::errors::Result<Self> {
         let found = group.metadata().column(column);
-        let start = found.dictionary_page_offset().unwrap_or(found.data_page_offset());
+        let start = found
+            .dictionary_page_offset()
+            .unwrap_or(found.data_page_offset());
         if start < 0 || found.compressed_size() < 0 {
-            return Err(ParquetError::General("there is a column before the file begins".into()));
+            return Err(ParquetError::General(
+                "there is a column before the file begins".into(),
+            ));
         }
         match Pages::can_read(found) {
-            true => Ok(Reader::Pages(Pages::new(group.get_column_page_reader(column)?, found)?)),
-            false => Ok(Reader::Values(group.get_column_reader(column)?, found.column_descr().max_def_level())),
+            true => Ok(Reader::Pages(Pages::new(
+                group.get_column_page_reader(column)?,
+                found,
+            )?)),
+            false => Ok(Reader::Values(
+                group.get_column_reader(column)?,
+                found.column_descr().max_def_level(),
+            )),
         }
     }
 }
@@ -165,18 +234,35 @@ impl Cells<'_> {
         }
     }
 
-    fn read_values(&mut self, reader: &mut ColumnReader, there: i16, rows: usize) -> parquet::errors::Result<()> {
+    fn read_values(
+        &mut self,
+        reader: &mut ColumnReader,
+        there: i16,
+        rows: usize,
+    ) -> parquet::errors::Result<()> {
         use ColumnReader as C;
         match reader {
-            C::ByteArrayColumnReader(reader) => self.read_as(reader, (there, rows), |text| Cell::Text(text.data())),
-            C::Int32ColumnReader(reader) => self.read_as(reader, (there, rows), |x| Cell::Integer((*x).into())),
-            C::Int64ColumnReader(reader) => self.read_as(reader, (there, rows), |x| Cell::Integer(*x)),
-            C::FloatColumnReader(reader) => self.read_as(reader, (there, rows), |x| Cell::Real((*x).into())),
-            C::DoubleColumnReader(reader) => self.read_as(reader, (there, rows), |x| Cell::Real(*x)),
-            C::BoolColumnReader(reader) => {
-                self.read_as(reader, (there, rows), |x| Cell::Text(if *x { b"true" } else { b"false" }))
+            C::ByteArrayColumnReader(reader) => {
+                self.read_as(reader, (there, rows), |text| Cell::Text(text.data()))
             }
-            _ => Err(ParquetError::General("a column of another kind than the schema says".into())),
+            C::Int32ColumnReader(reader) => {
+                self.read_as(reader, (there, rows), |x| Cell::Integer((*x).into()))
+            }
+            C::Int64ColumnReader(reader) => {
+                self.read_as(reader, (there, rows), |x| Cell::Integer(*x))
+            }
+            C::FloatColumnReader(reader) => {
+                self.read_as(reader, (there, rows), |x| Cell::Real((*x).into()))
+            }
+            C::DoubleColumnReader(reader) => {
+                self.read_as(reader, (there, rows), |x| Cell::Real(*x))
+            }
+            C::BoolColumnReader(reader) => self.read_as(reader, (there, rows), |x| {
+                Cell::Text(if *x { b"true" } else { b"false" })
+            }),
+            _ => Err(ParquetError::General(
+                "a column of another kind than the schema says".into(),
+            )),
         }
     }
 
@@ -188,14 +274,20 @@ impl Cells<'_> {
     ) -> parquet::errors::Result<()> {
         let (mut levels, mut values, mut read) = (vec![], Vec::with_capacity(rows), 0);
         while read < rows {
-            let (records, ..) = reader.read_records(rows - read, Some(&mut levels), None, &mut values)?;
+            let (records, ..) =
+                reader.read_records(rows - read, Some(&mut levels), None, &mut values)?;
             if records == 0 {
-                return Err(ParquetError::EOF("a column has fewer rows than the others".into()));
+                return Err(ParquetError::EOF(
+                    "a column has fewer rows than the others".into(),
+                ));
             }
             read += records;
         }
         let mut values = values.iter().map(cell);
-        let is_there = levels.iter().map(|level| *level == there).chain(repeat(true)); // no levels where nothing is null
+        let is_there = levels
+            .iter()
+            .map(|level| *level == there)
+            .chain(repeat(true)); // no levels where nothing is null
         for is_there in is_there.take(rows) {
             let cell = if is_there { values.next() } else { None };
             let position = cell.map_or(Some(-1), |cell| self.input.position(cell));
@@ -209,5 +301,8 @@ impl Cells<'_> {
 }
 
 fn damaged(name: &str, error: &ParquetError) -> Error {
-    Error::new(ErrorKind::Format, format!("`{name}` is damaged, or no Parquet file: {error}"))
+    Error::new(
+        ErrorKind::Format,
+        format!("`{name}` is damaged, or no Parquet file: {error}"),
+    )
 }

@@ -1,6 +1,7 @@
 //! The records of a CSV file, one after the other, as cells of bytes.
 //!
-//! A record is a line, unless a quoted cell goes on in the next one. Nothing is copied: cells are parts of the buffer.
+//! A record is a line, unless a quoted cell goes on in the next one. Nothing is copied: cells are
+//! parts of the buffer.
 
 use std::io::{self, Read};
 use std::ops::Range;
@@ -37,7 +38,13 @@ enum State {
 
 impl Records {
     pub fn new(reader: Box<dyn Read + Send>) -> io::Result<Self> {
-        let mut records = Records { reader, buffer: vec![], unread: 0..0, cells: vec![], consumed: 0 };
+        let mut records = Records {
+            reader,
+            buffer: vec![],
+            unread: 0..0,
+            cells: vec![],
+            consumed: 0,
+        };
         while records.unread.len() < 3 && records.fill()? {}
         if records.buffer.starts_with(b"\xEF\xBB\xBF") {
             records.unread.start = 3;
@@ -121,7 +128,12 @@ impl Records {
         }
         self.cells.clear();
         let mut start = self.unread.start;
-        for at in text[..end].iter().enumerate().filter(|(_, byte)| **byte == b',').map(|(at, _)| at) {
+        for at in text[..end]
+            .iter()
+            .enumerate()
+            .filter(|(_, byte)| **byte == b',')
+            .map(|(at, _)| at)
+        {
             self.cells.push(start..self.unread.start + at);
             start = self.unread.start + at + 1;
         }
@@ -129,7 +141,8 @@ impl Records {
         Some(end + 1)
     }
 
-    /// The same where there are quotes: cells in quotes lose them, and quotes in them are single afterwards.
+    /// The same where there are quotes: cells in quotes lose them, and quotes in them are single
+    /// afterwards.
     fn split_quoted(&mut self) -> End {
         let end = self.quoted_end()?;
         self.cells.clear();
@@ -171,7 +184,8 @@ impl Records {
         let mut is_quoted = true;
         while from < end && (is_quoted || self.buffer[from] != b',') {
             let byte = self.buffer[from];
-            let is_double = byte == b'"' && is_quoted && from + 1 < end && self.buffer[from + 1] == b'"';
+            let is_double =
+                byte == b'"' && is_quoted && from + 1 < end && self.buffer[from + 1] == b'"';
             from += if is_double { 2 } else { 1 };
             if byte == b'"' && is_quoted && !is_double {
                 is_quoted = false;
@@ -208,7 +222,11 @@ mod tests {
         let mut records = Records::new(Box::new(Slowly(text.into(), step))).unwrap();
         let mut all = vec![];
         while records.advance().unwrap() {
-            all.push((0..records.len()).map(|c| String::from_utf8_lossy(records.cell(c)).into_owned()).collect());
+            all.push(
+                (0..records.len())
+                    .map(|c| String::from_utf8_lossy(records.cell(c)).into_owned())
+                    .collect(),
+            );
         }
         all
     }
@@ -233,18 +251,38 @@ mod tests {
     #[test]
     fn a_quote_without_end_is_an_error() {
         let mut records = Records::new(Box::new(Slowly(b"a,\"b\nc".to_vec(), 100))).unwrap();
-        assert!(records.advance().unwrap_err().to_string().contains("does not end"));
+        assert!(
+            records
+                .advance()
+                .unwrap_err()
+                .to_string()
+                .contains("does not end")
+        );
     }
 
     #[test]
     fn the_records_are_those_of_the_usual_reader() {
         let parts = ["a", "\"", "\"\"", ",", "\n", " ", "b\r\n", "\"c\""];
         for seed in 0..3000usize {
-            let text: String = (0..8).map(|i| parts[(seed * 7919 + i * i * 104729 + seed * i * 31) / 8 % 8]).collect();
-            let mut usual = csv::ReaderBuilder::new().flexible(true).has_headers(false).from_reader(text.as_bytes());
-            let expected: Vec<Vec<String>> =
-                usual.records().map(|r| r.unwrap().iter().map(|cell| cell.trim().to_owned()).collect()).collect();
-            let Ok(mut records) = Records::new(Box::new(Slowly(text.clone().into(), 3))) else { panic!() };
+            let text: String = (0..8)
+                .map(|i| parts[(seed * 7919 + i * i * 104729 + seed * i * 31) / 8 % 8])
+                .collect();
+            let mut usual = csv::ReaderBuilder::new()
+                .flexible(true)
+                .has_headers(false)
+                .from_reader(text.as_bytes());
+            let expected: Vec<Vec<String>> = usual
+                .records()
+                .map(|r| {
+                    r.unwrap()
+                        .iter()
+                        .map(|cell| cell.trim().to_owned())
+                        .collect()
+                })
+                .collect();
+            let Ok(mut records) = Records::new(Box::new(Slowly(text.clone().into(), 3))) else {
+                panic!()
+            };
             let (mut found, mut is_whole) = (vec![], true);
             loop {
                 match records.advance() {
@@ -261,8 +299,14 @@ mod tests {
                     }
                 }
             }
-            let expected: Vec<Vec<String>> = expected.into_iter().filter(|r| r.len() > 1 || !r[0].is_empty()).collect();
-            assert!(!is_whole || found == expected, "{text:?}: {found:?} {expected:?}");
+            let expected: Vec<Vec<String>> = expected
+                .into_iter()
+                .filter(|r| r.len() > 1 || !r[0].is_empty())
+                .collect();
+            assert!(
+                !is_whole || found == expected,
+                "{text:?}: {found:?} {expected:?}"
+            );
         }
     }
 }

@@ -1,7 +1,8 @@
 //! Numbers of few bits, as Parquet writes levels and numbers of words.
 //!
-//! They come in runs, each behind a header: twice the length of a run in which all numbers are the same, or one more
-//! than twice the length of a run, in groups of eight, in which they stand bit behind bit.
+//! They come in runs, each behind a header: twice the length of a run in which all numbers are the
+//! same, or one more than twice the length of a run, in groups of eight, in which they stand bit
+//! behind bit.
 
 use std::ops::Range;
 
@@ -36,11 +37,22 @@ impl Runs {
             return Err(damaged(&format!("a number of {width} bits")));
         }
         debug_assert!(bytes.get(rest.clone()).is_some());
-        Ok(Runs { rest, width: width as usize, run: Run::Same(0), left: 0 })
+        Ok(Runs {
+            rest,
+            width: width as usize,
+            run: Run::Same(0),
+            left: 0,
+        })
     }
 
     /// Appends what the next numbers stand for.
-    pub fn read(&mut self, bytes: &[u8], count: usize, to: &mut Vec<i32>, meaning: impl Fn(u32) -> i32) -> Result<()> {
+    pub fn read(
+        &mut self,
+        bytes: &[u8],
+        count: usize,
+        to: &mut Vec<i32>,
+        meaning: impl Fn(u32) -> i32,
+    ) -> Result<()> {
         let mut left = count;
         while left > 0 {
             if self.left == 0 {
@@ -64,19 +76,29 @@ impl Runs {
             0 => self.width.div_ceil(8),
             _ => ((header >> 1) * self.width).min(self.rest.len()), // some writers leave out what fills the last group
         };
-        let number = bytes[self.rest.clone()].get(..size).ok_or_else(|| damaged("a run that ends too early"))?;
+        let number = bytes[self.rest.clone()]
+            .get(..size)
+            .ok_or_else(|| damaged("a run that ends too early"))?;
         if header & 1 == 0 {
-            self.run = Run::Same(number.iter().rev().fold(0, |number, byte| number << 8 | u32::from(*byte)));
+            self.run = Run::Same(
+                number
+                    .iter()
+                    .rev()
+                    .fold(0, |number, byte| number << 8 | u32::from(*byte)),
+            );
             self.left = header >> 1;
         } else {
             self.run = Run::Packed(8 * self.rest.start);
-            self.left = (8 * size).checked_div(self.width).unwrap_or((header >> 1) * 8);
+            self.left = (8 * size)
+                .checked_div(self.width)
+                .unwrap_or((header >> 1) * 8);
         }
         self.rest.start += size;
         Ok(())
     }
 
-    /// A number in groups of seven bits, the lowest first; all but the last have the highest bit set.
+    /// A number in groups of seven bits, the lowest first; all but the last have the highest bit
+    /// set.
     fn header(&mut self, bytes: &[u8]) -> Result<usize> {
         let mut header = 0;
         for (group, byte) in bytes[self.rest.clone()].iter().take(5).enumerate() {
@@ -91,7 +113,14 @@ impl Runs {
 }
 
 /// Appends what numbers stand for that are written bit behind bit.
-fn unpack(bytes: &[u8], bit: &mut usize, width: usize, count: usize, to: &mut Vec<i32>, meaning: impl Fn(u32) -> i32) {
+fn unpack(
+    bytes: &[u8],
+    bit: &mut usize,
+    width: usize,
+    count: usize,
+    to: &mut Vec<i32>,
+    meaning: impl Fn(u32) -> i32,
+) {
     if width == 0 {
         return to.resize(to.len() + count, meaning(0));
     }
@@ -132,7 +161,11 @@ mod tests {
     }
 
     fn repeated(number: u32, length: usize, width: usize) -> Vec<u8> {
-        [header(length << 1), number.to_le_bytes()[..width.div_ceil(8)].to_vec()].concat()
+        [
+            header(length << 1),
+            number.to_le_bytes()[..width.div_ceil(8)].to_vec(),
+        ]
+        .concat()
     }
 
     fn header(mut number: usize) -> Vec<u8> {
@@ -158,13 +191,23 @@ mod tests {
     fn numbers_of_all_widths_are_read_in_steps_of_all_lengths() {
         for width in 0..=32 {
             let mask = u32::MAX.checked_shr(32 - width).unwrap_or(0);
-            let numbers: Vec<u32> = (0..203_u32).map(|i| i.wrapping_mul(2_654_435_761) >> 3 & mask).collect();
+            let numbers: Vec<u32> = (0..203_u32)
+                .map(|i| i.wrapping_mul(2_654_435_761) >> 3 & mask)
+                .collect();
             let (width, last) = (width as usize, numbers[5]);
-            let bytes = [packed(&numbers[..200], width), repeated(last, 130, width), packed(&numbers[200..], width)];
+            let bytes = [
+                packed(&numbers[..200], width),
+                repeated(last, 130, width),
+                packed(&numbers[200..], width),
+            ];
             let expected = [&numbers[..200], &[last; 130], &numbers[200..]].concat();
             for step in 1..90 {
                 let counts: Vec<usize> = expected.chunks(step).map(|chunk| chunk.len()).collect();
-                assert_eq!(read(&bytes.concat(), width, &counts).unwrap(), expected, "{width} bits");
+                assert_eq!(
+                    read(&bytes.concat(), width, &counts).unwrap(),
+                    expected,
+                    "{width} bits"
+                );
             }
         }
     }
@@ -178,6 +221,9 @@ mod tests {
         assert!(read(&[0, 0, 1, 1], 0, &[1]).is_err());
         assert!(read(&[255; 9], 1, &[1]).is_err());
         assert!(read(&[2], 33, &[1]).is_err());
-        assert_eq!(read(&[255, 255, 255, 255, 127, 170], 1, &[8]).unwrap(), [0, 1, 0, 1, 0, 1, 0, 1]);
+        assert_eq!(
+            read(&[255, 255, 255, 255, 127, 170], 1, &[8]).unwrap(),
+            [0, 1, 0, 1, 0, 1, 0, 1]
+        );
     }
 }

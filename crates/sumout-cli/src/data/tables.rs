@@ -18,9 +18,18 @@ use super::journal::Manifest;
 /// So many cells are in a row group, and in memory.
 const CELLS: usize = 1 << 20;
 
-/// Puts rows of floats into columns: probabilities or names of values, a logarithm, and whether it is impossible.
-pub fn write_answers(out: impl Write + Send, floats: &mut dyn Read, manifest: &Manifest, rows: u64) -> io::Result<()> {
-    let Titles { names: columns, cells } = &manifest.titles;
+/// Puts rows of floats into columns: probabilities or names of values, a logarithm, and whether it
+/// is impossible.
+pub fn write_answers(
+    out: impl Write + Send,
+    floats: &mut dyn Read,
+    manifest: &Manifest,
+    rows: u64,
+) -> io::Result<()> {
+    let Titles {
+        names: columns,
+        cells,
+    } = &manifest.titles;
     let (width, last) = (columns.len(), columns.len() - 1);
     let kind = |column: usize| match cells {
         _ if column == last => Kind::BOOLEAN,
@@ -32,9 +41,15 @@ pub fn write_answers(out: impl Write + Send, floats: &mut dyn Read, manifest: &M
         Cells::Values(names) if column + 1 < last => byte_arrays(&names[column]),
         _ => vec![],
     };
-    let fields = columns.iter().enumerate().map(|(at, name)| field(name, kind(at), Repetition::OPTIONAL));
-    let mut writer =
-        writer(out, fields.collect::<Result<_>>().map_err(io::Error::from)?, matches!(cells, Cells::Values(_)))?;
+    let fields = columns
+        .iter()
+        .enumerate()
+        .map(|(at, name)| field(name, kind(at), Repetition::OPTIONAL));
+    let mut writer = writer(
+        out,
+        fields.collect::<Result<_>>().map_err(io::Error::from)?,
+        matches!(cells, Cells::Values(_)),
+    )?;
     let (mut left, mut bytes, mut answers) = (rows, vec![], Answers::new(width));
     while left > 0 {
         let count = left.min((CELLS / width).max(1) as u64);
@@ -64,10 +79,15 @@ struct Answers {
 
 impl Answers {
     fn new(width: usize) -> Self {
-        Answers { columns: vec![vec![]; width], flags: vec![], levels: vec![] }
+        Answers {
+            columns: vec![vec![]; width],
+            flags: vec![],
+            levels: vec![],
+        }
     }
 
-    /// Puts rows into columns; those without an answer are null, and of impossible ones all but the flag.
+    /// Puts rows into columns; those without an answer are null, and of impossible ones all but the
+    /// flag.
     fn fill(&mut self, floats: &[[u8; 8]]) {
         let width = self.columns.len();
         self.columns.iter_mut().for_each(Vec::clear);
@@ -79,7 +99,11 @@ impl Answers {
             self.flags.push((!flag.is_nan()).into());
             self.levels.push((flag == 0.0).into());
             let first = if flag == 0.0 { 0 } else { width - 1 };
-            let there = if flag.is_nan() { width..width } else { first..width };
+            let there = if flag.is_nan() {
+                width..width
+            } else {
+                first..width
+            };
             there.for_each(|column| self.columns[column].push(number(column)));
         }
     }
@@ -100,7 +124,11 @@ impl Answers {
                 let values: Vec<ByteArray> = values.map(|x| names[*x as usize].clone()).collect();
                 write_column::<ByteArrayType, W>(group, &values, levels)
             }
-            Kind::FLOAT => write_column::<FloatType, W>(group, &values.map(|x| *x as f32).collect::<Vec<_>>(), levels),
+            Kind::FLOAT => write_column::<FloatType, W>(
+                group,
+                &values.map(|x| *x as f32).collect::<Vec<_>>(),
+                levels,
+            ),
             _ => write_column::<DoubleType, W>(group, &self.columns[column], levels),
         }
     }
@@ -112,28 +140,48 @@ fn write_column<T: DataType, W: Write + Send>(
     levels: Option<&[i16]>,
 ) -> Result<()> {
     let column = group.next_column()?;
-    let mut column = column.ok_or_else(|| ParquetError::General("there are more columns than fields".into()))?;
+    let mut column =
+        column.ok_or_else(|| ParquetError::General("there are more columns than fields".into()))?;
     column.typed::<T>().write_batch(values, levels, None)?;
     column.close()
 }
 
 /// Writes cases in columns of names of values.
 pub fn write_cases(out: impl Write + Send, cases: &mut Cases<'_>) -> io::Result<()> {
-    let variables: Vec<&Variable> = cases.columns.iter().map(|&v| cases.net.variable(v)).collect();
-    let fields = variables.iter().map(|v| field(&v.name, Kind::BYTE_ARRAY, Repetition::REQUIRED));
-    let mut writer = writer(out, fields.collect::<Result<_>>().map_err(io::Error::from)?, true)?;
+    let variables: Vec<&Variable> = cases
+        .columns
+        .iter()
+        .map(|&v| cases.net.variable(v))
+        .collect();
+    let fields = variables
+        .iter()
+        .map(|v| field(&v.name, Kind::BYTE_ARRAY, Repetition::REQUIRED));
+    let mut writer = writer(
+        out,
+        fields.collect::<Result<_>>().map_err(io::Error::from)?,
+        true,
+    )?;
     let (mut left, mut case) = (cases.rows, vec![]);
     while left > 0 {
         let count = left.min((8 * CELLS / variables.len().max(1)).max(1) as u64);
-        let mut cells: Vec<Vec<u32>> = variables.iter().map(|_| Vec::with_capacity(count as usize)).collect();
+        let mut cells: Vec<Vec<u32>> = variables
+            .iter()
+            .map(|_| Vec::with_capacity(count as usize))
+            .collect();
         for _ in 0..count {
             cases.draw(&mut case);
-            cells.iter_mut().zip(&case).for_each(|(to, &value)| to.push(value));
+            cells
+                .iter_mut()
+                .zip(&case)
+                .for_each(|(to, &value)| to.push(value));
         }
         let mut group = writer.next_row_group()?;
         for (cells, variable) in cells.iter().zip(&variables) {
             let names = byte_arrays(&variable.values);
-            let cells: Vec<ByteArray> = cells.iter().map(|&value| names[value as usize].clone()).collect();
+            let cells: Vec<ByteArray> = cells
+                .iter()
+                .map(|&value| names[value as usize].clone())
+                .collect();
             write_column::<ByteArrayType, _>(&mut group, &cells, None)?;
         }
         group.close()?;
@@ -150,13 +198,29 @@ fn byte_arrays(names: &[String]) -> Vec<ByteArray> {
 fn field(name: &str, kind: Kind, repetition: Repetition) -> Result<TypePtr> {
     let field = Type::primitive_type_builder(name, kind).with_repetition(repetition);
     let text = (kind == Kind::BYTE_ARRAY).then_some(LogicalType::String);
-    let converted = if text.is_some() { ConvertedType::UTF8 } else { ConvertedType::NONE };
-    Ok(Arc::new(field.with_logical_type(text).with_converted_type(converted).build()?))
+    let converted = if text.is_some() {
+        ConvertedType::UTF8
+    } else {
+        ConvertedType::NONE
+    };
+    Ok(Arc::new(
+        field
+            .with_logical_type(text)
+            .with_converted_type(converted)
+            .build()?,
+    ))
 }
 
-fn writer<W: Write + Send>(out: W, fields: Vec<TypePtr>, are_repeated: bool) -> Result<SerializedFileWriter<W>> {
-    let schema = Type::group_type_builder("schema").with_fields(fields).build()?;
-    let properties =
-        WriterProperties::builder().set_compression(Compression::SNAPPY).set_dictionary_enabled(are_repeated);
+fn writer<W: Write + Send>(
+    out: W,
+    fields: Vec<TypePtr>,
+    are_repeated: bool,
+) -> Result<SerializedFileWriter<W>> {
+    let schema = Type::group_type_builder("schema")
+        .with_fields(fields)
+        .build()?;
+    let properties = WriterProperties::builder()
+        .set_compression(Compression::SNAPPY)
+        .set_dictionary_enabled(are_repeated);
     SerializedFileWriter::new(out, Arc::new(schema), Arc::new(properties.build()))
 }

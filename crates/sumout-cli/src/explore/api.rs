@@ -41,7 +41,11 @@ pub fn router(token: &str, models: Arc<Models>, guard: Arc<Guard>) -> Router {
         .route(&at("/api/models/{id}/sample"), get(sample))
         .fallback(|| async { missing("there is nothing at this address") })
         .method_not_allowed_fallback(|| async {
-            Refusal::new(StatusCode::METHOD_NOT_ALLOWED, "method", "this address takes another method")
+            Refusal::new(
+                StatusCode::METHOD_NOT_ALLOWED,
+                "method",
+                "this address takes another method",
+            )
         })
         .with_state(models)
         .layer(from_fn_with_state(guard, guard::guard))
@@ -56,9 +60,14 @@ async fn file(Path(name): Path<String>) -> Response {
 }
 
 async fn about(State(models): Open) -> Json<Value> {
-    let models: Vec<Value> =
-        models.list().iter().map(|m| json!({"id": m.named.id, "name": m.named.name, "title": m.net.name()})).collect();
-    Json(json!({"version": env!("CARGO_PKG_VERSION"), "models": models, "most_bytes": models::MOST_BYTES}))
+    let models: Vec<Value> = models
+        .list()
+        .iter()
+        .map(|m| json!({"id": m.named.id, "name": m.named.name, "title": m.net.name()}))
+        .collect();
+    Json(
+        json!({"version": env!("CARGO_PKG_VERSION"), "models": models, "most_bytes": models::MOST_BYTES}),
+    )
 }
 
 /// `?name=asia` opens what is built in; with a body, the name is that of the file that is sent.
@@ -67,9 +76,17 @@ struct Opening {
     name: String,
 }
 
-async fn open(State(models): Open, opening: Result<Query<Opening>, QueryRejection>, body: Body) -> Answered {
+async fn open(
+    State(models): Open,
+    opening: Result<Query<Opening>, QueryRejection>,
+    body: Body,
+) -> Answered {
     let Ok(Query(Opening { name })) = opening else {
-        return Err(Refusal::new(StatusCode::BAD_REQUEST, "malformed", "say with `?name=…` what is to be opened"));
+        return Err(Refusal::new(
+            StatusCode::BAD_REQUEST,
+            "malformed",
+            "say with `?name=…` what is to be opened",
+        ));
     };
     Ok(Json(wire::network(&*models.open(name, body).await?)))
 }
@@ -85,7 +102,10 @@ async fn progress(State(models): Open, Path(id): Path<String>) -> Answered {
 async fn ask(State(models): Open, Path(id): Path<String>, body: Body) -> Answered {
     let model = models.get(&id)?;
     let question: Question = wire::read(body).await?;
-    let (evidence, targets) = (question.evidence(&model.net)?, question.targets(&model.net)?);
+    let (evidence, targets) = (
+        question.evidence(&model.net)?,
+        question.targets(&model.net)?,
+    );
     let begun = Instant::now();
     let mut answer = model.answer(evidence).await?;
     if !targets.is_empty() {
@@ -124,7 +144,10 @@ async fn sample(
     let mut sampler = net.sampler(sampling.map_or(0, |Query(sampling)| sampling.seed))?;
     let case = net.ids().zip(sampler.draw()).map(|(var, &value)| {
         let variable = net.variable(var);
-        (variable.name.clone(), json!(variable.values[value as usize]))
+        (
+            variable.name.clone(),
+            json!(variable.values[value as usize]),
+        )
     });
     Ok(Json(json!({"assignment": case.collect::<Map<_, _>>()})))
 }

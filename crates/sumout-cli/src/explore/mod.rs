@@ -1,13 +1,15 @@
-//! The explorer: a page, served by the command itself, that shows a network and what is compiled from it.
+//! The explorer: a page, served by the command itself, that shows a network and what is compiled
+//! from it.
 //!
 //! ```text
 //! browser ──▶ guard (host, origin, token, room) ─┬▶ page: files that are part of the command
 //!                                                └▶ api ──▶ Models ──▶ Model, with a circuit in a thread of its own
 //! ```
 //!
-//! A model is compiled once for all posteriors, with every variable an input; from then on a change of evidence is
-//! one pass up and one pass down. All else takes a *permit*, of which there are few, so that however many requests
-//! come, few computations run. A request whose client has gone is given up.
+//! A model is compiled once for all posteriors, with every variable an input; from then on a change
+//! of evidence is one pass up and one pass down. All else takes a *permit*, of which there are few,
+//! so that however many requests come, few computations run. A request whose client has gone is
+//! given up.
 
 mod api;
 mod guard;
@@ -50,10 +52,17 @@ pub struct Explorer {
 impl Explorer {
     /// Takes a port, and a token that nobody can guess.
     pub fn open(host: IpAddr, ports: &[u16]) -> io::Result<Self> {
-        let addresses: Vec<SocketAddr> = ports.iter().map(|&port| SocketAddr::new(host, port)).collect();
+        let addresses: Vec<SocketAddr> = ports
+            .iter()
+            .map(|&port| SocketAddr::new(host, port))
+            .collect();
         let listener = TcpListener::bind(&addresses[..])?;
         listener.set_nonblocking(true)?;
-        Ok(Explorer { address: listener.local_addr()?, listener, token: token()? })
+        Ok(Explorer {
+            address: listener.local_addr()?,
+            listener,
+            token: token()?,
+        })
     }
 
     /// Where the page is.
@@ -63,18 +72,29 @@ impl Explorer {
 
     /// Serves the page until the process ends.
     pub fn serve(self, start: Start, options: &Options) -> io::Result<()> {
-        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(2)
+            .enable_all()
+            .build()?;
         runtime.block_on(async {
             let listener = tokio::net::TcpListener::from_std(self.listener)?;
             let models = Models::new(options.clone());
-            models.pin(Named::new(models::id(&start.name), &start.name, &start.reading), start.net);
+            models.pin(
+                Named::new(models::id(&start.name), &start.name, &start.reading),
+                start.net,
+            );
             let guard = Guard::new(&self.token, self.address.ip());
-            accept(&listener, api::router(&self.token, Arc::new(models), Arc::new(guard))).await
+            accept(
+                &listener,
+                api::router(&self.token, Arc::new(models), Arc::new(guard)),
+            )
+            .await
         })
     }
 }
 
-/// A connection that says nothing for so long is closed: idle ones would use up what the system allows.
+/// A connection that says nothing for so long is closed: idle ones would use up what the system
+/// allows.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Serves each connection in a task of its own, for ever.
@@ -87,8 +107,10 @@ async fn accept(listener: &tokio::net::TcpListener, router: Router) -> ! {
         let _ = stream.set_nodelay(true); // only slower without
         let service = TowerToHyperService::new(router.clone());
         let mut http = http1::Builder::new();
-        let serving =
-            http.timer(TokioTimer::new()).header_read_timeout(PATIENCE).serve_connection(TokioIo::new(stream), service);
+        let serving = http
+            .timer(TokioTimer::new())
+            .header_read_timeout(PATIENCE)
+            .serve_connection(TokioIo::new(stream), service);
         tokio::spawn(serving); // a client that breaks off concerns nobody else
     }
 }

@@ -17,7 +17,8 @@ use super::wire::{self, Refusal};
 use super::worker::Worker;
 use crate::args::Reading;
 
-/// So many models are kept, besides the one that the explorer was started with; the one used longest ago goes first.
+/// So many models are kept, besides the one that the explorer was started with; the one used
+/// longest ago goes first.
 const MOST_MODELS: usize = 8;
 
 /// A file may have so many bytes, and so many when it is decompressed.
@@ -51,8 +52,16 @@ pub struct Named {
 
 impl Named {
     pub fn new(id: String, name: &str, reading: &Reading) -> Self {
-        let (command, python) = (reading.typed(Path::new(name)), reading.in_python(Path::new(name)));
-        Named { id, name: name.to_owned(), command, python }
+        let (command, python) = (
+            reading.typed(Path::new(name)),
+            reading.in_python(Path::new(name)),
+        );
+        Named {
+            id,
+            name: name.to_owned(),
+            command,
+            python,
+        }
     }
 }
 
@@ -90,8 +99,16 @@ pub struct Models {
 
 impl Models {
     pub fn new(options: Options) -> Self {
-        let shared = Arc::new(Shared { options, permits: Arc::new(Semaphore::new(PERMITS)) });
-        Models { pinned: Mutex::default(), kept: Mutex::default(), opening: Semaphore::new(MOST_OPENING), shared }
+        let shared = Arc::new(Shared {
+            options,
+            permits: Arc::new(Semaphore::new(PERMITS)),
+        });
+        Models {
+            pinned: Mutex::default(),
+            kept: Mutex::default(),
+            opening: Semaphore::new(MOST_OPENING),
+            shared,
+        }
     }
 
     /// Keeps a model for good: the one to begin with.
@@ -101,12 +118,19 @@ impl Models {
 
     /// All models, the one to begin with first.
     pub fn list(&self) -> Vec<Arc<Model>> {
-        lock(&self.pinned).iter().chain(lock(&self.kept).iter()).cloned().collect()
+        lock(&self.pinned)
+            .iter()
+            .chain(lock(&self.kept).iter())
+            .cloned()
+            .collect()
     }
 
     /// A model by its id.
     pub fn get(&self, id: &str) -> Result<Arc<Model>, Refusal> {
-        if let Some(model) = lock(&self.pinned).as_ref().filter(|model| model.named.id == id) {
+        if let Some(model) = lock(&self.pinned)
+            .as_ref()
+            .filter(|model| model.named.id == id)
+        {
             return Ok(model.clone());
         }
         let mut kept = lock(&self.kept);
@@ -118,14 +142,22 @@ impl Models {
         Ok(kept[kept.len() - 1].clone())
     }
 
-    /// Opens a file that is being sent; if nothing is, the network that is built in by that name. A few at a time: what
-    /// waits is not yet in memory.
+    /// Opens a file that is being sent; if nothing is, the network that is built in by that name. A
+    /// few at a time: what waits is not yet in memory.
     pub async fn open(self: Arc<Self>, name: String, body: Body) -> Result<Arc<Model>, Refusal> {
-        let failed = || Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, "failed", "the file could not be read");
+        let failed = || {
+            Refusal::new(
+                StatusCode::INTERNAL_SERVER_ERROR,
+                "failed",
+                "the file could not be read",
+            )
+        };
         let _turn = self.opening.acquire().await.map_err(|_| failed())?;
         let bytes = wire::bytes(body, MOST_BYTES).await?;
         let models = self.clone();
-        spawn_blocking(move || models.read(&name, &bytes)).await.map_err(|_| failed())?
+        spawn_blocking(move || models.read(&name, &bytes))
+            .await
+            .map_err(|_| failed())?
     }
 
     fn read(&self, name: &str, bytes: &[u8]) -> Result<Arc<Model>, Refusal> {
@@ -139,7 +171,10 @@ impl Models {
         if let Ok(model) = self.get(name) {
             return Ok(model);
         }
-        self.keep(Named::new(id(name), name, &Reading::default()), Network::read(name)?)
+        self.keep(
+            Named::new(id(name), name, &Reading::default()),
+            Network::read(name)?,
+        )
     }
 
     fn open_file(&self, name: &str, bytes: &[u8]) -> Result<Arc<Model>, Refusal> {
@@ -157,8 +192,13 @@ impl Models {
     fn keep(&self, named: Named, net: Network) -> Result<Arc<Model>, Refusal> {
         if net.variables().len() > MOST_VARIABLES {
             let (count, most) = (net.variables().len(), MOST_VARIABLES);
-            let error = Error::new(ErrorKind::Model, format!("{count} variables are too many to look at"));
-            return Err(error.hint(format!("open a network of at most {most} variables")).into());
+            let error = Error::new(
+                ErrorKind::Model,
+                format!("{count} variables are too many to look at"),
+            );
+            return Err(error
+                .hint(format!("open a network of at most {most} variables"))
+                .into());
         }
         let model = Arc::new(Model::new(named, net, &self.shared));
         let mut kept = lock(&self.kept);
@@ -172,26 +212,43 @@ impl Models {
 
 /// Whether a name is that of a network, and not of a file.
 fn is_built_in(name: &str) -> bool {
-    let is_plain = |rest: &str| rest.bytes().all(|b| b.is_ascii_alphanumeric() || b",.=".contains(&b));
+    let is_plain = |rest: &str| {
+        rest.bytes()
+            .all(|b| b.is_ascii_alphanumeric() || b",.=".contains(&b))
+    };
     let families = ["rect:", "digits:", "random:"];
-    name == "asia" || families.iter().any(|family| name.strip_prefix(family).is_some_and(is_plain))
+    name == "asia"
+        || families
+            .iter()
+            .any(|family| name.strip_prefix(family).is_some_and(is_plain))
 }
 
 /// A name as a part of an address.
 pub fn id(name: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_.,:=".contains(c);
-    name.chars().map(|c| if is_plain(c) { c } else { '-' }).take(80).collect()
+    name.chars()
+        .map(|c| if is_plain(c) { c } else { '-' })
+        .take(80)
+        .collect()
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    mutex
+        .lock()
+        .unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
 impl Model {
     fn new(named: Named, net: Network, shared: &Arc<Shared>) -> Self {
         let net = Arc::new(net);
         let worker = Worker::start(net.clone(), shared.clone());
-        Model { named, net, worker, plans: Mutex::default(), shared: shared.clone() }
+        Model {
+            named,
+            net,
+            worker,
+            plans: Mutex::default(),
+            shared: shared.clone(),
+        }
     }
 
     /// All posteriors, from the circuit that is kept.
@@ -216,8 +273,12 @@ impl Model {
             return Ok(plan);
         }
         let (net, shared, asked) = (self.net.clone(), self.shared.clone(), planning.clone());
-        let found = self.compute(move || plan(&net, &asked, &shared.options)).await??;
-        let found = self.remembered(&planning).unwrap_or_else(|| Arc::new(found));
+        let found = self
+            .compute(move || plan(&net, &asked, &shared.options))
+            .await??;
+        let found = self
+            .remembered(&planning)
+            .unwrap_or_else(|| Arc::new(found));
         let mut plans = lock(&self.plans);
         plans.retain(|(other, _)| *other != planning);
         plans.push((planning, found.clone()));
@@ -227,13 +288,31 @@ impl Model {
     }
 
     fn remembered(&self, planning: &Planning) -> Option<Arc<Value>> {
-        lock(&self.plans).iter().find(|(other, _)| other == planning).map(|(_, plan)| plan.clone())
+        lock(&self.plans)
+            .iter()
+            .find(|(other, _)| other == planning)
+            .map(|(_, plan)| plan.clone())
     }
 
     /// Computes in a thread of its own, when there is a permit.
-    async fn compute<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> Result<T, Refusal> {
-        let failed = || Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, "failed", "the computation failed");
-        let permit = self.shared.permits.clone().acquire_owned().await.map_err(|_| failed())?;
+    async fn compute<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, Refusal> {
+        let failed = || {
+            Refusal::new(
+                StatusCode::INTERNAL_SERVER_ERROR,
+                "failed",
+                "the computation failed",
+            )
+        };
+        let permit = self
+            .shared
+            .permits
+            .clone()
+            .acquire_owned()
+            .await
+            .map_err(|_| failed())?;
         let work = move || {
             let _permit = permit; // held until the work is done, even if nobody waits for it any more
             work()
@@ -243,9 +322,24 @@ impl Model {
 }
 
 fn plan(net: &Network, asked: &Planning, options: &Options) -> sumout::Result<Value> {
-    let level = asked.level.as_deref().map(str::parse::<Level>).transpose()?.unwrap_or_default();
-    let query = asked.target.as_ref().map_or_else(Query::all, Query::of).given(&asked.given);
-    let plan = net.plan(&query, &Options { level, ..options.clone() })?;
+    let level = asked
+        .level
+        .as_deref()
+        .map(str::parse::<Level>)
+        .transpose()?
+        .unwrap_or_default();
+    let query = asked
+        .target
+        .as_ref()
+        .map_or_else(Query::all, Query::of)
+        .given(&asked.given);
+    let plan = net.plan(
+        &query,
+        &Options {
+            level,
+            ..options.clone()
+        },
+    )?;
     Ok(json!({"report": plan.report(), "tree": plan.jointree()}))
 }
 
@@ -258,7 +352,14 @@ mod tests {
         for name in ["asia", "rect:8", "digits:10,noise=0.2", "random:75,4,50,1"] {
             assert!(is_built_in(name), "{name}");
         }
-        for name in ["asia.bif", "/etc/passwd", "rect:/../x", "rect", "digits:..\\x", ""] {
+        for name in [
+            "asia.bif",
+            "/etc/passwd",
+            "rect:/../x",
+            "rect",
+            "digits:..\\x",
+            "",
+        ] {
             assert!(!is_built_in(name), "{name}");
         }
     }

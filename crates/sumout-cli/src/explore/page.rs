@@ -1,4 +1,5 @@
-//! The files of the page, which are part of the command: it works without a network, and without files beside it.
+//! The files of the page, which are part of the command: it works without a network, and without
+//! files beside it.
 
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -37,7 +38,12 @@ const FILES: [(&str, &str); 21] = files![
 pub fn file(name: &str) -> Response {
     match FILES.iter().find(|(known, _)| *known == name) {
         Some((_, text)) => ([(header::CONTENT_TYPE, kind(name))], *text).into_response(),
-        None => Refusal::new(StatusCode::NOT_FOUND, "missing", "the page has no such file").into_response(),
+        None => Refusal::new(
+            StatusCode::NOT_FOUND,
+            "missing",
+            "the page has no such file",
+        )
+        .into_response(),
     }
 }
 

@@ -24,7 +24,10 @@ impl Refusal {
     /// A refusal in words.
     pub fn new(status: StatusCode, kind: &str, message: &str) -> Self {
         let text = format!("error: {message}");
-        Refusal { status, error: json!({"kind": kind, "message": message, "place": null, "hint": null, "text": text}) }
+        Refusal {
+            status,
+            error: json!({"kind": kind, "message": message, "place": null, "hint": null, "text": text}),
+        }
     }
 
     /// The status of the answer.
@@ -37,12 +40,17 @@ impl Refusal {
 /// What the command line says, in the same words.
 impl From<Error> for Refusal {
     fn from(error: Error) -> Self {
-        let place = error.place().map(|p| json!({"file": p.file, "line": p.line, "column": p.column}));
+        let place = error
+            .place()
+            .map(|p| json!({"file": p.file, "line": p.line, "column": p.column}));
         let error = json!({
             "kind": format!("{:?}", error.kind()).to_lowercase(), "message": error.message(), "place": place,
             "hint": error.advice(), "text": error.render(false),
         });
-        Refusal { status: StatusCode::UNPROCESSABLE_ENTITY, error }
+        Refusal {
+            status: StatusCode::UNPROCESSABLE_ENTITY,
+            error,
+        }
     }
 }
 
@@ -57,12 +65,25 @@ const PATIENCE: Duration = Duration::from_secs(30);
 
 /// The bytes that a client sends, if they are not too many.
 pub async fn bytes(body: Body, most: usize) -> Result<Vec<u8>, Refusal> {
-    let slow = |_| Refusal::new(StatusCode::REQUEST_TIMEOUT, "slow", "the request did not arrive in time");
+    let slow = |_| {
+        Refusal::new(
+            StatusCode::REQUEST_TIMEOUT,
+            "slow",
+            "the request did not arrive in time",
+        )
+    };
     let large = |_| {
-        let message = format!("the request is broken off, or has more than {} KiB", most >> 10);
+        let message = format!(
+            "the request is broken off, or has more than {} KiB",
+            most >> 10
+        );
         Refusal::new(StatusCode::PAYLOAD_TOO_LARGE, "large", &message)
     };
-    timeout(PATIENCE, to_bytes(body, most)).await.map_err(slow)?.map(|bytes| bytes.to_vec()).map_err(large)
+    timeout(PATIENCE, to_bytes(body, most))
+        .await
+        .map_err(slow)?
+        .map(|bytes| bytes.to_vec())
+        .map_err(large)
 }
 
 /// A question may have this many bytes.
@@ -74,10 +95,11 @@ pub async fn read<T: DeserializeOwned>(body: Body) -> Result<T, Refusal> {
     let text = if bytes.is_empty() { b"{}" } else { &bytes[..] };
     // An object: a list would pass for one whose fields are not named.
     let json = serde_json::from_slice::<Map<String, Value>>(text);
-    json.and_then(|json| serde_json::from_value(Value::Object(json))).map_err(|e| {
-        let message = format!("the request is not the JSON that is expected: {e}");
-        Refusal::new(StatusCode::BAD_REQUEST, "malformed", &message)
-    })
+    json.and_then(|json| serde_json::from_value(Value::Object(json)))
+        .map_err(|e| {
+            let message = format!("the request is not the JSON that is expected: {e}");
+            Refusal::new(StatusCode::BAD_REQUEST, "malformed", &message)
+        })
 }
 
 /// Evidence, and what is asked of it; no targets are all of them.
@@ -108,7 +130,11 @@ impl Question {
     }
 
     pub fn targets(&self, net: &Network) -> sumout::Result<Vec<VarId>> {
-        let found: sumout::Result<Vec<_>> = self.targets.iter().map(|pattern| net.matching(pattern)).collect();
+        let found: sumout::Result<Vec<_>> = self
+            .targets
+            .iter()
+            .map(|pattern| net.matching(pattern))
+            .collect();
         Ok(found?.concat())
     }
 }
@@ -128,7 +154,11 @@ pub fn network(model: &Model) -> Value {
         })
     };
     let scopes = |cpt: &Cpt| indices(cpt.scope());
-    let factors: Vec<Vec<usize>> = if net.is_markov() { net.cpts().iter().map(scopes).collect() } else { vec![] };
+    let factors: Vec<Vec<usize>> = if net.is_markov() {
+        net.cpts().iter().map(scopes).collect()
+    } else {
+        vec![]
+    };
     json!({
         "id": model.named.id, "name": model.named.name, "title": net.name(), "command": model.named.command,
         "python": model.named.python, "markov": net.is_markov(), "variables": net.ids().map(variable).collect::<Vec<_>>(), "factors": factors,

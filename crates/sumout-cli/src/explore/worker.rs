@@ -1,6 +1,7 @@
 //! A thread that compiles a model once, and then answers from its circuit.
 //!
-//! Where the circuit does not fit in memory, each question is compiled on its own: with evidence it may fit.
+//! Where the circuit does not fit in memory, each question is compiled on its own: with evidence it
+//! may fit.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -9,7 +10,10 @@ use std::time::Instant;
 
 use axum::http::StatusCode;
 use serde_json::{Value, json};
-use sumout::{Answer, Batch, Circuit, Column, Evaluator, Evidence, Finding, Network, Precision, Query, Running};
+use sumout::{
+    Answer, Batch, Circuit, Column, Evaluator, Evidence, Finding, Network, Precision, Query,
+    Running,
+};
 use tokio::runtime::Handle;
 use tokio::sync::{mpsc, oneshot};
 
@@ -50,8 +54,17 @@ impl Worker {
     /// Begins to compile.
     pub fn start(net: Arc<Network>, shared: Arc<Shared>) -> Self {
         let (jobs, waiting) = mpsc::channel(MOST_WAITING);
-        let progress = Arc::new(Mutex::new(Progress { phase: "waiting", since: Instant::now() }));
-        let thread = Thread { net, shared, waiting, progress: progress.clone(), runtime: Handle::current() };
+        let progress = Arc::new(Mutex::new(Progress {
+            phase: "waiting",
+            since: Instant::now(),
+        }));
+        let thread = Thread {
+            net,
+            shared,
+            waiting,
+            progress: progress.clone(),
+            runtime: Handle::current(),
+        };
         thread::spawn(move || thread.run());
         Worker { jobs, progress }
     }
@@ -60,27 +73,42 @@ impl Worker {
     pub async fn answer(&self, evidence: Evidence) -> Result<Answer, Refusal> {
         let (reply, answer) = oneshot::channel();
         let waiting = Waiting(Arc::default());
-        self.jobs.try_send(Job { evidence, reply, stop: waiting.0.clone() }).map_err(|error| match error {
-            mpsc::error::TrySendError::Full(_) => busy(),
-            mpsc::error::TrySendError::Closed(_) => failed(),
-        })?;
+        self.jobs
+            .try_send(Job {
+                evidence,
+                reply,
+                stop: waiting.0.clone(),
+            })
+            .map_err(|error| match error {
+                mpsc::error::TrySendError::Full(_) => busy(),
+                mpsc::error::TrySendError::Closed(_) => failed(),
+            })?;
         Ok(answer.await.map_err(|_| failed())??)
     }
 
     /// What it is doing, and for how long.
     pub fn progress(&self) -> Value {
-        let Progress { phase, since } = *self.progress.lock().unwrap_or_else(PoisonError::into_inner);
+        let Progress { phase, since } =
+            *self.progress.lock().unwrap_or_else(PoisonError::into_inner);
         let waiting = self.jobs.max_capacity() - self.jobs.capacity();
         json!({"phase": phase, "seconds": since.elapsed().as_secs_f64(), "waiting": waiting})
     }
 }
 
 fn busy() -> Refusal {
-    Refusal::new(StatusCode::SERVICE_UNAVAILABLE, "busy", "too many questions are waiting for this model")
+    Refusal::new(
+        StatusCode::SERVICE_UNAVAILABLE,
+        "busy",
+        "too many questions are waiting for this model",
+    )
 }
 
 fn failed() -> Refusal {
-    Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, "failed", "the computation failed")
+    Refusal::new(
+        StatusCode::INTERNAL_SERVER_ERROR,
+        "failed",
+        "the computation failed",
+    )
 }
 
 struct Thread {
@@ -93,18 +121,35 @@ struct Thread {
 
 impl Thread {
     fn run(mut self) {
-        let Some(circuit) = self.compile() else { return };
-        let running = Running { precision: Precision::F64, memory: self.shared.options.memory, ..Running::default() };
-        let ready = circuit.as_ref().ok().and_then(|circuit| Some((circuit, circuit.evaluator(&running).ok()?)));
+        let Some(circuit) = self.compile() else {
+            return;
+        };
+        let running = Running {
+            precision: Precision::F64,
+            memory: self.shared.options.memory,
+            ..Running::default()
+        };
+        let ready = circuit
+            .as_ref()
+            .ok()
+            .and_then(|circuit| Some((circuit, circuit.evaluator(&running).ok()?)));
         self.report("ready");
-        while let Some(Job { evidence, reply, stop }) = self.waiting.blocking_recv() {
+        while let Some(Job {
+            evidence,
+            reply,
+            stop,
+        }) = self.waiting.blocking_recv()
+        {
             if reply.is_closed() {
                 continue;
             }
             self.report("computing");
             let answer = match &ready {
                 Some((circuit, evaluator)) => evaluate(circuit, evaluator, &evidence, &stop),
-                None => self.net.query(&[], &evidence, &self.shared.options).map(Some),
+                None => self
+                    .net
+                    .query(&[], &evidence, &self.shared.options)
+                    .map(Some),
             };
             self.report("ready");
             if let Some(answer) = answer.transpose() {
@@ -115,7 +160,10 @@ impl Thread {
 
     /// The circuit for all posteriors; none if nobody wants it any more.
     fn compile(&mut self) -> Option<sumout::Result<Circuit>> {
-        let permit = self.runtime.block_on(self.shared.permits.clone().acquire_owned()).ok()?;
+        let permit = self
+            .runtime
+            .block_on(self.shared.permits.clone().acquire_owned())
+            .ok()?;
         if self.waiting.is_closed() {
             return None;
         }
@@ -127,7 +175,10 @@ impl Thread {
     }
 
     fn report(&self, phase: &'static str) {
-        *self.progress.lock().unwrap_or_else(PoisonError::into_inner) = Progress { phase, since: Instant::now() };
+        *self.progress.lock().unwrap_or_else(PoisonError::into_inner) = Progress {
+            phase,
+            since: Instant::now(),
+        };
     }
 }
 
@@ -146,7 +197,9 @@ fn evaluate(
         };
         batch.insert(circuit, var, column)?;
     }
-    let Some(answers) = evaluator.run_unless(&batch, stop)? else { return Ok(None) };
+    let Some(answers) = evaluator.run_unless(&batch, stop)? else {
+        return Ok(None);
+    };
     let mut rest = answers.row(0);
     let posterior = |&(var, card)| {
         let (numbers, others) = rest.split_at(card);
@@ -154,5 +207,9 @@ fn evaluate(
         (var, numbers.to_vec())
     };
     let posteriors = answers.targets.iter().map(posterior).collect();
-    Ok(Some(Answer { posteriors, log_evidence: answers.log_evidence[0], near: None }))
+    Ok(Some(Answer {
+        posteriors,
+        log_evidence: answers.log_evidence[0],
+        near: None,
+    }))
 }

@@ -27,7 +27,8 @@ impl Column {
 /// A variable with so few values has its positions in bytes.
 const FEW: usize = i8::MAX as usize;
 
-/// A column as a batch keeps it. Positions of few values are bytes, of which the memory has four in the place of one.
+/// A column as a batch keeps it. Positions of few values are bytes, of which the memory has four in
+/// the place of one.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Known {
     /// The position of its value, negative where nothing is known.
@@ -42,9 +43,12 @@ impl Known {
     /// What a column says that was checked.
     fn new(column: Column, card: usize) -> Self {
         match column {
-            Column::Values(values) if card <= FEW => {
-                Known::Bytes(values.into_iter().map(|value| value.max(-1) as i8).collect())
-            }
+            Column::Values(values) if card <= FEW => Known::Bytes(
+                values
+                    .into_iter()
+                    .map(|value| value.max(-1) as i8)
+                    .collect(),
+            ),
             Column::Values(values) => Known::Values(values),
             Column::Likelihoods(numbers) => Known::Likelihoods(numbers),
         }
@@ -72,9 +76,12 @@ impl Known {
         match self {
             Known::Bytes(values) => Known::Bytes(rows.iter().map(|&row| values[row]).collect()),
             Known::Values(values) => Known::Values(rows.iter().map(|&row| values[row]).collect()),
-            Known::Likelihoods(numbers) => {
-                Known::Likelihoods(rows.iter().flat_map(|&row| &numbers[row * card..][..card]).copied().collect())
-            }
+            Known::Likelihoods(numbers) => Known::Likelihoods(
+                rows.iter()
+                    .flat_map(|&row| &numbers[row * card..][..card])
+                    .copied()
+                    .collect(),
+            ),
         }
     }
 }
@@ -104,7 +111,10 @@ pub struct Batch {
 impl Batch {
     /// A batch of examples of which nothing is known.
     pub fn new(rows: usize) -> Self {
-        Batch { rows, ..Batch::default() }
+        Batch {
+            rows,
+            ..Batch::default()
+        }
     }
 
     /// The number of examples.
@@ -131,8 +141,8 @@ impl Batch {
         Ok(())
     }
 
-    /// Adds the positions of an input's values in bytes, negative where nothing is known: nothing is copied of an input
-    /// that has at most 127 values.
+    /// Adds the positions of an input's values in bytes, negative where nothing is known: nothing
+    /// is copied of an input that has at most 127 values.
     ///
     /// ```
     /// # use sumout::{Batch, Column, Network, Options, Query};
@@ -144,13 +154,24 @@ impl Batch {
     /// assert_eq!(batch, Batch::new(3).with(&circuit, "xray", Column::Values(vec![0, 1, -1]))?);
     /// # Ok::<(), sumout::Error>(())
     /// ```
-    pub fn insert_bytes(&mut self, circuit: &Circuit, input: VarId, mut values: Vec<i8>) -> Result<()> {
+    pub fn insert_bytes(
+        &mut self,
+        circuit: &Circuit,
+        input: VarId,
+        mut values: Vec<i8>,
+    ) -> Result<()> {
         let card = circuit.check_input(input)?.values.len();
         let fit = card <= FEW && values.len() == self.rows;
         if !fit || values.iter().fold(-1, |most, &value| most.max(value)) >= card as i8 {
-            return self.insert(circuit, input, Column::Values(values.into_iter().map(i32::from).collect()));
+            return self.insert(
+                circuit,
+                input,
+                Column::Values(values.into_iter().map(i32::from).collect()),
+            );
         }
-        values.iter_mut().for_each(|value| *value = (*value).max(-1));
+        values
+            .iter_mut()
+            .for_each(|value| *value = (*value).max(-1));
         self.put(input, Known::Bytes(values));
         Ok(())
     }
@@ -167,10 +188,20 @@ impl Batch {
     /// If there is no such row.
     pub fn select(&self, circuit: &Circuit, rows: &[usize]) -> Batch {
         let select = |(column, variable): (&Option<Known>, &Variable)| {
-            column.as_ref().map(|column| column.select(rows, variable.values.len()))
+            column
+                .as_ref()
+                .map(|column| column.select(rows, variable.values.len()))
         };
-        let columns = self.columns.iter().zip(&*circuit.variables).map(select).collect();
-        Batch { rows: rows.len(), columns }
+        let columns = self
+            .columns
+            .iter()
+            .zip(&*circuit.variables)
+            .map(select)
+            .collect();
+        Batch {
+            rows: rows.len(),
+            columns,
+        }
     }
 
     /// What is known of a variable.
@@ -183,12 +214,20 @@ impl Batch {
 pub(super) fn check(column: &Column, name: &str, card: usize, rows: usize) -> Result<()> {
     let wrong = |message: String| Err(Error::new(ErrorKind::Evidence, message));
     match column {
-        Column::Values(values) if values.len() != rows => {
-            wrong(format!("`{name}` has {} values, but the batch has {rows} examples", values.len()))
+        Column::Values(values) if values.len() != rows => wrong(format!(
+            "`{name}` has {} values, but the batch has {rows} examples",
+            values.len()
+        )),
+        Column::Values(values)
+            if values.iter().fold(-1, |most, &value| most.max(value)) < card as i32 =>
+        {
+            Ok(())
         }
-        Column::Values(values) if values.iter().fold(-1, |most, &value| most.max(value)) < card as i32 => Ok(()),
         Column::Values(values) => match values.iter().position(|&v| v >= card as i32) {
-            Some(row) => wrong(format!("`{name}` has no value {} (row {row}); it has {card} values", values[row])),
+            Some(row) => wrong(format!(
+                "`{name}` has no value {} (row {row}); it has {card} values",
+                values[row]
+            )),
             None => Ok(()),
         },
         Column::Likelihoods(numbers) if numbers.len() != rows * card => {
@@ -198,15 +237,17 @@ pub(super) fn check(column: &Column, name: &str, card: usize, rows: usize) -> Re
                 numbers.len()
             ))
         }
-        Column::Likelihoods(numbers) => match numbers.iter().position(|x| !x.is_finite() || *x < 0.0) {
-            Some(at) => {
-                let (row, number) = (at / card, numbers[at]);
-                wrong(format!(
-                    "`{name}` has a likelihood of {number} (row {row}); likelihoods are finite and not negative"
-                ))
+        Column::Likelihoods(numbers) => {
+            match numbers.iter().position(|x| !x.is_finite() || *x < 0.0) {
+                Some(at) => {
+                    let (row, number) = (at / card, numbers[at]);
+                    wrong(format!(
+                        "`{name}` has a likelihood of {number} (row {row}); likelihoods are finite and not negative"
+                    ))
+                }
+                None => Ok(()),
             }
-            None => Ok(()),
-        },
+        }
     }
 }
 
@@ -215,7 +256,8 @@ pub(super) fn check(column: &Column, name: &str, card: usize, rows: usize) -> Re
 pub struct Answers {
     /// The variables that were asked for, each with the number of its values.
     pub targets: Vec<(VarId, usize)>,
-    /// For each example, the probabilities of all values of all targets; zeros where the evidence is impossible.
+    /// For each example, the probabilities of all values of all targets; zeros where the evidence
+    /// is impossible.
     pub posteriors: Vec<f64>,
     /// For each example, ln P(e); negative infinity where the evidence is impossible.
     pub log_evidence: Vec<f64>,

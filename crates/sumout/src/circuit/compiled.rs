@@ -37,23 +37,35 @@ pub struct Circuit {
 }
 
 impl Network {
-    /// Compiles a query into a circuit. What is known of its error, if it is [near](Options::near), [`Network::plan`]
-    /// reports.
+    /// Compiles a query into a circuit. What is known of its error, if it is [near](Options::near),
+    /// [`Network::plan`] reports.
     pub fn compile(&self, query: &Query, options: &Options) -> Result<Circuit> {
         let question = asked(self, query, options)?;
-        let search = Search { thorough: true, ..options.search() };
+        let search = Search {
+            thorough: true,
+            ..options.search()
+        };
         testing::compile(self, question, &search)
     }
 }
 
 /// A network all of whose states have probability zero.
 pub(super) fn nothing_possible(net: &Network) -> Error {
-    Error::new(ErrorKind::Model, format!("no state of network `{}` has a positive probability", net.name()))
+    Error::new(
+        ErrorKind::Model,
+        format!(
+            "no state of network `{}` has a positive probability",
+            net.name()
+        ),
+    )
 }
 
 /// A circuit for explanations takes maxima, and has no sums.
 pub(super) fn no_posteriors() -> Error {
-    let error = Error::new(ErrorKind::Model, "the circuit is for explanations, and has no posteriors");
+    let error = Error::new(
+        ErrorKind::Model,
+        "the circuit is for explanations, and has no posteriors",
+    );
     error.hint("ask it to explain, or compile another one for posteriors")
 }
 
@@ -61,9 +73,15 @@ impl Circuit {
     pub(super) fn new(net: &Network, question: Question, compiled: Compiled) -> Self {
         let completion = question.explain.then(|| Completion::new(&compiled));
         let Compiled { graph, pruned, .. } = compiled;
-        let target = (question.targets.len() == 1).then(|| question.targets.iter().next()).flatten();
+        let target = (question.targets.len() == 1)
+            .then(|| question.targets.iter().next())
+            .flatten();
         let is_open = target.is_none() && question.inputs.is_empty();
-        let inputs = if is_open { question.targets } else { question.inputs };
+        let inputs = if is_open {
+            question.targets
+        } else {
+            question.inputs
+        };
         Circuit {
             visible: net.variables().len(),
             variables: net.variables().to_vec(),
@@ -109,7 +127,12 @@ impl Circuit {
 
     /// The variables that are asked for.
     pub fn targets(&self) -> Vec<VarId> {
-        let all = || (0..self.visible).map(VarId::new).filter(|&v| !self.hard.contains(v)).collect();
+        let all = || {
+            (0..self.visible)
+                .map(VarId::new)
+                .filter(|&v| !self.hard.contains(v))
+                .collect()
+        };
         self.target.map_or_else(all, |target| vec![target])
     }
 
@@ -132,9 +155,21 @@ impl Circuit {
     pub fn input(&self, name: &str) -> Result<VarId> {
         let found = self.inputs().find(|&v| self.variable(v).name == name);
         found.ok_or_else(|| {
-            let known = self.variables().iter().any(|variable| variable.name == name);
-            let meant = did_you_mean(name, self.inputs().map(|v| &*self.variable(v).name)).filter(|_| !known);
-            self.no_input(name, if known { "is no input of this circuit" } else { UNKNOWN }, meant)
+            let known = self
+                .variables()
+                .iter()
+                .any(|variable| variable.name == name);
+            let meant = did_you_mean(name, self.inputs().map(|v| &*self.variable(v).name))
+                .filter(|_| !known);
+            self.no_input(
+                name,
+                if known {
+                    "is no input of this circuit"
+                } else {
+                    UNKNOWN
+                },
+                meant,
+            )
         })
     }
 
@@ -142,20 +177,31 @@ impl Circuit {
     pub(super) fn check_input(&self, var: VarId) -> Result<&Variable> {
         match self.variables().get(var.index()) {
             Some(variable) if self.inputs.contains(var) => Ok(variable),
-            Some(variable) => Err(self.no_input(&variable.name, "is no input of this circuit", None)),
+            Some(variable) => {
+                Err(self.no_input(&variable.name, "is no input of this circuit", None))
+            }
             None => Err(self.no_input(&format!("{var:?}"), UNKNOWN, None)),
         }
     }
 
     fn no_input(&self, name: &str, what: &str, meant: Option<String>) -> Error {
         let names = || shortlist(self.inputs().map(|v| &*self.variable(v).name));
-        let inputs = || format!("inputs are named when a circuit is compiled; this one has {}", names());
+        let inputs = || {
+            format!(
+                "inputs are named when a circuit is compiled; this one has {}",
+                names()
+            )
+        };
         Error::new(ErrorKind::Name, format!("`{name}` {what}")).hint(meant.unwrap_or_else(inputs))
     }
 
     /// Evaluates a batch with all processors, in double precision.
     pub fn evaluate(&self, batch: &Batch) -> Result<Answers> {
-        self.evaluator(&Running { precision: Precision::F64, ..Running::default() })?.run(batch)
+        self.evaluator(&Running {
+            precision: Precision::F64,
+            ..Running::default()
+        })?
+        .run(batch)
     }
 
     /// Prepares to evaluate batches.
@@ -176,6 +222,10 @@ impl Circuit {
 
     /// Refuses circuits for explanations.
     pub(super) fn check_posteriors(&self) -> Result<()> {
-        if self.explains() { Err(no_posteriors()) } else { Ok(()) }
+        if self.explains() {
+            Err(no_posteriors())
+        } else {
+            Ok(())
+        }
     }
 }

@@ -1,7 +1,9 @@
-//! Differentiates losses of the posterior: with respect to the tables of a circuit, and to evidence.
+//! Differentiates losses of the posterior: with respect to the tables of a circuit, and to
+//! evidence.
 //!
-//! A loss L of an example is a function of its posterior p, or of ln P(e). All that the backward pass needs to know of it
-//! is g(k) = ∂L / ∂ln out(k), where out(k) = P(k, e) is the circuit's output and p(k) its share of P(e):
+//! A loss L of an example is a function of its posterior p, or of ln P(e). All that the backward
+//! pass needs to know of it is g(k) = ∂L / ∂ln out(k), where out(k) = P(k, e) is the circuit's
+//! output and p(k) its share of P(e):
 //!
 //! ```text
 //! L = -ln P(e)            g(k) = -p(k)
@@ -25,7 +27,8 @@ use crate::tensor::schedule::{Schedule, Want};
 use crate::tensor::{Graph, Op, TableId};
 use crate::vars::VarId;
 
-/// Writes, for an example with this number and this posterior, g(k) for each value k of the target that is left.
+/// Writes, for an example with this number and this posterior, g(k) for each value k of the target
+/// that is left.
 ///
 /// The posterior of a circuit without a target is a single one.
 pub type Derive<'l> = dyn Fn(usize, &[f64], &mut [f64]) + Sync + 'l;
@@ -33,14 +36,15 @@ pub type Derive<'l> = dyn Fn(usize, &[f64], &mut [f64]) + Sync + 'l;
 /// The derivatives of the sum of all losses of a batch.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Derivatives {
-    /// For each example, P(k | e) for each value k of the target that is left; a single one if there is no target.
+    /// For each example, P(k | e) for each value k of the target that is left; a single one if
+    /// there is no target.
     pub posteriors: Vec<f64>,
     /// For each example, ln P(e).
     pub log_evidence: Vec<f64>,
     /// For each table that was asked for, the derivatives with respect to its numbers.
     pub tables: Vec<Vec<f64>>,
-    /// For each input that was asked for and that the circuit depends on, the derivatives with respect to the likelihoods
-    /// of the values that are left, example after example.
+    /// For each input that was asked for and that the circuit depends on, the derivatives with
+    /// respect to the likelihoods of the values that are left, example after example.
     pub evidence: Vec<(VarId, Vec<f64>)>,
 }
 
@@ -87,8 +91,8 @@ pub struct Differentiator<'c> {
 }
 
 impl Circuit {
-    /// Prepares to differentiate losses with respect to some tables of the [graph](Circuit::graph), and the likelihoods
-    /// of some inputs. All of them go through the tests of a testing circuit.
+    /// Prepares to differentiate losses with respect to some tables of the [graph](Circuit::graph),
+    /// and the likelihoods of some inputs. All of them go through the tests of a testing circuit.
     pub fn differentiator(
         &self,
         tables: &[TableId],
@@ -114,7 +118,8 @@ struct Part {
     evidence: Vec<Vec<f64>>,
 }
 
-/// Where the examples of a block add what all of them add up to; nowhere, if nothing is differentiated.
+/// Where the examples of a block add what all of them add up to; nowhere, if nothing is
+/// differentiated.
 struct Sums<'s> {
     numbers: &'s mut [f64],
     /// Those of the output, if it is the same for all examples.
@@ -122,12 +127,26 @@ struct Sums<'s> {
 }
 
 impl<'c> Differentiator<'c> {
-    fn new(circuit: &'c Circuit, tables: &[TableId], inputs: &[VarId], options: &Running) -> Result<Self> {
+    fn new(
+        circuit: &'c Circuit,
+        tables: &[TableId],
+        inputs: &[VarId],
+        options: &Running,
+    ) -> Result<Self> {
         let graph = circuit.graph.clone();
         let loaded: Vec<VarId> = loaded(&graph).collect();
-        let mut inputs: Vec<VarId> = inputs.iter().copied().filter(|input| loaded.contains(input)).collect();
+        let mut inputs: Vec<VarId> = inputs
+            .iter()
+            .copied()
+            .filter(|input| loaded.contains(input))
+            .collect();
         inputs.extend(
-            circuit.aliases.iter().filter(|(_, of)| inputs.contains(of)).map(|(alias, _)| *alias).collect::<Vec<_>>(),
+            circuit
+                .aliases
+                .iter()
+                .filter(|(_, of)| inputs.contains(of))
+                .map(|(alias, _)| *alias)
+                .collect::<Vec<_>>(),
         );
         let want = Want::Gradients(inputs.iter().copied().collect(), tables.to_vec());
         let schedule = Schedule::new(&graph, &want);
@@ -147,7 +166,8 @@ impl<'c> Differentiator<'c> {
         })
     }
 
-    /// Changes the numbers of a table. What they were stays in use until [`Differentiator::refresh`].
+    /// Changes the numbers of a table. What they were stays in use until
+    /// [`Differentiator::refresh`].
     ///
     /// # Panics
     /// If the table has another number of entries.
@@ -155,11 +175,18 @@ impl<'c> Differentiator<'c> {
         self.graph.table_mut(table).copy_from_slice(values);
     }
 
-    /// Changes the numbers of all tables that can be trained, as [`Differentiator::set_table`] does.
+    /// Changes the numbers of all tables that can be trained, as [`Differentiator::set_table`]
+    /// does.
     pub(super) fn set_params(&mut self, params: &Params) {
-        let origins: Vec<(TableId, Vec<f64>)> =
-            self.graph.origins().iter().map(|(table, origin)| (*table, params.numbers_of(origin))).collect();
-        origins.iter().for_each(|(table, numbers)| self.set_table(*table, numbers));
+        let origins: Vec<(TableId, Vec<f64>)> = self
+            .graph
+            .origins()
+            .iter()
+            .map(|(table, origin)| (*table, params.numbers_of(origin)))
+            .collect();
+        origins
+            .iter()
+            .for_each(|(table, numbers)| self.set_table(*table, numbers));
     }
 
     /// Computes again what does not depend on evidence, from the numbers of the tables.
@@ -175,8 +202,8 @@ impl<'c> Differentiator<'c> {
 
     /// The derivatives of the sum of the losses of all examples.
     ///
-    /// An example that is impossible, or whose numbers or derivatives are further apart than 64 bits reach, adds nothing; its `log_evidence`
-    /// is negative infinity, or NaN.
+    /// An example that is impossible, or whose numbers or derivatives are further apart than 64
+    /// bits reach, adds nothing; its `log_evidence` is negative infinity, or NaN.
     pub fn run(&self, batch: &Batch, loss: &Derive<'_>) -> Result<Derivatives> {
         self.run_both(batch, Some(loss))
     }
@@ -195,34 +222,79 @@ impl<'c> Differentiator<'c> {
             }
         };
         let possible = loss.map(|_| &derive as &Derive<'_>);
-        let like = if self.shares_much { batch.len().max(FEW + 1) } else { batch.len() };
+        let like = if self.shares_much {
+            batch.len().max(FEW + 1)
+        } else {
+            batch.len()
+        };
         let mut found = match self.precision {
             Precision::F32 => self.run_on(&self.short, batch, like, possible),
             Precision::F64 => self.run_on(&self.long, batch, like, possible),
         };
-        let lost: Vec<usize> = (0..batch.len()).filter(|&row| found.1.log_evidence[row].is_nan()).collect();
+        let lost: Vec<usize> = (0..batch.len())
+            .filter(|&row| found.1.log_evidence[row].is_nan())
+            .collect();
         if self.precision == Precision::F32 && !lost.is_empty() {
-            let again = |row: usize, posterior: &[f64], to: &mut [f64]| derive(lost[row], posterior, to);
+            let again =
+                |row: usize, posterior: &[f64], to: &mut [f64]| derive(lost[row], posterior, to);
             let again = loss.map(|_| &again as &Derive<'_>);
             let again = self.run_on(&self.long, &batch.select(self.circuit, &lost), like, again);
-            found.0.iter_mut().zip(again.0).for_each(|(to, from)| to.iter_mut().zip(from).for_each(|(x, y)| *x += y));
+            found
+                .0
+                .iter_mut()
+                .zip(again.0)
+                .for_each(|(to, from)| to.iter_mut().zip(from).for_each(|(x, y)| *x += y));
             found.1.replace(&lost, &again.1);
         }
-        found.1.log_evidence.iter_mut().zip(&closed).for_each(|(log, weight)| *log += weight);
-        let (tables, Part { posteriors, log_evidence, evidence, .. }) = found;
+        found
+            .1
+            .log_evidence
+            .iter_mut()
+            .zip(&closed)
+            .for_each(|(log, weight)| *log += weight);
+        let (
+            tables,
+            Part {
+                posteriors,
+                log_evidence,
+                evidence,
+                ..
+            },
+        ) = found;
         let evidence = self.without_aliases(self.inputs.iter().copied().zip(evidence));
-        Ok(Derivatives { posteriors, log_evidence, tables, evidence })
+        Ok(Derivatives {
+            posteriors,
+            log_evidence,
+            tables,
+            evidence,
+        })
     }
 
-    /// Adds derivatives with respect to aliases to those with respect to the variables that they stand for.
-    fn without_aliases(&self, evidence: impl Iterator<Item = (VarId, Vec<f64>)>) -> Vec<(VarId, Vec<f64>)> {
-        let (aliases, mut own): (Vec<_>, Vec<_>) = evidence.partition(|(var, _)| self.circuit.source(*var) != *var);
+    /// Adds derivatives with respect to aliases to those with respect to the variables that they
+    /// stand for.
+    fn without_aliases(
+        &self,
+        evidence: impl Iterator<Item = (VarId, Vec<f64>)>,
+    ) -> Vec<(VarId, Vec<f64>)> {
+        let (aliases, mut own): (Vec<_>, Vec<_>) =
+            evidence.partition(|(var, _)| self.circuit.source(*var) != *var);
         for (alias, numbers) in aliases {
             let of = self.circuit.source(alias);
-            let (all, left) = (self.circuit.possible(alias).len(), self.circuit.possible(of));
-            let to = own.iter_mut().find(|(var, _)| *var == of).map_or(&mut [][..], |(_, to)| to);
-            for (to, from) in to.chunks_exact_mut(left.len()).zip(numbers.chunks_exact(all)) {
-                to.iter_mut().zip(left).for_each(|(to, &value)| *to += from[value]);
+            let (all, left) = (
+                self.circuit.possible(alias).len(),
+                self.circuit.possible(of),
+            );
+            let to = own
+                .iter_mut()
+                .find(|(var, _)| *var == of)
+                .map_or(&mut [][..], |(_, to)| to);
+            for (to, from) in to
+                .chunks_exact_mut(left.len())
+                .zip(numbers.chunks_exact(all))
+            {
+                to.iter_mut()
+                    .zip(left)
+                    .for_each(|(to, &value)| *to += from[value]);
             }
         }
         own
@@ -238,7 +310,13 @@ impl<'c> Differentiator<'c> {
     ) -> (Vec<Vec<f64>>, Part) {
         let engine = engines.engine(like, &self.graph, &self.schedule);
         let mut whole = Part::new(self, 0);
-        let zeros = || if loss.is_some() { engine.zeros() } else { vec![] };
+        let zeros = || {
+            if loss.is_some() {
+                engine.zeros()
+            } else {
+                vec![]
+            }
+        };
         let mut sums = zeros();
         let blocks = batch.len().div_ceil(engine.lanes());
         let run = |worker: &mut Worker<'_, T>, block: usize, numbers: &mut [f64]| {
@@ -247,8 +325,8 @@ impl<'c> Differentiator<'c> {
             let seed = engine.seed_sum().filter(|_| loss.is_some());
             self.run_block(worker, batch, rows, loss, Sums { numbers, seed })
         };
-        // In rounds, so that what blocks add up to is never in memory for all of them; in order, so that the number of
-        // threads changes nothing.
+        // In rounds, so that what blocks add up to is never in memory for all of them; in order, so
+        // that the number of threads changes nothing.
         let length = (ROUND / (1 + sums.len())).clamp(1, 64);
         if blocks == 1 {
             whole.append(run(&mut engine.worker(), 0, &mut sums));
@@ -264,8 +342,9 @@ impl<'c> Differentiator<'c> {
             };
             for start in (0..blocks).step_by(length) {
                 let round = (start..blocks.min(start + length)).into_par_iter();
-                let parts: Vec<(Part, Vec<f64>)> =
-                    self.pool.install(|| round.map_init(|| engine.worker(), apart).collect());
+                let parts: Vec<(Part, Vec<f64>)> = self
+                    .pool
+                    .install(|| round.map_init(|| engine.worker(), apart).collect());
                 for (part, more) in parts {
                     whole.append(part);
                     sums.iter_mut().zip(&more).for_each(|(sum, x)| *sum += x);
@@ -287,11 +366,19 @@ impl<'c> Differentiator<'c> {
     ) -> Part {
         let mut part = Part::new(self, rows.len());
         worker.begin();
-        self.loaded.iter().for_each(|&var| load(self.circuit, batch, worker, var, rows.clone()));
+        self.loaded
+            .iter()
+            .for_each(|&var| load(self.circuit, batch, worker, var, rows.clone()));
         worker.forward();
         let Some(output) = worker.output() else {
             if let Some((output, exponent)) = worker.constant() {
-                part.run_constant(output, exponent, rows.start, loss.unwrap_or(&|_, _, _| {}), sums_to);
+                part.run_constant(
+                    output,
+                    exponent,
+                    rows.start,
+                    loss.unwrap_or(&|_, _, _| {}),
+                    sums_to,
+                );
             }
             return part;
         };
@@ -304,7 +391,10 @@ impl<'c> Differentiator<'c> {
                 part.log_evidence[lane] = f64::NAN;
             } else if totals[lane] > 0.0 {
                 let joint = |k: usize| output[k * lanes + lane].to_f64();
-                posterior.iter_mut().enumerate().for_each(|(k, p)| *p = joint(k) / totals[lane]);
+                posterior
+                    .iter_mut()
+                    .enumerate()
+                    .for_each(|(k, p)| *p = joint(k) / totals[lane]);
                 let Some(loss) = loss else { continue };
                 derivatives.fill(0.0);
                 loss(rows.start + lane, posterior, &mut derivatives);
@@ -330,21 +420,27 @@ impl<'c> Differentiator<'c> {
     }
 }
 
-/// The derivative with respect to a number of the output, from that of a loss with respect to its logarithm.
+/// The derivative with respect to a number of the output, from that of a loss with respect to its
+/// logarithm.
 fn seed(g: f64, joint: f64) -> f64 {
     if joint == 0.0 { 0.0 } else { g / joint }
 }
 
-/// From so many numbers on that are the same for all examples, one block that is partly empty takes less time than one for
-/// each example: every block adds to the derivatives of all of them.
+/// From so many numbers on that are the same for all examples, one block that is partly empty takes
+/// less time than one for each example: every block adds to the derivatives of all of them.
 const MUCH: f64 = 1e6;
 
 fn shares_much(graph: &Graph) -> bool {
     let mut varies = vec![false; graph.len()];
     let mut shared = 0.0;
     for (node, op) in graph.ops() {
-        varies[node.index()] = matches!(op, Op::Evidence(_)) || op.inputs().any(|input| varies[input.index()]);
-        shared += if varies[node.index()] { 0.0 } else { graph.size(node) };
+        varies[node.index()] =
+            matches!(op, Op::Evidence(_)) || op.inputs().any(|input| varies[input.index()]);
+        shared += if varies[node.index()] {
+            0.0
+        } else {
+            graph.size(node)
+        };
     }
     shared > MUCH
 }
@@ -375,32 +471,45 @@ impl Part {
     ) {
         let joint: Vec<f64> = output.iter().map(|x| x.to_f64()).collect();
         let total: f64 = joint.iter().sum();
-        self.log_evidence.fill(total.ln() + f64::from(exponent) * std::f64::consts::LN_2);
+        self.log_evidence
+            .fill(total.ln() + f64::from(exponent) * std::f64::consts::LN_2);
         if total == 0.0 {
             return;
         }
         let (mut derivatives, mut added) = (vec![0.0; self.width], vec![0.0; self.width]);
         for (row, posterior) in self.posteriors.chunks_exact_mut(self.width).enumerate() {
-            posterior.iter_mut().zip(&joint).for_each(|(p, x)| *p = x / total);
+            posterior
+                .iter_mut()
+                .zip(&joint)
+                .for_each(|(p, x)| *p = x / total);
             derivatives.fill(0.0);
             loss(first + row, posterior, &mut derivatives);
-            added.iter_mut().zip(&derivatives).zip(&joint).for_each(|((to, g), x)| *to += seed(*g, *x));
+            added
+                .iter_mut()
+                .zip(&derivatives)
+                .zip(&joint)
+                .for_each(|((to, g), x)| *to += seed(*g, *x));
         }
         // At once, so that sums are the same whether blocks add to one or to one each.
         let to = sums.seed.map_or(&mut [][..], |at| &mut sums.numbers[at]);
         to.iter_mut().zip(added).for_each(|(to, x)| *to += x);
     }
 
-    /// Derivatives of some examples are too large for numbers: drops these, and runs the others again.
+    /// Derivatives of some examples are too large for numbers: drops these, and runs the others
+    /// again.
     fn drop_overflowing<T: Number>(&mut self, worker: &mut Worker<'_, T>, seeds: &mut [T]) {
         let lanes = worker.lanes();
         for (lane, log) in self.log_evidence.iter_mut().enumerate() {
             let mut alone = vec![T::ZERO; seeds.len()];
-            (lane..seeds.len()).step_by(lanes).for_each(|at| alone[at] = seeds[at]);
+            (lane..seeds.len())
+                .step_by(lanes)
+                .for_each(|at| alone[at] = seeds[at]);
             worker.backward(|seed| seed.copy_from_slice(&alone));
             if !worker.has_numbers() {
                 *log = f64::NAN;
-                (lane..seeds.len()).step_by(lanes).for_each(|at| seeds[at] = T::ZERO);
+                (lane..seeds.len())
+                    .step_by(lanes)
+                    .for_each(|at| seeds[at] = T::ZERO);
             }
         }
         worker.backward(|seed| seed.copy_from_slice(seeds));
@@ -414,17 +523,28 @@ impl Part {
     fn append(&mut self, other: Part) {
         self.posteriors.extend(other.posteriors);
         self.log_evidence.extend(other.log_evidence);
-        self.evidence.iter_mut().zip(other.evidence).for_each(|(to, from)| to.extend(from));
+        self.evidence
+            .iter_mut()
+            .zip(other.evidence)
+            .for_each(|(to, from)| to.extend(from));
     }
 
     /// Takes some examples from another run.
     fn replace(&mut self, rows: &[usize], other: &Part) {
         let take = |to: &mut [f64], from: &[f64]| {
-            let (width, all) = (from.len() / rows.len(), from.chunks_exact((from.len() / rows.len()).max(1)));
-            rows.iter().zip(all).for_each(|(row, from)| to[row * width..][..width].copy_from_slice(from));
+            let (width, all) = (
+                from.len() / rows.len(),
+                from.chunks_exact((from.len() / rows.len()).max(1)),
+            );
+            rows.iter()
+                .zip(all)
+                .for_each(|(row, from)| to[row * width..][..width].copy_from_slice(from));
         };
         take(&mut self.posteriors, &other.posteriors);
         take(&mut self.log_evidence, &other.log_evidence);
-        self.evidence.iter_mut().zip(&other.evidence).for_each(|(to, from)| take(to, from));
+        self.evidence
+            .iter_mut()
+            .zip(&other.evidence)
+            .for_each(|(to, from)| take(to, from));
     }
 }

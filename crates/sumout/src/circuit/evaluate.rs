@@ -63,7 +63,8 @@ impl FromStr for Precision {
     fn from_str(name: &str) -> Result<Self> {
         let found = Precision::ALL.into_iter().find(|p| p.name() == name);
         found.ok_or_else(|| {
-            Error::new(ErrorKind::Name, format!("no numbers are called `{name}`")).hint("use f32 or f64")
+            Error::new(ErrorKind::Name, format!("no numbers are called `{name}`"))
+                .hint("use f32 or f64")
         })
     }
 }
@@ -77,7 +78,8 @@ pub struct Running {
     pub threads: usize,
     /// The number of bytes that may be used; three quarters of the free memory if none is given.
     pub memory: Option<u64>,
-    /// Whether to answer with the posteriors of the inputs, which takes a backward pass, instead of the target's.
+    /// Whether to answer with the posteriors of the inputs, which takes a backward pass, instead of
+    /// the target's.
     pub of_inputs: bool,
 }
 
@@ -102,7 +104,11 @@ pub struct Evaluator<'c> {
 
 /// Tests compare numbers: what has tests is computed in double precision.
 pub(super) fn precision(circuit: &Circuit, options: &Running) -> Precision {
-    if circuit.graph.rules().is_empty() { options.precision } else { Precision::F64 }
+    if circuit.graph.rules().is_empty() {
+        options.precision
+    } else {
+        Precision::F64
+    }
 }
 
 /// The memory and the threads that a schedule is run with.
@@ -121,27 +127,46 @@ impl Room {
     pub fn for_running(graph: &Graph, schedule: &Schedule, options: &Running) -> Result<Self> {
         let (needed, terms) = (schedule.peak_bytes(graph), schedule.term_bytes(graph));
         let limit = memory_limit(options.memory);
-        let largest = graph.ops().map(|(node, _)| graph.size(node)).fold(1.0, f64::max);
+        let largest = graph
+            .ops()
+            .map(|(node, _)| graph.size(node))
+            .fold(1.0, f64::max);
         if needed + terms > limit || largest > f64::from(u32::MAX) {
             let advice = "compile again with more `--effort`, or raise the limit with `--memory`";
-            let why = if largest > f64::from(u32::MAX) { " and 2^32 numbers for a table" } else { "" };
+            let why = if largest > f64::from(u32::MAX) {
+                " and 2^32 numbers for a table"
+            } else {
+                ""
+            };
             return Err(too_large(needed + terms, limit, why, advice));
         }
         let limit = limit - terms; // which all threads share
-        let threads = if options.threads == 0 { rayon::current_num_threads() } else { options.threads };
+        let threads = if options.threads == 0 {
+            rayon::current_num_threads()
+        } else {
+            options.threads
+        };
         let threads = threads.min((limit / needed.max(1.0)) as usize).max(1); // each needs memory of its own
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
-        let pool = pool.map_err(|e| Error::new(ErrorKind::Memory, format!("cannot start threads: {e}")))?;
-        Ok(Room { needed, limit, largest, pool: Arc::new(pool) })
+        let pool =
+            pool.map_err(|e| Error::new(ErrorKind::Memory, format!("cannot start threads: {e}")))?;
+        Ok(Room {
+            needed,
+            limit,
+            largest,
+            pool: Arc::new(pool),
+        })
     }
 }
 
 impl Room {
-    /// Whether there is memory for blocks of examples; places in the largest tensor of a block must be numbers of 32 bits.
+    /// Whether there is memory for blocks of examples; places in the largest tensor of a block must
+    /// be numbers of 32 bits.
     pub fn fits_blocks<T: Number>(&self) -> bool {
         let needed = self.needed * size_of::<T>() as f64 / size_of::<f64>() as f64;
         let examples = (T::LANES * self.pool.current_num_threads()) as f64;
-        needed * examples <= self.limit && self.largest * (8 * T::LANES) as f64 <= f64::from(u32::MAX)
+        needed * examples <= self.limit
+            && self.largest * (8 * T::LANES) as f64 <= f64::from(u32::MAX)
     }
 }
 
@@ -162,18 +187,31 @@ pub(super) const FEW: usize = 4;
 impl<T: Number> Engines<T> {
     pub fn new(room: &Room, each: &[TableId]) -> Self {
         let blocks_fit = room.fits_blocks::<T>();
-        Engines { blocks: OnceLock::new(), one: OnceLock::new(), blocks_fit, each: each.to_vec() }
+        Engines {
+            blocks: OnceLock::new(),
+            one: OnceLock::new(),
+            blocks_fit,
+            each: each.to_vec(),
+        }
     }
 
     /// Takes over the numbers of the graph's tables.
     pub fn update(&mut self, graph: &Graph) {
-        self.blocks.get_mut().into_iter().chain(self.one.get_mut()).for_each(|engine| engine.update(graph));
+        self.blocks
+            .get_mut()
+            .into_iter()
+            .chain(self.one.get_mut())
+            .for_each(|engine| engine.update(graph));
     }
 
     pub fn engine(&self, rows: usize, graph: &Graph, schedule: &Schedule) -> &Engine<T> {
         match self.blocks_fit && rows > FEW {
-            true => self.blocks.get_or_init(|| Engine::for_blocks(graph, schedule, &self.each)),
-            false => self.one.get_or_init(|| Engine::for_one(graph, schedule, &self.each)),
+            true => self
+                .blocks
+                .get_or_init(|| Engine::for_blocks(graph, schedule, &self.each)),
+            false => self
+                .one
+                .get_or_init(|| Engine::for_one(graph, schedule, &self.each)),
         }
     }
 }
@@ -181,10 +219,21 @@ impl<T: Number> Engines<T> {
 impl<'c> Evaluator<'c> {
     pub(super) fn new(circuit: &'c Circuit, options: &Running) -> Result<Self> {
         let by_output = circuit.target.is_some() && !options.of_inputs;
-        let targets =
-            if options.of_inputs { (&circuit.inputs - &circuit.hard).iter().collect() } else { circuit.targets() };
-        let open: VarSet = targets.iter().copied().filter(|v| circuit.domains[v.index()].len() > 1).collect();
-        let want = if by_output { Want::Output } else { Want::Marginals(open) };
+        let targets = if options.of_inputs {
+            (&circuit.inputs - &circuit.hard).iter().collect()
+        } else {
+            circuit.targets()
+        };
+        let open: VarSet = targets
+            .iter()
+            .copied()
+            .filter(|v| circuit.domains[v.index()].len() > 1)
+            .collect();
+        let want = if by_output {
+            Want::Output
+        } else {
+            Want::Marginals(open)
+        };
         let schedule = Schedule::new(&circuit.graph, &want);
         let room = Room::for_running(&circuit.graph, &schedule, options)?;
         Ok(Evaluator {
@@ -214,8 +263,14 @@ impl<'c> Evaluator<'c> {
     /// How many examples of a batch are computed at once by a thread.
     pub fn block(&self, rows: usize) -> usize {
         match self.precision {
-            Precision::F32 => self.short.engine(rows, &self.circuit.graph, &self.schedule).lanes(),
-            Precision::F64 => self.long.engine(rows, &self.circuit.graph, &self.schedule).lanes(),
+            Precision::F32 => self
+                .short
+                .engine(rows, &self.circuit.graph, &self.schedule)
+                .lanes(),
+            Precision::F64 => self
+                .long
+                .engine(rows, &self.circuit.graph, &self.schedule)
+                .lanes(),
         }
     }
 
@@ -255,13 +310,22 @@ impl<'c> Evaluator<'c> {
     }
 
     fn blank(&self, rows: usize) -> Answers {
-        let cards = self.targets.iter().map(|&v| (v, self.circuit.variable(v).values.len())).collect();
-        let mut answers = Answers { targets: cards, posteriors: vec![], log_evidence: vec![0.0; rows] };
+        let cards = self
+            .targets
+            .iter()
+            .map(|&v| (v, self.circuit.variable(v).values.len()))
+            .collect();
+        let mut answers = Answers {
+            targets: cards,
+            posteriors: vec![],
+            log_evidence: vec![0.0; rows],
+        };
         answers.posteriors = vec![0.0; rows * answers.width()];
         answers
     }
 
-    /// Runs all blocks, as those of a batch of `like` examples. The logarithms of examples that were lost are NaN.
+    /// Runs all blocks, as those of a batch of `like` examples. The logarithms of examples that
+    /// were lost are NaN.
     fn run_on<T: Number>(
         &self,
         engines: &Engines<T>,
@@ -271,11 +335,21 @@ impl<'c> Evaluator<'c> {
     ) {
         let engine = engines.engine(like, &self.circuit.graph, &self.schedule);
         let (lanes, width) = (engine.lanes(), answers.width());
-        let Answers { posteriors, log_evidence, .. } = answers;
-        let block = Block { circuit: self.circuit, evaluator: self, batch };
-        let run = |worker: &mut Worker<'_, T>, (index, (posteriors, logs)): (usize, (&mut [f64], &mut [f64]))| {
-            block.run(worker, index * lanes, posteriors, logs);
+        let Answers {
+            posteriors,
+            log_evidence,
+            ..
+        } = answers;
+        let block = Block {
+            circuit: self.circuit,
+            evaluator: self,
+            batch,
         };
+        let run =
+            |worker: &mut Worker<'_, T>,
+             (index, (posteriors, logs)): (usize, (&mut [f64], &mut [f64]))| {
+                block.run(worker, index * lanes, posteriors, logs);
+            };
         let worker = || engine.worker().stopped_by(stop);
         if batch.is_empty() {
             return;
@@ -283,18 +357,27 @@ impl<'c> Evaluator<'c> {
         if batch.len() <= lanes && !engine.is_large() {
             return run(&mut worker(), (0, (posteriors, log_evidence))); // waking threads takes time
         }
-        let blocks = posteriors.par_chunks_mut(lanes * width).zip(log_evidence.par_chunks_mut(lanes)).enumerate();
+        let blocks = posteriors
+            .par_chunks_mut(lanes * width)
+            .zip(log_evidence.par_chunks_mut(lanes))
+            .enumerate();
         self.pool.install(|| blocks.for_each_init(worker, run));
     }
 
-    /// Repeats examples that were lost with numbers that reach further, in the same way however many they are.
+    /// Repeats examples that were lost with numbers that reach further, in the same way however
+    /// many they are.
     fn repeat(&self, batch: &Batch, stop: Option<&AtomicBool>, answers: &mut Answers) {
         let rows = lost(answers);
         if rows.is_empty() {
             return;
         }
         let mut again = self.blank(rows.len());
-        self.run_on(&self.long, (&batch.select(self.circuit, &rows), stop), batch.len(), &mut again);
+        self.run_on(
+            &self.long,
+            (&batch.select(self.circuit, &rows), stop),
+            batch.len(),
+            &mut again,
+        );
         let width = answers.width();
         for (from, &to) in rows.iter().enumerate() {
             answers.posteriors[to * width..][..width].copy_from_slice(again.row(from));
@@ -308,7 +391,11 @@ impl<'c> Evaluator<'c> {
         if rows.is_empty() {
             return;
         }
-        let block = Block { circuit: self.circuit, evaluator: self, batch };
+        let block = Block {
+            circuit: self.circuit,
+            evaluator: self,
+            batch,
+        };
         let run = |&row: &usize| {
             let (mut posteriors, mut log) = (vec![0.0; width], 0.0);
             block.run_carefully(row, &mut posteriors, &mut log);
@@ -322,19 +409,29 @@ impl<'c> Evaluator<'c> {
     }
 
     fn careful(&self) -> &Program {
-        self.careful.get_or_init(|| Program::new(&self.circuit.graph, &self.schedule))
+        self.careful
+            .get_or_init(|| Program::new(&self.circuit.graph, &self.schedule))
     }
 }
 
-/// Evidence on a variable of which one value is left is no input of the graph, but multiplies into P(e): for each
-/// example, the logarithm of its likelihood. Empty if there is none.
+/// Evidence on a variable of which one value is left is no input of the graph, but multiplies into
+/// P(e): for each example, the logarithm of its likelihood. Empty if there is none.
 pub(super) fn weigh_closed(circuit: &Circuit, batch: &Batch) -> Vec<f64> {
     let is_closed = |v: &VarId| circuit.graph.find(&Op::Evidence(*v)).is_none();
     let mut weights = vec![];
-    for var in circuit.inputs().filter(|v| circuit.domains[v.index()].len() == 1).filter(is_closed) {
-        let Some(column) = batch.get(var) else { continue };
+    for var in circuit
+        .inputs()
+        .filter(|v| circuit.domains[v.index()].len() == 1)
+        .filter(is_closed)
+    {
+        let Some(column) = batch.get(var) else {
+            continue;
+        };
         weights.resize(batch.len(), 0.0);
-        let (card, only) = (circuit.variable(var).values.len(), circuit.domains[var.index()][0]);
+        let (card, only) = (
+            circuit.variable(var).values.len(),
+            circuit.domains[var.index()][0],
+        );
         for (row, weight) in weights.iter_mut().enumerate() {
             let likelihood = column.likelihood(row, only, card);
             if likelihood != 1.0 {
@@ -347,7 +444,13 @@ pub(super) fn weigh_closed(circuit: &Circuit, batch: &Batch) -> Vec<f64> {
 
 /// The examples that have no answer yet.
 fn lost(answers: &Answers) -> Vec<usize> {
-    answers.log_evidence.iter().enumerate().filter(|(_, log)| log.is_nan()).map(|(row, _)| row).collect()
+    answers
+        .log_evidence
+        .iter()
+        .enumerate()
+        .filter(|(_, log)| log.is_nan())
+        .map(|(row, _)| row)
+        .collect()
 }
 
 /// A hard input has a value in every row.
@@ -360,10 +463,13 @@ pub(super) fn check_hard(circuit: &Circuit, batch: &Batch) -> Result<()> {
         };
         if let Some(row) = missing {
             let row = row + 1;
-            let message =
-                format!("`{name}` has no value in row {row}, but the circuit was compiled with `--hard {name}`");
+            let message = format!(
+                "`{name}` has no value in row {row}, but the circuit was compiled with `--hard {name}`"
+            );
             let error = Error::new(ErrorKind::Evidence, message);
-            return Err(error.hint("give it a value in every row, or compile with `--given` instead of `--hard`"));
+            return Err(error.hint(
+                "give it a value in every row, or compile with `--given` instead of `--hard`",
+            ));
         }
     }
     Ok(())
@@ -377,26 +483,45 @@ mod tests {
 
     fn images(model: &str, target: &str, inputs: &str, options: &Options) -> (Circuit, Batch) {
         let net = Network::read(model).unwrap();
-        let circuit = net.compile(&Query::of(target).given([inputs]), options).unwrap();
+        let circuit = net
+            .compile(&Query::of(target).given([inputs]), options)
+            .unwrap();
         let data = net.sample(64, 1).unwrap();
         let mut batch = Batch::new(64);
-        for (k, &var) in data.columns().iter().enumerate().filter(|(_, v)| circuit.inputs.contains(**v)) {
-            let values = data.rows().map(|row| row[k].map_or(-1, |value| value as i32)).collect();
+        for (k, &var) in data
+            .columns()
+            .iter()
+            .enumerate()
+            .filter(|(_, v)| circuit.inputs.contains(**v))
+        {
+            let values = data
+                .rows()
+                .map(|row| row[k].map_or(-1, |value| value as i32))
+                .collect();
             batch.insert(&circuit, var, Column::Values(values)).unwrap();
         }
         (circuit, batch)
     }
 
-    /// Posteriors of noisy images are as extreme as they come; yet short numbers reach far enough for nearly all.
+    /// Posteriors of noisy images are as extreme as they come; yet short numbers reach far enough
+    /// for nearly all.
     #[test]
     fn few_examples_are_repeated() {
-        for (model, target, inputs) in [("rect:20", "label", "pixel_*"), ("digits:10", "d", "p_*")] {
-            let options = Options { effort: 0.1, ..Options::default() };
+        for (model, target, inputs) in [("rect:20", "label", "pixel_*"), ("digits:10", "d", "p_*")]
+        {
+            let options = Options {
+                effort: 0.1,
+                ..Options::default()
+            };
             let (circuit, batch) = images(model, target, inputs, &options);
             let evaluator = circuit.evaluator(&Running::default()).unwrap();
             let mut answers = evaluator.blank(64);
             evaluator.run_on(&evaluator.short, (&batch, None), 64, &mut answers);
-            assert!(lost(&answers).len() <= 3, "{model}: {} of 64", lost(&answers).len());
+            assert!(
+                lost(&answers).len() <= 3,
+                "{model}: {} of 64",
+                lost(&answers).len()
+            );
         }
     }
 
@@ -406,13 +531,23 @@ mod tests {
         let asia = Network::read("asia").unwrap();
         let circuit = asia.compile(&Query::all(), &Options::default()).unwrap();
         for precision in Precision::ALL {
-            let evaluator = circuit.evaluator(&Running { precision, ..Running::default() }).unwrap();
+            let evaluator = circuit
+                .evaluator(&Running {
+                    precision,
+                    ..Running::default()
+                })
+                .unwrap();
             for rows in [1, 100] {
-                let batch = Batch::new(rows).with(&circuit, "xray", Column::Values(vec![0; rows])).unwrap();
+                let batch = Batch::new(rows)
+                    .with(&circuit, "xray", Column::Values(vec![0; rows]))
+                    .unwrap();
                 let stop = AtomicBool::new(true);
                 assert_eq!(evaluator.run_unless(&batch, &stop).unwrap(), None);
                 stop.store(false, Ordering::Relaxed);
-                assert_eq!(evaluator.run_unless(&batch, &stop).unwrap(), Some(evaluator.run(&batch).unwrap()));
+                assert_eq!(
+                    evaluator.run_unless(&batch, &stop).unwrap(),
+                    Some(evaluator.run(&batch).unwrap())
+                );
             }
         }
     }
@@ -420,13 +555,26 @@ mod tests {
     /// The steps of a single large example are split among threads, which changes nothing.
     #[test]
     fn large_steps_run_on_several_threads() {
-        let options = Options { level: Level::Classical, effort: 0.01, ..Options::default() };
+        let options = Options {
+            level: Level::Classical,
+            effort: 0.01,
+            ..Options::default()
+        };
         let (circuit, batch) = images("rect:12", "label", "pixel_*", &options);
         let one = batch.select(&circuit, &[5]);
         let run = |threads: usize, batch: &Batch| {
-            let running = Running { precision: Precision::F64, threads, ..Running::default() };
+            let running = Running {
+                precision: Precision::F64,
+                threads,
+                ..Running::default()
+            };
             let evaluator = circuit.evaluator(&running).unwrap();
-            assert!(evaluator.long.engine(1, &circuit.graph, &evaluator.schedule).is_large());
+            assert!(
+                evaluator
+                    .long
+                    .engine(1, &circuit.graph, &evaluator.schedule)
+                    .is_large()
+            );
             evaluator.run(batch).unwrap()
         };
         let (alone, together) = (run(1, &one), run(3, &one));

@@ -1,8 +1,9 @@
 //! Explains batches: the most probable values of all variables together, for each example.
 //!
-//! Blocks of examples are maximised side by side, in numbers of 64 bits, and then traced one by one. A product is the
-//! same in a block as for an example alone, up to a power of two: so are the explanations, also where several are equally
-//! probable. Few examples, and those whose numbers are too far apart for a block, are explained alone.
+//! Blocks of examples are maximised side by side, in numbers of 64 bits, and then traced one by
+//! one. A product is the same in a block as for an example alone, up to a power of two: so are the
+//! explanations, also where several are equally probable. Few examples, and those whose numbers are
+//! too far apart for a block, are explained alone.
 
 use std::sync::{Arc, OnceLock};
 
@@ -10,7 +11,9 @@ use rayon::prelude::*;
 
 use super::Circuit;
 use super::batch::Batch;
-use super::evaluate::{FEW, Room, Running, check_hard, likelihood, load, loaded, sums, weigh_closed};
+use super::evaluate::{
+    FEW, Room, Running, check_hard, likelihood, load, loaded, sums, weigh_closed,
+};
 use crate::compile::Completion;
 use crate::error::{Error, ErrorKind, Result};
 use crate::tensor::engine::{Engine, Worker};
@@ -22,12 +25,14 @@ use crate::vars::VarId;
 /// A most probable explanation of each example of a batch.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Explanations {
-    /// The variables that have a value in every explanation: all but those whose values were promised.
+    /// The variables that have a value in every explanation: all but those whose values were
+    /// promised.
     pub variables: Vec<VarId>,
-    /// For each example, the position of the value of each variable; -1 where the evidence is impossible.
+    /// For each example, the position of the value of each variable; -1 where the evidence is
+    /// impossible.
     pub values: Vec<i32>,
-    /// For each example, the logarithm of the probability of all values together (with soft evidence: times its
-    /// likelihood); negative infinity where the evidence is impossible.
+    /// For each example, the logarithm of the probability of all values together (with soft
+    /// evidence: times its likelihood); negative infinity where the evidence is impossible.
     pub log_probability: Vec<f64>,
 }
 
@@ -99,23 +104,33 @@ impl<'c> Explainer<'c> {
         match self.engine(rows) {
             Some(engine) => self.run_blocks(engine, batch, &weight, (&mut values, &mut logs)),
             None => {
-                let found = (0..rows).into_par_iter().map_init(Alone::default, |alone, row| {
-                    let mut values = vec![-1; width];
-                    let log = self.explain(alone, batch, row, weight(row), &mut values);
-                    (values, log)
-                });
+                let found = (0..rows)
+                    .into_par_iter()
+                    .map_init(Alone::default, |alone, row| {
+                        let mut values = vec![-1; width];
+                        let log = self.explain(alone, batch, row, weight(row), &mut values);
+                        (values, log)
+                    });
                 let found: Vec<(Vec<i32>, f64)> = self.pool.install(|| found.collect());
                 let (all, each): (Vec<Vec<i32>>, Vec<f64>) = found.into_iter().unzip();
                 (values, logs) = (all.concat(), each);
             }
         }
-        Ok(Explanations { variables: self.variables.clone(), values, log_probability: logs })
+        Ok(Explanations {
+            variables: self.variables.clone(),
+            values,
+            log_probability: logs,
+        })
     }
 
-    /// What maximises blocks of examples; none if that is not worth it for so many, or there is nothing to explain.
+    /// What maximises blocks of examples; none if that is not worth it for so many, or there is
+    /// nothing to explain.
     fn engine(&self, rows: usize) -> Option<&Engine<f64>> {
         let is_worth_it = self.blocks_fit && rows > FEW && !self.variables.is_empty();
-        is_worth_it.then(|| self.blocks.get_or_init(|| Engine::for_blocks(&self.circuit.graph, &self.schedule, &[])))
+        is_worth_it.then(|| {
+            self.blocks
+                .get_or_init(|| Engine::for_blocks(&self.circuit.graph, &self.schedule, &[]))
+        })
     }
 
     fn run_blocks(
@@ -126,13 +141,18 @@ impl<'c> Explainer<'c> {
         (values, logs): (&mut [i32], &mut [f64]),
     ) {
         let (lanes, width) = (engine.lanes(), self.variables.len());
-        let blocks = values.par_chunks_mut(lanes * width).zip(logs.par_chunks_mut(lanes)).enumerate();
+        let blocks = values
+            .par_chunks_mut(lanes * width)
+            .zip(logs.par_chunks_mut(lanes))
+            .enumerate();
         let run = blocks.map_init(
             || (engine.worker(), Alone::default(), vec![]),
             |(worker, alone, traced), (block, (values, logs))| {
                 self.maximise(worker, batch, block * lanes, logs);
                 traced.resize(logs.len(), vec![]);
-                self.maxima.trace().run(|slot| worker.numbers(slot), false, traced);
+                self.maxima
+                    .trace()
+                    .run(|slot| worker.numbers(slot), false, traced);
                 for (lane, (values, log)) in values.chunks_exact_mut(width).zip(logs).enumerate() {
                     let (row, states) = (block * lanes + lane, &mut traced[lane]);
                     *log += weight(row);
@@ -148,7 +168,13 @@ impl<'c> Explainer<'c> {
     }
 
     /// Maximises a block; the logarithms of examples that are to be explained alone are NaN.
-    fn maximise(&self, worker: &mut Worker<'_, f64>, batch: &Batch, first: usize, logs: &mut [f64]) {
+    fn maximise(
+        &self,
+        worker: &mut Worker<'_, f64>,
+        batch: &Batch,
+        first: usize,
+        logs: &mut [f64],
+    ) {
         worker.begin();
         for &var in &self.loaded {
             load(self.circuit, batch, worker, var, first..first + logs.len());
@@ -158,14 +184,25 @@ impl<'c> Explainer<'c> {
             return logs.fill(f64::NAN); // no evidence reaches the output
         }
         sums(worker, logs);
-        let lost = logs.iter_mut().enumerate().filter(|(lane, _)| worker.is_lost(*lane));
+        let lost = logs
+            .iter_mut()
+            .enumerate()
+            .filter(|(lane, _)| worker.is_lost(*lane));
         lost.for_each(|(_, log)| *log = f64::NAN);
     }
 
     /// Finds the values of an example by itself, and the logarithm of their probability.
-    fn explain<'m>(&'m self, alone: &mut Alone<'m>, batch: &Batch, row: usize, weight: f64, values: &mut [i32]) -> f64 {
+    fn explain<'m>(
+        &'m self,
+        alone: &mut Alone<'m>,
+        batch: &Batch,
+        row: usize,
+        weight: f64,
+        values: &mut [i32],
+    ) -> f64 {
         let run = alone.run.get_or_insert_with(|| self.maxima.idle());
-        self.maxima.run(run, |v| likelihood(self.circuit, batch, v, row));
+        self.maxima
+            .run(run, |v| likelihood(self.circuit, batch, v, row));
         let log = run.log_sum() + weight;
         if log > f64::NEG_INFINITY {
             run.trace_by(self.maxima.trace(), &mut alone.states);
@@ -193,6 +230,9 @@ struct Alone<'m> {
 
 /// A circuit for posteriors takes sums, and has no maxima.
 fn no_explanations() -> Error {
-    let error = Error::new(ErrorKind::Model, "the circuit is for posteriors, and cannot explain");
+    let error = Error::new(
+        ErrorKind::Model,
+        "the circuit is for posteriors, and cannot explain",
+    );
     error.hint("compile it with `--mpe`, or with `Query::explain` in Rust")
 }

@@ -1,7 +1,7 @@
 //! Writes a circuit as a program in another language, to be read, changed and trained there.
 //!
-//! A program is plain: a step for each operation of the graph, in the graph's order, as a line of Python or as nodes of an
-//! ONNX model.
+//! A program is plain: a step for each operation of the graph, in the graph's order, as a line of
+//! Python or as nodes of an ONNX model.
 
 mod onnx;
 mod program;
@@ -33,7 +33,12 @@ pub enum Language {
 
 impl Language {
     /// All of them.
-    pub const ALL: [Language; 4] = [Language::Torch, Language::Numpy, Language::Jax, Language::Onnx];
+    pub const ALL: [Language; 4] = [
+        Language::Torch,
+        Language::Numpy,
+        Language::Jax,
+        Language::Onnx,
+    ];
 
     /// A name for options.
     pub const fn name(self) -> &'static str {
@@ -56,9 +61,14 @@ impl FromStr for Language {
     type Err = Error;
 
     fn from_str(name: &str) -> Result<Self> {
-        let found = Language::ALL.into_iter().find(|language| language.name() == name);
+        let found = Language::ALL
+            .into_iter()
+            .find(|language| language.name() == name);
         found.ok_or_else(|| {
-            let error = Error::new(ErrorKind::Name, format!("circuits are not written in `{name}`"));
+            let error = Error::new(
+                ErrorKind::Name,
+                format!("circuits are not written in `{name}`"),
+            );
             error.hint("use torch, numpy, jax or onnx")
         })
     }
@@ -69,7 +79,8 @@ impl FromStr for Language {
 pub struct Export {
     /// The program: a text, or an ONNX model.
     pub program: Vec<u8>,
-    /// The bytes of the safetensors file that it reads; the file has the program's name. A model has its numbers in it.
+    /// The bytes of the safetensors file that it reads; the file has the program's name. A model
+    /// has its numbers in it.
     pub numbers: Option<Vec<u8>>,
     /// How many numbers an example of a batch needs at once.
     pub numbers_of_example: usize,
@@ -80,14 +91,18 @@ pub struct Export {
 impl Export {
     /// The program, if it is a text.
     pub fn source(&self) -> Option<&str> {
-        self.numbers.as_ref().and_then(|_| std::str::from_utf8(&self.program).ok())
+        self.numbers
+            .as_ref()
+            .and_then(|_| std::str::from_utf8(&self.program).ok())
     }
 
     /// Writes the program, and its numbers beside it.
     pub fn save(&self, path: impl AsRef<Path>) -> Result<()> {
         let path = path.as_ref();
         if let Some(numbers) = &self.numbers {
-            files::save(&path.with_extension("safetensors"), |to| to.write_all(numbers))?;
+            files::save(&path.with_extension("safetensors"), |to| {
+                to.write_all(numbers)
+            })?;
         }
         files::save(path, |to| to.write_all(&self.program))
     }
@@ -112,19 +127,37 @@ impl Circuit {
             Language::Torch => python::export(self, Library::Torch),
             Language::Numpy => python::export(self, Library::Numpy),
             Language::Jax => python::export(self, Library::Jax),
-            Language::Onnx => self.export_onnx(&Onnx { precision: self.export_precision(), ..Onnx::default() }),
+            Language::Onnx => self.export_onnx(&Onnx {
+                precision: self.export_precision(),
+                ..Onnx::default()
+            }),
         }
     }
 
-    /// The precision of programs and models if none is asked for: 32 bits, and 64 where tests compare numbers.
+    /// The precision of programs and models if none is asked for: 32 bits, and 64 where tests
+    /// compare numbers.
     pub fn export_precision(&self) -> Precision {
-        if self.graph.rules().is_empty() { Precision::F32 } else { Precision::F64 }
+        if self.graph.rules().is_empty() {
+            Precision::F32
+        } else {
+            Precision::F64
+        }
     }
 
     fn title(&self) -> String {
-        let target = self.target.map_or("all variables", |t| &self.variable(t).name);
-        let names: Vec<&str> = self.inputs().take(4).map(|v| &*self.variable(v).name).collect();
-        let more = if self.inputs.len() > 4 { format!(", … {} more", self.inputs.len() - 4) } else { String::new() };
+        let target = self
+            .target
+            .map_or("all variables", |t| &self.variable(t).name);
+        let names: Vec<&str> = self
+            .inputs()
+            .take(4)
+            .map(|v| &*self.variable(v).name)
+            .collect();
+        let more = if self.inputs.len() > 4 {
+            format!(", … {} more", self.inputs.len() - 4)
+        } else {
+            String::new()
+        };
         format!("P({target} | {}{more})", names.join(", "))
     }
 }
@@ -139,8 +172,17 @@ mod tests {
     use crate::{Level, Options};
 
     fn exported(model: &str, query: &Query, level: Level, language: Language) -> Export {
-        let options = Options { level, effort: 0.1, ..Options::default() };
-        Network::read(model).unwrap().compile(query, &options).unwrap().export(language).unwrap()
+        let options = Options {
+            level,
+            effort: 0.1,
+            ..Options::default()
+        };
+        Network::read(model)
+            .unwrap()
+            .compile(query, &options)
+            .unwrap()
+            .export(language)
+            .unwrap()
     }
 
     const PYTHON: [Language; 3] = [Language::Torch, Language::Numpy, Language::Jax];
@@ -148,8 +190,14 @@ mod tests {
     /// The lines of a function.
     fn body<'a>(source: &'a str, function: &str) -> Vec<&'a str> {
         let start = source.find(&format!("def {function}(")).unwrap();
-        let lines = source[start..].lines().skip(1).take_while(|line| line.is_empty() || line.starts_with("        "));
-        lines.map(str::trim).filter(|line| !line.is_empty()).collect()
+        let lines = source[start..]
+            .lines()
+            .skip(1)
+            .take_while(|line| line.is_empty() || line.starts_with("        "));
+        lines
+            .map(str::trim)
+            .filter(|line| !line.is_empty())
+            .collect()
     }
 
     #[test]
@@ -158,7 +206,10 @@ mod tests {
         let export = exported("asia", &query, Level::Functional, Language::Torch);
         let source = export.source().unwrap();
         let lines = body(source, "forward");
-        let at = lines.iter().position(|line| line.ends_with(" = constant")).unwrap();
+        let at = lines
+            .iter()
+            .position(|line| line.ends_with(" = constant"))
+            .unwrap();
         let expected = [
             "(t5, t15,) = constant",
             "t6 = given(\"xray\", 2, [0, 1])",
@@ -173,22 +224,43 @@ mod tests {
     /// What is forgotten is not mentioned again, and nothing but the output is kept.
     #[test]
     fn every_tensor_is_forgotten_once_and_not_used_after_that() {
-        for level in [Level::Paper, Level::Functional, Level::Tables, Level::Support] {
+        for level in [
+            Level::Paper,
+            Level::Functional,
+            Level::Tables,
+            Level::Support,
+        ] {
             for language in PYTHON {
-                let export = exported("rect:4", &Query::of("label").given(["pixel_*"]), level, language);
+                let export = exported(
+                    "rect:4",
+                    &Query::of("label").given(["pixel_*"]),
+                    level,
+                    language,
+                );
                 let source = export.source().unwrap();
-                let function = if language == Language::Torch { "forward" } else { "__call__" };
+                let function = if language == Language::Torch {
+                    "forward"
+                } else {
+                    "__call__"
+                };
                 let mut dead = BTreeSet::new();
                 let mut begun = BTreeSet::new();
-                for line in body(source, function).into_iter().filter(|line| line.starts_with('t')) {
+                for line in body(source, function)
+                    .into_iter()
+                    .filter(|line| line.starts_with('t'))
+                {
                     let (code, del) = line.split_once("; del ").unwrap_or((line, ""));
                     let word = |c: char| !c.is_alphanumeric() && c != '_';
-                    assert!(code.split(word).all(|name| !dead.contains(name)), "{level}: {line}");
+                    assert!(
+                        code.split(word).all(|name| !dead.contains(name)),
+                        "{level}: {line}"
+                    );
                     begun.insert(code.split([' ', ',']).next().unwrap());
                     dead.extend(del.split(", ").filter(|name| !name.is_empty()));
                 }
-                let kept =
-                    begun.iter().filter(|name| !dead.contains(**name) && *name.trim_matches(char::is_numeric) == *"t");
+                let kept = begun.iter().filter(|name| {
+                    !dead.contains(**name) && *name.trim_matches(char::is_numeric) == *"t"
+                });
                 assert_eq!(kept.count(), 1, "{level}:\n{source}");
             }
         }
@@ -203,15 +275,46 @@ mod tests {
             b.table(before, [], [0.5, 0.5]);
             for i in 1..4 {
                 let x = b.variable(format!("x{i}"), ["a", "b"]);
-                let test = Test::of_rows(2, &[0.3], Selection::Sigmoid { slope, is_learned: false });
-                b.tested(x, [before], [[0.9, 0.1, 0.2, 0.8], [0.3, 0.7, 0.6, 0.4]], test);
+                let test = Test::of_rows(
+                    2,
+                    &[0.3],
+                    Selection::Sigmoid {
+                        slope,
+                        is_learned: false,
+                    },
+                );
+                b.tested(
+                    x,
+                    [before],
+                    [[0.9, 0.1, 0.2, 0.8], [0.3, 0.7, 0.6, 0.4]],
+                    test,
+                );
                 before = x;
             }
-            let options = Options { level: Level::Classical, effort: 0.0, ..Options::default() };
-            let circuit = b.build().unwrap().compile(&Query::of("x0").given(["x1", "x2", "x3"]), &options).unwrap();
-            circuit.export(Language::Numpy).unwrap().source().unwrap().matches(" = rescale(").count()
+            let options = Options {
+                level: Level::Classical,
+                effort: 0.0,
+                ..Options::default()
+            };
+            let circuit = b
+                .build()
+                .unwrap()
+                .compile(&Query::of("x0").given(["x1", "x2", "x3"]), &options)
+                .unwrap();
+            circuit
+                .export(Language::Numpy)
+                .unwrap()
+                .source()
+                .unwrap()
+                .matches(" = rescale(")
+                .count()
         };
-        assert!(rescaled(64.0) > rescaled(1.0), "{} {}", rescaled(64.0), rescaled(1.0));
+        assert!(
+            rescaled(64.0) > rescaled(1.0),
+            "{} {}",
+            rescaled(64.0),
+            rescaled(1.0)
+        );
     }
 
     #[test]
@@ -221,7 +324,11 @@ mod tests {
         b.table(x, [], [0.5, 0.5]);
         let y = b.variable("y", ["0", "1"]);
         b.table(y, [x], [0.1, 0.9, 0.8, 0.2]);
-        let circuit = b.build().unwrap().compile(&Query::of("y").given(["a*"]), &Options::default()).unwrap();
+        let circuit = b
+            .build()
+            .unwrap()
+            .compile(&Query::of("y").given(["a*"]), &Options::default())
+            .unwrap();
         let export = circuit.export(Language::Numpy).unwrap();
         let source = export.source().unwrap();
         assert!(source.starts_with("\"\"\"P(y | a_b_)\n"), "{source}");

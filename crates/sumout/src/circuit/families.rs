@@ -1,8 +1,9 @@
-//! The marginals of all families, for every row of a batch: P(x, u | e) for each variable X with parents U.
+//! The marginals of all families, for every row of a batch: P(x, u | e) for each variable X with
+//! parents U.
 //!
-//! The circuit is linear in the numbers of each table, so θ · ∂ln P(e)/∂θ is the share of P(e) that θ is part of: the
-//! marginal of the state that θ is the probability of. A function that is copied has the same share in each of its
-//! copies.
+//! The circuit is linear in the numbers of each table, so θ · ∂ln P(e)/∂θ is the share of P(e) that
+//! θ is part of: the marginal of the state that θ is the probability of. A function that is copied
+//! has the same share in each of its copies.
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
@@ -11,7 +12,9 @@ use rayon::prelude::*;
 
 use super::Circuit;
 use super::batch::Batch;
-use super::evaluate::{Engines, Precision, Room, Running, check_hard, likelihood, load, loaded, sums, weigh_closed};
+use super::evaluate::{
+    Engines, Precision, Room, Running, check_hard, likelihood, load, loaded, sums, weigh_closed,
+};
 use crate::error::{Error, ErrorKind, Result};
 use crate::tensor::engine::{Number, Worker};
 use crate::tensor::exec::Run;
@@ -25,8 +28,9 @@ use crate::vars::{VarId, VarSet};
 pub struct Families {
     /// For each example, ln P(e); negative infinity where the evidence is impossible.
     pub log_evidence: Vec<f64>,
-    /// For each variable, example after example, the probability of every entry of its CPT's dense table: the last of its
-    /// [scope](crate::Cpt::scope), the variable itself, moves fastest. Zeros where the evidence is impossible.
+    /// For each variable, example after example, the probability of every entry of its CPT's dense
+    /// table: the last of its [scope](crate::Cpt::scope), the variable itself, moves fastest. Zeros
+    /// where the evidence is impossible.
     pub marginals: Vec<(VarId, Vec<f64>)>,
 }
 
@@ -48,11 +52,17 @@ impl Circuit {
     pub fn families(&self, batch: &Batch, options: &Running) -> Result<Families> {
         check_hard(self, batch)?;
         if !self.graph.rules().is_empty() {
-            let error = Error::new(ErrorKind::Model, "a testing circuit has no marginals of families");
+            let error = Error::new(
+                ErrorKind::Model,
+                "a testing circuit has no marginals of families",
+            );
             return Err(error.hint("ask the network that is selected: `Network::selected`"));
         }
         if self.graph.origins().is_empty() {
-            let error = Error::new(ErrorKind::Evidence, "the circuit was not compiled for the marginals of families");
+            let error = Error::new(
+                ErrorKind::Evidence,
+                "the circuit was not compiled for the marginals of families",
+            );
             return Err(error.hint("compile it with `Query::families`"));
         }
         match options.precision {
@@ -80,8 +90,11 @@ impl<'c, T: Number> Asking<'c, T> {
     fn new(circuit: &'c Circuit, options: &Running) -> Result<Self> {
         let graph = &circuit.graph;
         let tables: Vec<TableId> = graph.origins().keys().copied().collect();
-        let children: BTreeMap<VarId, usize> =
-            graph.origins().values().map(|origin| (origin.child, origin.size)).collect();
+        let children: BTreeMap<VarId, usize> = graph
+            .origins()
+            .values()
+            .map(|origin| (origin.child, origin.size))
+            .collect();
         let schedule = Schedule::new(graph, &Want::Gradients(VarSet::default(), tables.clone()));
         let room = Room::for_running(graph, &schedule, options)?;
         Ok(Asking {
@@ -95,7 +108,9 @@ impl<'c, T: Number> Asking<'c, T> {
     }
 
     fn run(&self, batch: &Batch) -> Result<Families> {
-        let engine = self.engines.engine(batch.len(), &self.circuit.graph, &self.schedule);
+        let engine = self
+            .engines
+            .engine(batch.len(), &self.circuit.graph, &self.schedule);
         let careful = Mutex::new(None);
         let block = |worker: &mut Worker<'_, T>, block: usize| {
             let first = block * engine.lanes();
@@ -103,36 +118,61 @@ impl<'c, T: Number> Asking<'c, T> {
             let mut found = self.run_block(worker, batch, rows.clone());
             for (row, found) in rows.zip(&mut found).filter(|(_, found)| found.0.is_nan()) {
                 let mut careful = careful.lock().expect("no run panics");
-                let program = careful.get_or_insert_with(|| Program::new(&self.circuit.graph, &self.schedule));
+                let program = careful
+                    .get_or_insert_with(|| Program::new(&self.circuit.graph, &self.schedule));
                 *found = self.run_carefully(program, batch, row);
             }
             found
         };
         let blocks = (0..batch.len().div_ceil(engine.lanes())).into_par_iter();
-        let rows: Vec<Vec<Row>> = self.pool.install(|| blocks.map_init(|| engine.worker(), block).collect());
-        let (mut log_evidence, mut rows): (Vec<f64>, Vec<Vec<f64>>) = rows.into_iter().flatten().unzip();
+        let rows: Vec<Vec<Row>> = self
+            .pool
+            .install(|| blocks.map_init(|| engine.worker(), block).collect());
+        let (mut log_evidence, mut rows): (Vec<f64>, Vec<Vec<f64>>) =
+            rows.into_iter().flatten().unzip();
         for (row, weight) in weigh_closed(self.circuit, batch).into_iter().enumerate() {
             log_evidence[row] += weight;
         }
-        for (row, _) in rows.iter_mut().zip(&log_evidence).filter(|(_, log)| **log == f64::NEG_INFINITY) {
+        for (row, _) in rows
+            .iter_mut()
+            .zip(&log_evidence)
+            .filter(|(_, log)| **log == f64::NEG_INFINITY)
+        {
             row.fill(0.0);
         }
         let mut start = 0;
         let of_child = |&(child, size): &(VarId, usize)| {
             start += size;
-            (child, rows.iter().flat_map(|row| row[start - size..start].iter().copied()).collect())
+            (
+                child,
+                rows.iter()
+                    .flat_map(|row| row[start - size..start].iter().copied())
+                    .collect(),
+            )
         };
-        Ok(Families { log_evidence, marginals: self.children.iter().map(of_child).collect() })
+        Ok(Families {
+            log_evidence,
+            marginals: self.children.iter().map(of_child).collect(),
+        })
     }
 
-    fn run_block(&self, worker: &mut Worker<'_, T>, batch: &Batch, rows: std::ops::Range<usize>) -> Vec<Row> {
+    fn run_block(
+        &self,
+        worker: &mut Worker<'_, T>,
+        batch: &Batch,
+        rows: std::ops::Range<usize>,
+    ) -> Vec<Row> {
         worker.begin();
-        loaded(&self.circuit.graph).for_each(|var| load(self.circuit, batch, worker, var, rows.clone()));
+        loaded(&self.circuit.graph)
+            .for_each(|var| load(self.circuit, batch, worker, var, rows.clone()));
         worker.forward();
         let mut logs = vec![0.0; rows.len()];
         let totals = sums(worker, &mut logs);
         let lanes = worker.lanes();
-        let seeds: Vec<T> = totals.iter().map(|&s| if s > 0.0 { T::of(1.0 / s) } else { T::ZERO }).collect();
+        let seeds: Vec<T> = totals
+            .iter()
+            .map(|&s| if s > 0.0 { T::of(1.0 / s) } else { T::ZERO })
+            .collect();
         worker.backward(|seed| {
             for numbers in seed.chunks_exact_mut(lanes) {
                 numbers[..seeds.len()].copy_from_slice(&seeds);
@@ -140,13 +180,26 @@ impl<'c, T: Number> Asking<'c, T> {
             }
         });
         let lost = |lane: usize| worker.is_lost(lane) || (worker.output().is_none());
-        let weights: Vec<Option<&[T]>> = self.tables.iter().map(|table| worker.table_adjoint(*table)).collect();
+        let weights: Vec<Option<&[T]>> = self
+            .tables
+            .iter()
+            .map(|table| worker.table_adjoint(*table))
+            .collect();
         let row = |(lane, &log): (usize, &f64)| {
-            let share =
-                |t: usize, i: usize| weights[t].map_or(0.0, |w| w[i * lanes + lane].to_f64() * self.number(t, i));
-            let marginals = if lost(lane) { vec![f64::NAN] } else { self.marginals(share) };
+            let share = |t: usize, i: usize| {
+                weights[t].map_or(0.0, |w| w[i * lanes + lane].to_f64() * self.number(t, i))
+            };
+            let marginals = if lost(lane) {
+                vec![f64::NAN]
+            } else {
+                self.marginals(share)
+            };
             // A derivative may be too large for a number where what it is multiplied by is zero.
-            if marginals.iter().all(|x| x.is_finite()) { (log, marginals) } else { (f64::NAN, vec![]) }
+            if marginals.iter().all(|x| x.is_finite()) {
+                (log, marginals)
+            } else {
+                (f64::NAN, vec![])
+            }
         };
         logs.iter().enumerate().map(row).collect()
     }
@@ -189,7 +242,14 @@ impl<'c, T: Number> Asking<'c, T> {
             return (log, self.marginals(|_, _| 0.0));
         }
         let node = |table: &TableId| graph.find(&Op::Table(*table)).expect("the table is there");
-        let weights: Vec<Vec<f64>> = self.tables.iter().map(|table| run.weighted(node(table))).collect();
-        (log, self.marginals(|t, i| weights[t].get(i).copied().unwrap_or(0.0)))
+        let weights: Vec<Vec<f64>> = self
+            .tables
+            .iter()
+            .map(|table| run.weighted(node(table)))
+            .collect();
+        (
+            log,
+            self.marginals(|t, i| weights[t].get(i).copied().unwrap_or(0.0)),
+        )
     }
 }

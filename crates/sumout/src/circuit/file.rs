@@ -1,11 +1,12 @@
 //! Circuits in files.
 //!
-//! A `.sumout` file is a [safetensors](https://github.com/huggingface/safetensors) file: numbers that any tool can
-//! read, and one entry of metadata, `sumout`, which is JSON: the version, the variables, the query, and the operations
-//! of the graph. A checksum covers all of it. docs/formats.md describes every field.
+//! A `.sumout` file is a [safetensors](https://github.com/huggingface/safetensors) file: numbers
+//! that any tool can read, and one entry of metadata, `sumout`, which is JSON: the version, the
+//! variables, the query, and the operations of the graph. A checksum covers all of it.
+//! docs/formats.md describes every field.
 //!
-//! A file is checked as if a stranger had written it: every operation is added anew, so its axes are derived, and
-//! whatever it refers to must be there.
+//! A file is checked as if a stranger had written it: every operation is added anew, so its axes
+//! are derived, and whatever it refers to must be there.
 
 mod completing;
 mod origins;
@@ -27,7 +28,8 @@ use completing::Completing;
 use origins::Origins;
 use rules::Ruled;
 
-/// The newest version of the format. What is of a network without tests is written as version 1, which older programs read.
+/// The newest version of the format. What is of a network without tests is written as version 1,
+/// which older programs read.
 const VERSION: u32 = 4;
 
 /// The entry of the metadata.
@@ -101,8 +103,12 @@ impl Circuit {
     /// Reads a circuit from a file.
     pub fn load(path: impl AsRef<Path>) -> Result<Circuit> {
         let path = path.as_ref();
-        let bytes = std::fs::read(path)
-            .map_err(|e| Error::new(ErrorKind::Io, format!("cannot read `{}`: {e}", path.display())))?;
+        let bytes = std::fs::read(path).map_err(|e| {
+            Error::new(
+                ErrorKind::Io,
+                format!("cannot read `{}`: {e}", path.display()),
+            )
+        })?;
         Circuit::from_bytes(&bytes).map_err(|error| {
             let message = format!("`{}`: {}", path.display(), error.message());
             Error::new(error.kind(), message).hint(error.advice().unwrap_or_default())
@@ -114,31 +120,67 @@ impl Circuit {
         let numbers = self.numbers();
         let mut header = self.header();
         header.checksum = checksum(&header, &numbers);
-        let text = serde_json::to_string(&header).map_err(|e| Error::new(ErrorKind::Format, e.to_string()))?;
-        let views = numbers.iter().map(|t| TensorView::new(t.dtype, t.shape.clone(), &t.bytes).map(|v| (&t.name, v)));
+        let text = serde_json::to_string(&header)
+            .map_err(|e| Error::new(ErrorKind::Format, e.to_string()))?;
+        let views = numbers
+            .iter()
+            .map(|t| TensorView::new(t.dtype, t.shape.clone(), &t.bytes).map(|v| (&t.name, v)));
         let views: std::result::Result<Vec<_>, _> = views.collect();
-        let written = views.and_then(|views| serialize(views, Some(HashMap::from([(KEY.to_string(), text)]))));
-        written.map_err(|e| Error::new(ErrorKind::Format, format!("the circuit cannot be written: {e}")))
+        let written = views
+            .and_then(|views| serialize(views, Some(HashMap::from([(KEY.to_string(), text)]))));
+        written.map_err(|e| {
+            Error::new(
+                ErrorKind::Format,
+                format!("the circuit cannot be written: {e}"),
+            )
+        })
     }
 
     /// A circuit from the bytes of a file.
     pub fn from_bytes(bytes: &[u8]) -> Result<Circuit> {
-        let (_, metadata) = SafeTensors::read_metadata(bytes).map_err(|e| damaged(&e.to_string()))?;
-        let text = metadata.metadata().as_ref().and_then(|m| m.get(KEY)).ok_or_else(|| damaged("it is no circuit"))?;
+        let (_, metadata) =
+            SafeTensors::read_metadata(bytes).map_err(|e| damaged(&e.to_string()))?;
+        let text = metadata
+            .metadata()
+            .as_ref()
+            .and_then(|m| m.get(KEY))
+            .ok_or_else(|| damaged("it is no circuit"))?;
         check_version(text)?;
         let header: Header = serde_json::from_str(text).map_err(|e| damaged(&e.to_string()))?;
         let tensors = SafeTensors::deserialize(bytes).map_err(|e| damaged(&e.to_string()))?;
-        let circuit = Reader { header: &header, tensors: &tensors }.circuit()?;
-        let expected = checksum(&Header { checksum: 0, ..circuit.header() }, &circuit.numbers());
-        if header.checksum == expected { Ok(circuit) } else { Err(damaged("its checksum is wrong")) }
+        let circuit = Reader {
+            header: &header,
+            tensors: &tensors,
+        }
+        .circuit()?;
+        let expected = checksum(
+            &Header {
+                checksum: 0,
+                ..circuit.header()
+            },
+            &circuit.numbers(),
+        );
+        if header.checksum == expected {
+            Ok(circuit)
+        } else {
+            Err(damaged("its checksum is wrong"))
+        }
     }
 
     fn header(&self) -> Header {
-        let indices = |vars: &mut dyn Iterator<Item = VarId>| vars.map(VarId::index).collect::<Vec<_>>();
-        let named = |v: &Variable| Named { name: v.name.clone(), values: v.values.clone() };
+        let indices =
+            |vars: &mut dyn Iterator<Item = VarId>| vars.map(VarId::index).collect::<Vec<_>>();
+        let named = |v: &Variable| Named {
+            name: v.name.clone(),
+            values: v.values.clone(),
+        };
         let graph = &self.graph;
         Header {
-            version: if self.visible == self.variables.len() { 1 } else { VERSION },
+            version: if self.visible == self.variables.len() {
+                1
+            } else {
+                VERSION
+            },
             checksum: 0,
             variables: self.variables.iter().map(named).collect(),
             target: self.target.map(VarId::index),
@@ -146,19 +188,36 @@ impl Circuit {
             hard: indices(&mut self.hard.iter()),
             domains: self.domains.clone(),
             axes: graph.cards().to_vec(),
-            tables: graph.tables().iter().map(|t| indices(&mut t.axes.iter().copied())).collect(),
-            lists: graph.lists().iter().map(|l| l.axis.map(VarId::index)).collect(),
+            tables: graph
+                .tables()
+                .iter()
+                .map(|t| indices(&mut t.axes.iter().copied()))
+                .collect(),
+            lists: graph
+                .lists()
+                .iter()
+                .map(|l| l.axis.map(VarId::index))
+                .collect(),
             maps: graph
                 .maps()
                 .iter()
-                .map(|m| (indices(&mut m.from.iter().copied()), indices(&mut m.over.iter().copied())))
+                .map(|m| {
+                    (
+                        indices(&mut m.from.iter().copied()),
+                        indices(&mut m.over.iter().copied()),
+                    )
+                })
                 .collect(),
             operations: graph.ops().map(|(_, op)| operation(op)).collect(),
             output: graph.output().index(),
             completion: self.completion.as_ref().map(Completing::new),
             origins: origins::origins(graph),
             visible: (self.visible < self.variables.len()).then_some(self.visible),
-            aliases: self.aliases.iter().map(|(alias, of)| (alias.index(), of.index())).collect(),
+            aliases: self
+                .aliases
+                .iter()
+                .map(|(alias, of)| (alias.index(), of.index()))
+                .collect(),
             rules: rules::rules(graph),
         }
     }
@@ -182,7 +241,9 @@ fn operation(op: &Op) -> Operation {
         Op::Join(a, b, list) => Operation::Join(a.index(), b.index(), list.index()),
         Op::Gather(a, map) => Operation::Gather(a.index(), map.index()),
         Op::Rescale(a) => Operation::Rescale(a.index()),
-        Op::Select(inputs, rule) => Operation::Select(inputs.iter().map(|i| i.index()).collect(), rule.index()),
+        Op::Select(inputs, rule) => {
+            Operation::Select(inputs.iter().map(|i| i.index()).collect(), rule.index())
+        }
     }
 }
 
@@ -240,13 +301,17 @@ fn check_version(text: &str) -> Result<()> {
         0 => return Err(damaged("there is no version 0")),
         1 | VERSION => return Ok(()),
         2 | 3 => {
-            let message = format!("the circuit is of version {version}, in which tests were written otherwise");
+            let message = format!(
+                "the circuit is of version {version}, in which tests were written otherwise"
+            );
             let error = Error::new(ErrorKind::Format, message);
             return Err(error.hint("compile the circuit again with `sumout compile … -o FILE`"));
         }
         _ => {}
     }
-    let message = format!("the circuit is of version {version}, and this program reads up to version {VERSION}");
+    let message = format!(
+        "the circuit is of version {version}, and this program reads up to version {VERSION}"
+    );
     Err(Error::new(ErrorKind::Format, message).hint("update sumout, or compile the circuit again"))
 }
 
@@ -256,7 +321,10 @@ fn is_repeated(axes: &[VarId]) -> bool {
 }
 
 fn damaged(what: &str) -> Error {
-    let error = Error::new(ErrorKind::Format, format!("the file is damaged, or no circuit: {what}"));
+    let error = Error::new(
+        ErrorKind::Format,
+        format!("the file is damaged, or no circuit: {what}"),
+    );
     error.hint("compile the circuit again with `sumout compile … -o FILE`")
 }
 
@@ -268,16 +336,41 @@ struct Reader<'a> {
 
 impl Reader<'_> {
     fn circuit(&self) -> Result<Circuit> {
-        let Header { variables, target, inputs, hard, domains, axes, .. } = self.header;
+        let Header {
+            variables,
+            target,
+            inputs,
+            hard,
+            domains,
+            axes,
+            ..
+        } = self.header;
         let is_whole = variables.len() == domains.len()
             && axes.len() >= domains.len()
-            && domains.iter().zip(axes).all(|(domain, &card)| domain.len() == card && card > 0)
-            && variables.iter().zip(domains).all(|(v, domain)| domain.iter().all(|&d| d < v.values.len()));
-        let visible = self.header.visible.unwrap_or(variables.len()).min(variables.len());
+            && domains
+                .iter()
+                .zip(axes)
+                .all(|(domain, &card)| domain.len() == card && card > 0)
+            && variables
+                .iter()
+                .zip(domains)
+                .all(|(v, domain)| domain.iter().all(|&d| d < v.values.len()));
+        let visible = self
+            .header
+            .visible
+            .unwrap_or(variables.len())
+            .min(variables.len());
         let is_known = |&v: &usize| v < visible;
-        let is_increasing = domains.iter().all(|domain| domain.is_sorted_by(|a, b| a < b));
-        let are_inputs = hard.iter().all(|v| inputs.contains(v)) && !target.is_some_and(|t| hard.contains(&t));
-        if !is_whole || !is_increasing || !are_inputs || !inputs.iter().chain(hard).chain(target).all(is_known) {
+        let is_increasing = domains
+            .iter()
+            .all(|domain| domain.is_sorted_by(|a, b| a < b));
+        let are_inputs =
+            hard.iter().all(|v| inputs.contains(v)) && !target.is_some_and(|t| hard.contains(&t));
+        if !is_whole
+            || !is_increasing
+            || !are_inputs
+            || !inputs.iter().chain(hard).chain(target).all(is_known)
+        {
             return Err(damaged("its variables do not fit together"));
         }
         if axes.contains(&0) || !self.header.aliases.iter().all(|alias| self.is_alias(alias)) {
@@ -286,22 +379,40 @@ impl Reader<'_> {
         let var = |v: &usize| VarId::new(*v);
         let graph = self.graph()?;
         Ok(Circuit {
-            completion: self.header.completion.as_ref().map(|c| self.completion(c, &graph)).transpose()?,
+            completion: self
+                .header
+                .completion
+                .as_ref()
+                .map(|c| self.completion(c, &graph))
+                .transpose()?,
             variables: self.named(),
             target: target.as_ref().map(var),
             inputs: inputs.iter().map(var).collect(),
             hard: hard.iter().map(var).collect(),
             domains: domains.clone(),
             graph,
-            aliases: self.header.aliases.iter().map(|(alias, of)| (var(alias), var(of))).collect(),
+            aliases: self
+                .header
+                .aliases
+                .iter()
+                .map(|(alias, of)| (var(alias), var(of)))
+                .collect(),
             visible,
         })
     }
 
-    /// Whether a variable that is no variable of the network can stand for an input, with all of its values.
+    /// Whether a variable that is no variable of the network can stand for an input, with all of
+    /// its values.
     fn is_alias(&self, &(alias, of): &(usize, usize)) -> bool {
-        let Header { variables, domains, inputs, visible, .. } = self.header;
-        let is_hidden = alias < variables.len() && visible.is_some_and(|visible| alias >= visible && of < visible);
+        let Header {
+            variables,
+            domains,
+            inputs,
+            visible,
+            ..
+        } = self.header;
+        let is_hidden = alias < variables.len()
+            && visible.is_some_and(|visible| alias >= visible && of < visible);
         is_hidden
             && inputs.contains(&of)
             && variables[alias].values == variables[of].values
@@ -309,7 +420,10 @@ impl Reader<'_> {
     }
 
     fn named(&self) -> Vec<Variable> {
-        let named = |v: &Named| Variable { name: v.name.clone(), values: v.values.clone() };
+        let named = |v: &Named| Variable {
+            name: v.name.clone(),
+            values: v.values.clone(),
+        };
         self.header.variables.iter().map(named).collect()
     }
 
@@ -322,16 +436,26 @@ impl Reader<'_> {
             }
         }
         let output = self.node(&graph, self.header.output)?;
-        let open = self.header.target.filter(|&t| self.header.domains.get(t).is_some_and(|domain| domain.len() > 1));
+        let open = self.header.target.filter(|&t| {
+            self.header
+                .domains
+                .get(t)
+                .is_some_and(|domain| domain.len() > 1)
+        });
         if graph.axes(output) != &open.into_iter().map(VarId::new).collect() {
             return Err(damaged("its output is not over the target"));
         }
         graph.set_output(output);
         self.check_tables(&graph)?;
-        let is_asked = |v: &usize| self.header.domains[*v].len() > 1 && !self.header.hard.contains(v);
+        let is_asked =
+            |v: &usize| self.header.domains[*v].len() > 1 && !self.header.hard.contains(v);
         let is_read = |v: usize| graph.find(&Op::Evidence(VarId::new(v))).is_some();
         let is_other = self.header.target.is_some() || self.header.completion.is_some();
-        let visible = self.header.visible.unwrap_or(usize::MAX).min(self.header.domains.len());
+        let visible = self
+            .header
+            .visible
+            .unwrap_or(usize::MAX)
+            .min(self.header.domains.len());
         match is_other || (0..visible).filter(is_asked).all(is_read) {
             true => Ok(graph),
             false => Err(damaged("a variable that is asked for is not there")),
@@ -342,7 +466,9 @@ impl Reader<'_> {
         Ok(match operation {
             Operation::Evidence(v) => {
                 let is_variable = *v < self.header.variables.len();
-                let var = is_variable.then(|| VarId::new(*v)).ok_or_else(|| damaged("evidence on no variable"))?;
+                let var = is_variable
+                    .then(|| VarId::new(*v))
+                    .ok_or_else(|| damaged("evidence on no variable"))?;
                 graph.add(Op::Evidence(var))
             }
             Operation::Table(t) => {
@@ -377,11 +503,19 @@ impl Reader<'_> {
     }
 
     fn node(&self, graph: &Graph, index: usize) -> Result<NodeId> {
-        if index < graph.len() { Ok(NodeId::new(index)) } else { Err(damaged("an operation reads what is not there")) }
+        if index < graph.len() {
+            Ok(NodeId::new(index))
+        } else {
+            Err(damaged("an operation reads what is not there"))
+        }
     }
 
     fn axis(&self, index: usize) -> Result<VarId> {
-        if index < self.header.axes.len() { Ok(VarId::new(index)) } else { Err(damaged("an axis is not there")) }
+        if index < self.header.axes.len() {
+            Ok(VarId::new(index))
+        } else {
+            Err(damaged("an axis is not there"))
+        }
     }
 
     fn axes(&self, indices: &[usize]) -> Result<Vec<VarId>> {
@@ -390,14 +524,21 @@ impl Reader<'_> {
 
     /// The number of joint states of some axes; none if there are too many to count.
     fn size(&self, axes: &[VarId]) -> Option<usize> {
-        axes.iter().try_fold(1usize, |size, v| size.checked_mul(self.header.axes[v.index()]))
+        axes.iter().try_fold(1usize, |size, v| {
+            size.checked_mul(self.header.axes[v.index()])
+        })
     }
 
     fn table(&self, index: usize, next: usize) -> Result<Table> {
         let axes = self.header.tables.get(index).filter(|_| index == next);
         let axes = self.axes(axes.ok_or_else(|| damaged("a table is out of order"))?)?;
         let bytes = self.tensor(&format!("table.{index}"), Dtype::F64)?;
-        let values: Vec<f64> = bytes.as_chunks::<8>().0.iter().map(|&x| f64::from_le_bytes(x)).collect();
+        let values: Vec<f64> = bytes
+            .as_chunks::<8>()
+            .0
+            .iter()
+            .map(|&x| f64::from_le_bytes(x))
+            .collect();
         let is_number = values.iter().all(|x| x.is_finite());
         match self.size(&axes) == Some(values.len()) && is_number && !is_repeated(&axes) {
             true => Ok(Table { axes, values }),
@@ -406,28 +547,61 @@ impl Reader<'_> {
     }
 
     fn list(&self, index: usize, graph: &Graph, a: NodeId, b: NodeId) -> Result<List> {
-        let axis = self.header.lists.get(index).filter(|_| index == graph.lists().len());
-        let axis = axis.ok_or_else(|| damaged("a list is out of order"))?.map(|v| self.axis(v)).transpose()?;
+        let axis = self
+            .header
+            .lists
+            .get(index)
+            .filter(|_| index == graph.lists().len());
+        let axis = axis
+            .ok_or_else(|| damaged("a list is out of order"))?
+            .map(|v| self.axis(v))
+            .transpose()?;
         let words = self.words(&format!("list.{index}"))?;
         let length = words.len() / 3;
-        let [outs, of_a, of_b] = [0, 1, 2].map(|column| words[column * length..(column + 1) * length].to_vec());
+        let [outs, of_a, of_b] =
+            [0, 1, 2].map(|column| words[column * length..(column + 1) * length].to_vec());
         let size = axis.map_or(1, |v| self.header.axes[v.index()]);
         let is_below = |column: &[u32], size: f64| column.iter().all(|&i| f64::from(i) < size);
         let is_flat = graph.axes(a).len() <= 1 && graph.axes(b).len() <= 1;
-        let fits = is_below(&outs, size as f64) && is_below(&of_a, graph.size(a)) && is_below(&of_b, graph.size(b));
+        let fits = is_below(&outs, size as f64)
+            && is_below(&of_a, graph.size(a))
+            && is_below(&of_b, graph.size(b));
         match is_flat && fits && outs.is_sorted() && words.len() == 3 * length {
-            true => Ok(List { axis, outs, a: of_a, b: of_b }),
+            true => Ok(List {
+                axis,
+                outs,
+                a: of_a,
+                b: of_b,
+            }),
             false => Err(damaged("a list does not fit its tensors")),
         }
     }
 
     fn map(&self, index: usize, graph: &Graph, a: NodeId) -> Result<Map> {
-        let (from, over) = self.header.maps.get(index).ok_or_else(|| damaged("a map is not there"))?;
-        let map = Map { from: self.axes(from)?, over: self.axes(over)?, index: self.words(&format!("map.{index}"))? };
-        let is_read = map.from.iter().all(|v| graph.axes(a).contains(*v) && !map.over.contains(v));
+        let (from, over) = self
+            .header
+            .maps
+            .get(index)
+            .ok_or_else(|| damaged("a map is not there"))?;
+        let map = Map {
+            from: self.axes(from)?,
+            over: self.axes(over)?,
+            index: self.words(&format!("map.{index}"))?,
+        };
+        let is_read = map
+            .from
+            .iter()
+            .all(|v| graph.axes(a).contains(*v) && !map.over.contains(v));
         let is_read = is_read && !is_repeated(&map.from) && !is_repeated(&map.over);
-        let is_below = |size: usize| map.index.iter().all(|&i| i == Map::NOWHERE || (i as usize) < size);
-        match is_read && self.size(&map.over) == Some(map.index.len()) && self.size(&map.from).is_some_and(is_below) {
+        let is_below = |size: usize| {
+            map.index
+                .iter()
+                .all(|&i| i == Map::NOWHERE || (i as usize) < size)
+        };
+        match is_read
+            && self.size(&map.over) == Some(map.index.len())
+            && self.size(&map.from).is_some_and(is_below)
+        {
             true => Ok(map),
             false => Err(damaged("a map does not fit its tensor")),
         }
@@ -435,11 +609,19 @@ impl Reader<'_> {
 
     fn words(&self, name: &str) -> Result<Vec<u32>> {
         let bytes = self.tensor(name, Dtype::U32)?;
-        Ok(bytes.as_chunks::<4>().0.iter().map(|&x| u32::from_le_bytes(x)).collect())
+        Ok(bytes
+            .as_chunks::<4>()
+            .0
+            .iter()
+            .map(|&x| u32::from_le_bytes(x))
+            .collect())
     }
 
     fn tensor(&self, name: &str, dtype: Dtype) -> Result<&[u8]> {
-        let tensor = self.tensors.tensor(name).map_err(|e| damaged(&e.to_string()))?;
+        let tensor = self
+            .tensors
+            .tensor(name)
+            .map_err(|e| damaged(&e.to_string()))?;
         if tensor.dtype() == dtype {
             Ok(tensor.data())
         } else {

@@ -14,7 +14,8 @@ use crate::tensor::engine::{Isa, Matrix, Number};
 pub struct Machine {
     /// Multiplications and additions in a second, two for each product that is summed.
     pub flops: f64,
-    /// Bytes read from and written to the second cache in a second, which is where blocks of examples are.
+    /// Bytes read from and written to the second cache in a second, which is where blocks of
+    /// examples are.
     pub bytes: f64,
     /// The instructions that are used.
     pub instructions: &'static str,
@@ -27,13 +28,18 @@ impl Machine {
     /// Measures large matrix products, and sums of rows that just fit in the second cache.
     pub fn measure(precision: Precision, threads: usize) -> Result<Machine> {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
-        let pool = pool.map_err(|e| Error::new(ErrorKind::Memory, format!("cannot start threads: {e}")))?;
+        let pool =
+            pool.map_err(|e| Error::new(ErrorKind::Memory, format!("cannot start threads: {e}")))?;
         let threads = pool.current_num_threads();
         let (flops, bytes) = pool.install(|| match precision {
             Precision::F32 => (best(threads, products::<f32>), best(threads, rows::<f32>)),
             Precision::F64 => (best(threads, products::<f64>), best(threads, rows::<f64>)),
         });
-        Ok(Machine { flops, bytes, instructions: Isa::detect().name() })
+        Ok(Machine {
+            flops,
+            bytes,
+            instructions: Isa::detect().name(),
+        })
     }
 }
 
@@ -55,9 +61,16 @@ fn rate(amount: f64, mut work: impl FnMut()) -> f64 {
 
 fn products<T: Number>() -> f64 {
     const N: usize = 256;
-    let (a, b, mut out) = (vec![T::ONE; N * N], vec![T::ONE; N * N], vec![T::ZERO; N * N]);
+    let (a, b, mut out) = (
+        vec![T::ONE; N * N],
+        vec![T::ONE; N * N],
+        vec![T::ZERO; N * N],
+    );
     rate(2.0 * (N * N * N) as f64, || {
-        let matrix = |data| Matrix { data, strides: [N, 1] };
+        let matrix = |data| Matrix {
+            data,
+            strides: [N, 1],
+        };
         T::add_product([N; 3], matrix(&a), matrix(&b), &mut out, [N, 1]);
         black_box(&out);
     })

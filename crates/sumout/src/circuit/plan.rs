@@ -16,7 +16,8 @@ use crate::vars::{VarId, VarSet};
 /// A query with a plan for it: what it costs, and how it looks.
 #[derive(Clone, Debug)]
 pub struct Compilation<'a> {
-    /// The network that was asked, and what was planned for: the same with explicit selectors, if it has tests.
+    /// The network that was asked, and what was planned for: the same with explicit selectors, if
+    /// it has tests.
     asked: &'a Network,
     net: Cow<'a, Network>,
     question: Question,
@@ -28,7 +29,8 @@ pub struct Compilation<'a> {
 }
 
 impl Network {
-    /// Looks for a good plan for a query. Whatever it costs, it is not refused: nothing of its size is allocated.
+    /// Looks for a good plan for a query. Whatever it costs, it is not refused: nothing of its size
+    /// is allocated.
     ///
     /// ```
     /// use sumout::{Network, Options, Query};
@@ -44,15 +46,28 @@ impl Network {
         self.plan_with(query, options, None)
     }
 
-    /// The same, from a plan that was saved, or from an elimination order: the plan found is never worse than that
-    /// one, and without any [effort](Options::effort) it is that one.
-    pub fn plan_from(&self, query: &Query, options: &Options, start: &Start) -> Result<Compilation<'_>> {
+    /// The same, from a plan that was saved, or from an elimination order: the plan found is never
+    /// worse than that one, and without any [effort](Options::effort) it is that one.
+    pub fn plan_from(
+        &self,
+        query: &Query,
+        options: &Options,
+        start: &Start,
+    ) -> Result<Compilation<'_>> {
         self.plan_with(query, options, Some(start))
     }
 
-    fn plan_with(&self, query: &Query, options: &Options, start: Option<&Start>) -> Result<Compilation<'_>> {
+    fn plan_with(
+        &self,
+        query: &Query,
+        options: &Options,
+        start: Option<&Start>,
+    ) -> Result<Compilation<'_>> {
         let question = asked(self, query, options)?;
-        let search = Search { thorough: true, ..options.search() };
+        let search = Search {
+            thorough: true,
+            ..options.search()
+        };
         let begun = Instant::now();
         if let Some(expanded) = self.expanded() {
             return self.plan_tested(expanded, &question, &search, (options, start));
@@ -64,9 +79,20 @@ impl Network {
         let planned = planned.ok_or_else(|| nothing_possible(self))?;
         let time = begun.elapsed();
         let near = (question.near > 0.0).then(|| near::report(self, &question, &planned, options));
-        let report = Report { near, ..Report::new(self, &question, &planned, &search, time) };
+        let report = Report {
+            near,
+            ..Report::new(self, &question, &planned, &search, time)
+        };
         let (net, options) = (Cow::Borrowed(self), options.clone());
-        Ok(Compilation { asked: self, net, question, planned, report, options, tests: None })
+        Ok(Compilation {
+            asked: self,
+            net,
+            question,
+            planned,
+            report,
+            options,
+            tests: None,
+        })
     }
 
     /// Plans the tests of a testing network, and what is behind them.
@@ -78,14 +104,18 @@ impl Network {
         (options, start): (&Options, Option<&Start>),
     ) -> Result<Compilation<'_>> {
         if start.is_some() {
-            let error = Error::new(ErrorKind::Model, "plans for testing networks start from nothing");
+            let error = Error::new(
+                ErrorKind::Model,
+                "plans for testing networks start from nothing",
+            );
             return Err(error.hint("leave out the saved plan, or the order"));
         }
         let begun = Instant::now();
         let (question, search) = (expanded.question(question)?, &expanded.share(search));
         let before = expanded.before(&question)?;
         let plan = |net: &Network, question: &Question| {
-            let planned = compile::plan(net, question, search).ok_or_else(|| nothing_possible(self))?;
+            let planned =
+                compile::plan(net, question, search).ok_or_else(|| nothing_possible(self))?;
             let report = Report::new(net, question, &planned, search, begun.elapsed());
             Ok((planned, report))
         };
@@ -102,13 +132,26 @@ impl Network {
         report.compile_seconds = begun.elapsed().as_secs_f64();
         report.show_only(self.variables().len(), &matters);
         let (net, options) = (Cow::Owned(net), options.clone());
-        Ok(Compilation { asked: self, net, question, planned, report, options, tests: Some((expanded, stages)) })
+        Ok(Compilation {
+            asked: self,
+            net,
+            question,
+            planned,
+            report,
+            options,
+            tests: Some((expanded, stages)),
+        })
     }
 }
 
 /// The variables that a plan has to do with.
 fn axes(planned: &Planned) -> VarSet {
-    planned.pruned.factors.iter().flat_map(|factor| factor.axes.iter().copied()).collect()
+    planned
+        .pruned
+        .factors
+        .iter()
+        .flat_map(|factor| factor.axes.iter().copied())
+        .collect()
 }
 
 impl Compilation<'_> {
@@ -130,27 +173,44 @@ impl Compilation<'_> {
     ///
     /// Inputs that were promised to have a value in every example must have one.
     pub fn answer(&self, evidence: &Evidence) -> Result<Answer> {
-        let Compilation { net, question, planned, options, .. } = self;
+        let Compilation {
+            net,
+            question,
+            planned,
+            options,
+            ..
+        } = self;
         check_ids(net, evidence.iter().map(|(v, _)| v))?;
         if question.explain {
             return Err(no_posteriors());
         }
         if self.tests.is_some() {
-            let error = Error::new(ErrorKind::Model, "a plan answers only questions without tests");
+            let error = Error::new(
+                ErrorKind::Model,
+                "a plan answers only questions without tests",
+            );
             return Err(error.hint("evaluate its circuit instead"));
         }
-        let is_input =
-            |v: VarId| question.inputs.contains(v) || (question.targets.len() > 1 && question.targets.contains(v));
+        let is_input = |v: VarId| {
+            question.inputs.contains(v)
+                || (question.targets.len() > 1 && question.targets.contains(v))
+        };
         if let Some(stranger) = evidence.iter().map(|(v, _)| v).find(|&v| !is_input(v)) {
-            let message = format!("`{}` is no input of this query", net.variable(stranger).name);
-            return Err(Error::new(ErrorKind::Evidence, message).hint("name it among the inputs when you plan"));
+            let message = format!(
+                "`{}` is no input of this query",
+                net.variable(stranger).name
+            );
+            return Err(Error::new(ErrorKind::Evidence, message)
+                .hint("name it among the inputs when you plan"));
         }
         let has_value = |v: &VarId| matches!(evidence.get(*v), Some(Finding::Hard(_)));
         if let Some(promised) = question.hard.iter().find(|v| !has_value(v)) {
-            let message = format!("`{}` has no value, but was promised to have one", net.variable(promised).name);
-            return Err(
-                Error::new(ErrorKind::Evidence, message).hint("give it a value, or plan it as an ordinary input")
+            let message = format!(
+                "`{}` has no value, but was promised to have one",
+                net.variable(promised).name
             );
+            return Err(Error::new(ErrorKind::Evidence, message)
+                .hint("give it a value, or plan it as an ordinary input"));
         }
         let asked = question.targets.iter().collect();
         Ok(Ready::new(net, question, asked, planned.clone().lower(), options)?.answer(evidence))

@@ -29,15 +29,27 @@ impl<'a> Ready<'a> {
         options: &Options,
     ) -> Result<Self> {
         let is_single = question.targets.len() == 1;
-        let want = if is_single { Want::Output } else { Want::Gradients(open(&compiled, &question.targets), vec![]) };
+        let want = if is_single {
+            Want::Output
+        } else {
+            Want::Gradients(open(&compiled, &question.targets), vec![])
+        };
         let program = admit(&compiled, &want, options)?;
-        Ok(Ready { net, compiled, program, asked, is_single })
+        Ok(Ready {
+            net,
+            compiled,
+            program,
+            asked,
+            is_single,
+        })
     }
 
     /// The answer given some evidence on the inputs.
     pub fn answer(&self, evidence: &Evidence) -> Answer {
         let Compiled { graph, pruned, .. } = &self.compiled;
-        let run = Run::sum(graph, &self.program, |v| likelihood(evidence, v, &pruned.domains[v.index()]));
+        let run = Run::sum(graph, &self.program, |v| {
+            likelihood(evidence, v, &pruned.domains[v.index()])
+        });
         let log_evidence = run.log_sum();
         if log_evidence == f64::NEG_INFINITY {
             return Answer::impossible();
@@ -51,20 +63,30 @@ impl<'a> Ready<'a> {
             };
             (v, normalized(&joint, domain, self.net.card(v)))
         };
-        Answer { posteriors: self.asked.iter().map(posterior).collect(), log_evidence, near: None }
+        Answer {
+            posteriors: self.asked.iter().map(posterior).collect(),
+            log_evidence,
+            near: None,
+        }
     }
 }
 
 /// The targets with more than one value left.
 fn open(compiled: &Compiled, targets: &VarSet) -> VarSet {
-    targets.iter().filter(|v| compiled.pruned.domains[v.index()].len() > 1).collect()
+    targets
+        .iter()
+        .filter(|v| compiled.pruned.domains[v.index()].len() > 1)
+        .collect()
 }
 
 /// The likelihood of the values that are left.
 pub(super) fn likelihood(evidence: &Evidence, var: VarId, domain: &[usize]) -> Vec<f64> {
     match evidence.get(var) {
         Some(Finding::Soft(likelihood)) => domain.iter().map(|&value| likelihood[value]).collect(),
-        Some(Finding::Hard(given)) => domain.iter().map(|value| f64::from(u8::from(value == given))).collect(),
+        Some(Finding::Hard(given)) => domain
+            .iter()
+            .map(|value| f64::from(u8::from(value == given)))
+            .collect(),
         None => vec![1.0; domain.len()],
     }
 }
@@ -73,6 +95,9 @@ pub(super) fn likelihood(evidence: &Evidence, var: VarId, domain: &[usize]) -> V
 fn normalized(weights: &[f64], domain: &[usize], card: usize) -> Vec<f64> {
     let total: f64 = weights.iter().sum();
     let mut probabilities = vec![0.0; card];
-    domain.iter().zip(weights).for_each(|(&value, w)| probabilities[value] = w / total);
+    domain
+        .iter()
+        .zip(weights)
+        .for_each(|(&value, w)| probabilities[value] = w / total);
     probabilities
 }

@@ -1,8 +1,9 @@
 //! Circuits of testing networks: one graph, with a selection for each test.
 //!
-//! A test is a *part* of the graph. It computes the joint probability of the tested variable's parents and the evidence that the
-//! test sees; what the test selects by that is the CPT of its selector in all parts behind it (see `model::testing`). So each
-//! part is pruned and planned for its own question, on any level; then they are put together (`merge`). All of it runs block by
+//! A test is a *part* of the graph. It computes the joint probability of the tested variable's
+//! parents and the evidence that the test sees; what the test selects by that is the CPT of its
+//! selector in all parts behind it (see `model::testing`). So each part is pruned and planned for
+//! its own question, on any level; then they are put together (`merge`). All of it runs block by
 //! block, and is differentiated, like any other graph.
 
 mod before;
@@ -42,7 +43,8 @@ struct Stage {
 /// Compiles a question, with the tests that it depends on.
 pub(super) fn compile(net: &Network, question: Question, search: &Search) -> Result<Circuit> {
     let Some(expanded) = net.expanded() else {
-        let compiled = compile::compile(net, &question, search).ok_or_else(|| nothing_possible(net))?;
+        let compiled =
+            compile::compile(net, &question, search).ok_or_else(|| nothing_possible(net))?;
         return Ok(Circuit::new(net, question, compiled));
     };
     let (question, search) = (expanded.question(&question)?, &expanded.share(search));
@@ -50,7 +52,9 @@ pub(super) fn compile(net: &Network, question: Question, search: &Search) -> Res
     let (left, asked) = before.answer();
     let compiled = compile::compile(&left, &asked, search).ok_or_else(|| nothing_possible(net))?;
     let stages = before.stages(&compiled.graph, |net, question| {
-        Ok(compile::compile(net, question, search).ok_or_else(|| nothing_possible(net))?.graph)
+        Ok(compile::compile(net, question, search)
+            .ok_or_else(|| nothing_possible(net))?
+            .graph)
     })?;
     Ok(expanded.circuit(question, compiled, &stages))
 }
@@ -59,29 +63,58 @@ impl Expanded {
     /// A question to the network, put to the expanded one.
     pub(super) fn question(&self, question: &Question) -> Result<Question> {
         let refused = [
-            (question.explain, "explanations", "ask for posteriors; `sumout mpe` explains single cases"),
-            (question.families, "marginals of families", "ask for posteriors"),
-            (question.near > 0.0, "approximations", "leave out `near`; `sumout query` approximates for single cases"),
+            (
+                question.explain,
+                "explanations",
+                "ask for posteriors; `sumout mpe` explains single cases",
+            ),
+            (
+                question.families,
+                "marginals of families",
+                "ask for posteriors",
+            ),
+            (
+                question.near > 0.0,
+                "approximations",
+                "leave out `near`; `sumout query` approximates for single cases",
+            ),
         ];
         if let Some((_, what, hint)) = refused.iter().find(|(is_asked, ..)| *is_asked) {
-            let error = Error::new(ErrorKind::Model, format!("a testing network is not compiled for {what}"));
+            let error = Error::new(
+                ErrorKind::Model,
+                format!("a testing network is not compiled for {what}"),
+            );
             return Err(error.hint(*hint));
         }
-        Ok(Question { selected: self.selected(), ..question.clone() })
+        Ok(Question {
+            selected: self.selected(),
+            ..question.clone()
+        })
     }
 
     /// What each of the plans may take, so that all of them together take no longer than one.
     pub(super) fn share(&self, search: &Search) -> Search {
-        Search { effort: search.effort / (1 + self.tests.len()) as f64, ..*search }
+        Search {
+            effort: search.effort / (1 + self.tests.len()) as f64,
+            ..*search
+        }
     }
 
     fn selected(&self) -> BTreeMap<VarId, VarId> {
-        self.tests.iter().map(|test| (test.selector, test.input)).collect()
+        self.tests
+            .iter()
+            .map(|test| (test.selector, test.input))
+            .collect()
     }
 
     /// The variables whose evidence tests see as it is.
     fn seen(&self) -> VarSet {
-        self.tests.iter().filter_map(Testing::by_evidence).flatten().copied().collect()
+        self.tests
+            .iter()
+            .filter_map(Testing::by_evidence)
+            .flatten()
+            .copied()
+            .collect()
     }
 
     /// What is before each test, and before the answer to a question.
@@ -90,14 +123,33 @@ impl Expanded {
     }
 
     /// The circuit for a question and its tests.
-    pub(super) fn circuit(&self, question: Question, compiled: Compiled, stages: &Stages) -> Circuit {
-        let visible = self.tests.first().map_or(self.net.variables().len(), |test| test.selector.index());
+    pub(super) fn circuit(
+        &self,
+        question: Question,
+        compiled: Compiled,
+        stages: &Stages,
+    ) -> Circuit {
+        let visible = self
+            .tests
+            .first()
+            .map_or(self.net.variables().len(), |test| test.selector.index());
         let trainable = question.trainable.clone();
         let circuit = Circuit::new(&self.net, question, compiled);
-        let Merged { graph, domains, aliases } = Merge::new(self, &circuit, stages, &trainable).run();
+        let Merged {
+            graph,
+            domains,
+            aliases,
+        } = Merge::new(self, &circuit, stages, &trainable).run();
         let named = aliases.values().map(|&of| self.net.variable(of).clone());
         let variables = circuit.variables.into_iter().chain(named).collect();
-        Circuit { graph, domains, aliases, variables, visible, ..circuit }
+        Circuit {
+            graph,
+            domains,
+            aliases,
+            variables,
+            visible,
+            ..circuit
+        }
     }
 }
 
@@ -109,13 +161,21 @@ impl Before<'_> {
         mut compile: impl FnMut(&Network, &Question) -> Result<Graph>,
     ) -> Result<Stages> {
         let mut needed: BTreeSet<VarId> = loaded(graph).collect();
-        let mut stages = Stages { stages: vec![], domains: self.domains.clone() };
+        let mut stages = Stages {
+            stages: vec![],
+            domains: self.domains.clone(),
+        };
         for (index, testing) in self.tests().iter().enumerate().rev() {
             if needed.contains(&testing.input) || needed.contains(&testing.family) {
                 let asked = self.test(index);
-                let posterior = asked.map(|(net, question)| compile(&net, &question)).transpose()?;
+                let posterior = asked
+                    .map(|(net, question)| compile(&net, &question))
+                    .transpose()?;
                 needed.extend(posterior.iter().flat_map(loaded));
-                stages.stages.push(Stage { testing: testing.clone(), posterior });
+                stages.stages.push(Stage {
+                    testing: testing.clone(),
+                    posterior,
+                });
             }
         }
         stages.stages.reverse();
@@ -132,10 +192,22 @@ impl Stages {
 
 fn weighing(selection: &Selection) -> Weighing {
     match selection {
-        Selection::Step(Comparison::AtLeast) => Weighing::Step { larger: true, equal: true },
-        Selection::Step(Comparison::Above) => Weighing::Step { larger: true, equal: false },
-        Selection::Step(Comparison::AtMost) => Weighing::Step { larger: false, equal: true },
-        Selection::Step(Comparison::Below) => Weighing::Step { larger: false, equal: false },
+        Selection::Step(Comparison::AtLeast) => Weighing::Step {
+            larger: true,
+            equal: true,
+        },
+        Selection::Step(Comparison::Above) => Weighing::Step {
+            larger: true,
+            equal: false,
+        },
+        Selection::Step(Comparison::AtMost) => Weighing::Step {
+            larger: false,
+            equal: true,
+        },
+        Selection::Step(Comparison::Below) => Weighing::Step {
+            larger: false,
+            equal: false,
+        },
         Selection::Sigmoid { .. } => Weighing::Sigmoid,
         Selection::Linear => Weighing::Linear,
         Selection::Softmax { .. } => Weighing::Softmax,

@@ -1,7 +1,8 @@
 //! Improves a tree by rotations, at first accepting some that make it worse.
 //!
-//! A rotation at node i = (a, b) with a = (x, y) makes it i = ((y, b), x). Only one separator changes, that of
-//! a: it becomes (sep y ∪ sep b) ∩ (sep x ∪ sep i). Only two clusters change, those of a and of i.
+//! A rotation at node i = (a, b) with a = (x, y) makes it i = ((y, b), x). Only one separator
+//! changes, that of a: it becomes (sep y ∪ sep b) ∩ (sep x ∪ sep i). Only two clusters change,
+//! those of a and of i.
 
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
@@ -47,7 +48,10 @@ impl<'a> Annealer<'a> {
             varies: tree.varies(leaves),
             children: vec![[usize::MAX; 2]; nodes],
             parent: vec![usize::MAX; nodes],
-            separators: separators.iter().map(|s| s.iter().map(|v| v.index() as u32).collect()).collect(),
+            separators: separators
+                .iter()
+                .map(|s| s.iter().map(|v| v.index() as u32).collect())
+                .collect(),
             sizes,
             clusters: vec![0.0; nodes],
             total: 0.0,
@@ -68,13 +72,22 @@ impl<'a> Annealer<'a> {
     }
 
     fn cost(&self, node: usize) -> f64 {
-        self.price(self.varies[node]) * self.problem.prices.step(self.clusters[node], self.sizes[node])
+        self.price(self.varies[node])
+            * self
+                .problem
+                .prices
+                .step(self.clusters[node], self.sizes[node])
     }
 
-    /// The number of values that a variable adds after the one before it: none if both are clones of one.
+    /// The number of values that a variable adds after the one before it: none if both are clones
+    /// of one.
     fn card(&self, v: u32, last: &mut u32) -> f64 {
         let original = self.problem.original[v as usize].index() as u32;
-        if std::mem::replace(last, original) == original { 1.0 } else { self.problem.cards[v as usize] as f64 }
+        if std::mem::replace(last, original) == original {
+            1.0
+        } else {
+            self.problem.cards[v as usize] as f64
+        }
     }
 
     fn union_size(&self, a: usize, b: usize) -> f64 {
@@ -93,7 +106,9 @@ impl<'a> Annealer<'a> {
             let temperature = from * (to / from).powf(step as f64 / steps as f64);
             let a = rng.random_range(self.leaves..nodes);
             let swap = rng.random::<bool>();
-            let Some(mv) = self.rotation(a, swap) else { continue };
+            let Some(mv) = self.rotation(a, swap) else {
+                continue;
+            };
             let change = self.change(&mv);
             if change <= 0.0 || rng.random::<f64>() < (-change / (temperature * self.total)).exp() {
                 self.apply(mv, change);
@@ -106,7 +121,11 @@ impl<'a> Annealer<'a> {
         if i == usize::MAX {
             return None;
         }
-        let b = if self.children[i][0] == a { self.children[i][1] } else { self.children[i][0] };
+        let b = if self.children[i][0] == a {
+            self.children[i][1]
+        } else {
+            self.children[i][0]
+        };
         let [x, y] = self.children[a];
         let (x, y) = if swap { (y, x) } else { (x, y) };
         let (mut size, mut cluster_a) = (1.0, 1.0);
@@ -119,7 +138,17 @@ impl<'a> Annealer<'a> {
         });
         let varies = self.varies[y] || self.varies[b];
         let cluster_i = self.cluster_after(x, y, b, i);
-        Some(Move { i, a, b, x, y, size, varies, cluster_a, cluster_i })
+        Some(Move {
+            i,
+            a,
+            b,
+            x,
+            y,
+            size,
+            varies,
+            cluster_a,
+            cluster_i,
+        })
     }
 
     /// Whether a variable of y or b is still needed above them, once x is joined later.
@@ -140,7 +169,9 @@ impl<'a> Annealer<'a> {
                 size *= self.card(v, &mut last);
             }
         });
-        sep_x[at..].iter().for_each(|&v| size *= self.card(v, &mut last));
+        sep_x[at..]
+            .iter()
+            .for_each(|&v| size *= self.card(v, &mut last));
         size
     }
 
@@ -148,7 +179,10 @@ impl<'a> Annealer<'a> {
         let (a, b) = (&self.separators[a], &self.separators[b]);
         let (mut i, mut j) = (0, 0);
         while i < a.len() || j < b.len() {
-            let (x, y) = (a.get(i).copied().unwrap_or(u32::MAX), b.get(j).copied().unwrap_or(u32::MAX));
+            let (x, y) = (
+                a.get(i).copied().unwrap_or(u32::MAX),
+                b.get(j).copied().unwrap_or(u32::MAX),
+            );
             visit(x.min(y));
             i += usize::from(x <= y);
             j += usize::from(y <= x);
@@ -157,7 +191,11 @@ impl<'a> Annealer<'a> {
 
     fn change(&self, mv: &Move) -> f64 {
         let new_a = self.price(mv.varies) * self.problem.prices.step(mv.cluster_a, mv.size);
-        let new_i = self.price(self.varies[mv.i]) * self.problem.prices.step(mv.cluster_i - self.clusters[mv.i], 0.0);
+        let new_i = self.price(self.varies[mv.i])
+            * self
+                .problem
+                .prices
+                .step(mv.cluster_i - self.clusters[mv.i], 0.0);
         new_a + new_i - self.cost(mv.a)
     }
 
@@ -182,7 +220,9 @@ impl<'a> Annealer<'a> {
     pub fn tree(&self) -> Tree {
         let mut joins = vec![];
         let mut place: Vec<usize> = (0..self.children.len()).collect();
-        let root = (0..self.children.len()).find(|&n| self.parent[n] == usize::MAX).unwrap_or(0);
+        let root = (0..self.children.len())
+            .find(|&n| self.parent[n] == usize::MAX)
+            .unwrap_or(0);
         let mut stack = vec![(root, false)];
         while let Some((node, is_done)) = stack.pop() {
             if node < self.leaves {
@@ -196,6 +236,9 @@ impl<'a> Annealer<'a> {
                 stack.extend([(node, true), (r, false), (l, false)]);
             }
         }
-        Tree { leaves: self.leaves, joins }
+        Tree {
+            leaves: self.leaves,
+            joins,
+        }
     }
 }

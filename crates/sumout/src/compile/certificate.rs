@@ -1,13 +1,13 @@
 //! Checks that a plan computes what it should, whoever made it.
 //!
-//! The edge above node n of a plan's tree carries the variables of the separator of n; the edge above the root
-//! is the output. For each variable v, the edges that carry it fall into connected *components*: two edges are
-//! connected if they meet at an inner node. A leaf that mentions v belongs to the component of its edge, or is a
-//! component of its own if its edge does not carry v. Each component acts as one clone of v, so that a plan is
-//! right if
+//! The edge above node n of a plan's tree carries the variables of the separator of n; the edge
+//! above the root is the output. For each variable v, the edges that carry it fall into connected
+//! *components*: two edges are connected if they meet at an inner node. A leaf that mentions v
+//! belongs to the component of its edge, or is a component of its own if its edge does not carry v.
+//! Each component acts as one clone of v, so that a plan is right if
 //!
-//! * a variable has a single component, or each of its components has a leaf with its definer: then all clones
-//!   are equal with probability one (Theorems 3 and 4);
+//! * a variable has a single component, or each of its components has a leaf with its definer: then
+//!   all clones are equal with probability one (Theorems 3 and 4);
 //! * a separator carries only what is below it, and the root's is the output;
 //! * each factor occurs once as itself, with its evidence; only definers have copies besides.
 
@@ -30,15 +30,25 @@ fn ensure(condition: bool, complaint: impl FnOnce() -> String) -> Result<(), Str
 /// Every node but the last is a child once, and comes before its parent.
 fn check_tree(plan: &Plan) -> Result<(), String> {
     let (leaves, joins) = (plan.tree.leaves, &plan.tree.joins);
-    ensure(leaves == plan.leaves.len(), || format!("{} leaves in a tree for {}", leaves, plan.leaves.len()))?;
-    ensure(joins.len() + 1 == leaves, || format!("{} joins for {leaves} leaves", joins.len()))?;
+    ensure(leaves == plan.leaves.len(), || {
+        format!("{} leaves in a tree for {}", leaves, plan.leaves.len())
+    })?;
+    ensure(joins.len() + 1 == leaves, || {
+        format!("{} joins for {leaves} leaves", joins.len())
+    })?;
     let nodes = leaves + joins.len();
-    ensure(plan.separators.len() == nodes, || format!("{} separators for {nodes} nodes", plan.separators.len()))?;
+    ensure(plan.separators.len() == nodes, || {
+        format!("{} separators for {nodes} nodes", plan.separators.len())
+    })?;
     let mut is_child = vec![false; nodes];
     for (k, &(l, r)) in joins.iter().enumerate() {
         for child in [l, r] {
-            ensure(child < leaves + k, || format!("node {} joins the later node {child}", leaves + k))?;
-            ensure(!std::mem::replace(&mut is_child[child], true), || format!("node {child} has two parents"))?;
+            ensure(child < leaves + k, || {
+                format!("node {} joins the later node {child}", leaves + k)
+            })?;
+            ensure(!std::mem::replace(&mut is_child[child], true), || {
+                format!("node {child} has two parents")
+            })?;
         }
     }
     Ok(())
@@ -49,29 +59,47 @@ fn check_leaves(problem: &Problem, plan: &Plan) -> Result<(), String> {
     let mut originals = vec![0; problem.factors.len()];
     for leaf in &plan.leaves {
         let is_definer = problem.defines(leaf.factor).is_some();
-        ensure(!leaf.is_copy || is_definer, || format!("factor {} is copied, but defines nothing", leaf.factor))?;
+        ensure(!leaf.is_copy || is_definer, || {
+            format!("factor {} is copied, but defines nothing", leaf.factor)
+        })?;
         originals[leaf.factor] += usize::from(!leaf.is_copy);
     }
     let wrong = originals.iter().position(|&count| count != 1);
-    wrong.map_or(Ok(()), |factor| Err(format!("factor {factor} occurs {} times as itself", originals[factor])))
+    wrong.map_or(Ok(()), |factor| {
+        Err(format!(
+            "factor {factor} occurs {} times as itself",
+            originals[factor]
+        ))
+    })
 }
 
 fn check_separators(problem: &Problem, plan: &Plan) -> Result<(), String> {
     for (node, separator) in plan.separators.iter().enumerate() {
-        let below = match node.checked_sub(plan.tree.leaves).map(|k| plan.tree.joins[k]) {
+        let below = match node
+            .checked_sub(plan.tree.leaves)
+            .map(|k| plan.tree.joins[k])
+        {
             Some((l, r)) => &plan.separators[l] | &plan.separators[r],
             None => problem.factors[plan.leaves[node].factor].clone(),
         };
-        ensure(separator.is_subset(&below), || format!("node {node} keeps {separator:?}, but below is {below:?}"))?;
+        ensure(separator.is_subset(&below), || {
+            format!("node {node} keeps {separator:?}, but below is {below:?}")
+        })?;
     }
     let root = plan.separators.last();
-    ensure(root == Some(&problem.output), || format!("the root keeps {root:?}, not the output {:?}", problem.output))
+    ensure(root == Some(&problem.output), || {
+        format!(
+            "the root keeps {root:?}, not the output {:?}",
+            problem.output
+        )
+    })
 }
 
 /// A non-functional variable has one component; each component of a functional one has a definer.
 fn check_components(problem: &Problem, plan: &Plan) -> Result<(), String> {
     let mut regions = Regions::new(plan);
-    // The first component that was met of each variable, and the components without a definer so far.
+    // The first component that was met of each variable, and the components without a definer so
+    // far.
     let mut first: Vec<Option<Component>> = vec![None; problem.cards.len()];
     let mut is_defined = vec![false; regions.parent.len()];
     let mut met: Vec<(VarId, Component)> = vec![];
@@ -82,7 +110,9 @@ fn check_components(problem: &Problem, plan: &Plan) -> Result<(), String> {
             match component {
                 Component::Edges(edge) => is_defined[edge] |= defines,
                 Component::Leaf(_) if problem.definer[v.index()].is_some() && !defines => {
-                    return Err(format!("leaf {node} sums out {v:?}, which it does not define"));
+                    return Err(format!(
+                        "leaf {node} sums out {v:?}, which it does not define"
+                    ));
                 }
                 Component::Leaf(_) => {}
             }
@@ -92,10 +122,14 @@ fn check_components(problem: &Problem, plan: &Plan) -> Result<(), String> {
     for (v, component) in met {
         let undefined = matches!(component, Component::Edges(edge) if !is_defined[edge]);
         if problem.definer[v.index()].is_some() {
-            ensure(!undefined, || format!("a component of {v:?} has no definer"))?;
+            ensure(!undefined, || {
+                format!("a component of {v:?} has no definer")
+            })?;
         } else {
             let first = *first[v.index()].get_or_insert(component);
-            ensure(component == first, || format!("{v:?} is no function, but has several components"))?;
+            ensure(component == first, || {
+                format!("{v:?} is no function, but has several components")
+            })?;
         }
     }
     Ok(())
@@ -119,7 +153,9 @@ struct Regions {
 impl Regions {
     fn new(plan: &Plan) -> Self {
         let mut offsets = vec![0];
-        plan.separators.iter().for_each(|s| offsets.push(offsets[offsets.len() - 1] + s.len()));
+        plan.separators
+            .iter()
+            .for_each(|s| offsets.push(offsets[offsets.len() - 1] + s.len()));
         let parent = (0..offsets[plan.separators.len()]).collect();
         let mut regions = Regions { offsets, parent };
         for (k, &(l, r)) in plan.tree.joins.iter().enumerate() {
@@ -141,7 +177,11 @@ impl Regions {
     }
 
     fn pair(&self, separators: &[VarSet], node: usize, v: VarId) -> Option<usize> {
-        separators[node].as_slice().binary_search(&v).ok().map(|at| self.offsets[node] + at)
+        separators[node]
+            .as_slice()
+            .binary_search(&v)
+            .ok()
+            .map(|at| self.offsets[node] + at)
     }
 
     fn find(&mut self, mut pair: usize) -> usize {
@@ -190,14 +230,24 @@ mod tests {
         }
     }
 
-    /// ((f(X | U) · g) · (f(X | U) · h)) · f(U), with the separators of the three inner nodes below the root.
+    /// ((f(X | U) · g) · (f(X | U) · h)) · f(U), with the separators of the three inner nodes below
+    /// the root.
     fn plan(first: &[usize], second: &[usize], both: &[usize]) -> Plan {
         let leaf = |factor, is_copy| Leaf { factor, is_copy };
         let inner = [first, second, both, &[]].map(set);
         let leaves = [set(&[U, X]), set(&[X]), set(&[U, X]), set(&[X]), set(&[U])];
         Plan {
-            leaves: vec![leaf(1, false), leaf(2, false), leaf(1, true), leaf(3, false), leaf(0, false)],
-            tree: Tree { leaves: 5, joins: vec![(0, 1), (2, 3), (5, 6), (7, 4)] },
+            leaves: vec![
+                leaf(1, false),
+                leaf(2, false),
+                leaf(1, true),
+                leaf(3, false),
+                leaf(0, false),
+            ],
+            tree: Tree {
+                leaves: 5,
+                joins: vec![(0, 1), (2, 3), (5, 6), (7, 4)],
+            },
             separators: leaves.into_iter().chain(inner).collect(),
             cost: Cost::default(),
         }
@@ -215,23 +265,38 @@ mod tests {
     fn a_component_needs_a_definer() {
         let (problem, mut plan) = (problem(&[]), plan(&[U], &[U], &[U]));
         plan.separators[2] = set(&[U]);
-        assert_eq!(check(&problem, &plan), Err("a component of v1 has no definer".into()));
+        assert_eq!(
+            check(&problem, &plan),
+            Err("a component of v1 has no definer".into())
+        );
         plan.separators[3] = set(&[]);
-        assert_eq!(check(&problem, &plan), Err("leaf 3 sums out v1, which it does not define".into()));
+        assert_eq!(
+            check(&problem, &plan),
+            Err("leaf 3 sums out v1, which it does not define".into())
+        );
     }
 
     #[test]
     fn a_variable_that_is_no_function_has_one_component() {
         let plan = plan(&[], &[U, X], &[U]);
-        assert_eq!(check(&problem(&[]), &plan), Err("v0 is no function, but has several components".into()));
+        assert_eq!(
+            check(&problem(&[]), &plan),
+            Err("v0 is no function, but has several components".into())
+        );
     }
 
     #[test]
     fn a_separator_has_only_what_is_below_and_the_root_has_the_output() {
         let mut plan = plan(&[U, Z], &[U, X], &[U]);
-        assert_eq!(check(&problem(&[]), &plan), Err("node 5 keeps {v0, v3}, but below is {v0, v1}".into()));
+        assert_eq!(
+            check(&problem(&[]), &plan),
+            Err("node 5 keeps {v0, v3}, but below is {v0, v1}".into())
+        );
         plan.separators[5] = set(&[U]);
-        assert_eq!(check(&problem(&[X]), &plan), Err("the root keeps Some({}), not the output {v1}".into()));
+        assert_eq!(
+            check(&problem(&[X]), &plan),
+            Err("the root keeps Some({}), not the output {v1}".into())
+        );
         plan.separators[7] = set(&[U, X]);
         plan.separators[8] = set(&[X]);
         assert_eq!(check(&problem(&[X]), &plan), Ok(()));
@@ -241,15 +306,27 @@ mod tests {
     fn factors_occur_once_and_only_definers_have_copies() {
         let mut plan = plan(&[U], &[U], &[U]);
         plan.leaves[2].is_copy = false;
-        assert_eq!(check(&problem(&[]), &plan), Err("factor 1 occurs 2 times as itself".into()));
-        plan.leaves[2] = Leaf { factor: 2, is_copy: true };
-        assert_eq!(check(&problem(&[]), &plan), Err("factor 2 is copied, but defines nothing".into()));
+        assert_eq!(
+            check(&problem(&[]), &plan),
+            Err("factor 1 occurs 2 times as itself".into())
+        );
+        plan.leaves[2] = Leaf {
+            factor: 2,
+            is_copy: true,
+        };
+        assert_eq!(
+            check(&problem(&[]), &plan),
+            Err("factor 2 is copied, but defines nothing".into())
+        );
     }
 
     #[test]
     fn a_tree_has_every_node_once() {
         let mut plan = plan(&[U], &[U], &[U]);
         plan.tree.joins[1] = (2, 2);
-        assert_eq!(check(&problem(&[]), &plan), Err("node 2 has two parents".into()));
+        assert_eq!(
+            check(&problem(&[]), &plan),
+            Err("node 2 has two parents".into())
+        );
     }
 }

@@ -1,9 +1,11 @@
-//! Chooses what is worth knowing: a plan, and whether its tensors are stored on reachable states only.
+//! Chooses what is worth knowing: a plan, and whether its tensors are stored on reachable states
+//! only.
 //!
-//! Plans that know tables include those that know less, so that the search itself finds what pays. Supports are
-//! another thing, and take time to try. If the circuit is run many times they are always tried, first: where they win
-//! by far, as they do where most is a function, the plan that they compete with need not be the best. If it is run
-//! once they are tried only where running the best plan takes longer.
+//! Plans that know tables include those that know less, so that the search itself finds what pays.
+//! Supports are another thing, and take time to try. If the circuit is run many times they are
+//! always tried, first: where they win by far, as they do where most is a function, the plan that
+//! they compete with need not be the best. If it is run once they are tried only where running the
+//! best plan takes longer.
 
 use super::plan::{self, Plan};
 use super::problem::Problem;
@@ -13,10 +15,12 @@ use super::tables::{self, Way};
 use super::tree::Cost;
 use super::{Level, Planned, Search};
 
-/// Supports are chosen where they cost less than this share of a plan: following lists takes longer than loops do.
+/// Supports are chosen where they cost less than this share of a plan: following lists takes longer
+/// than loops do.
 const BY_FAR: f64 = 0.5;
 
-/// A question that is run once is worth enumerating its states, if they are few, from this many products on.
+/// A question that is run once is worth enumerating its states, if they are few, from this many
+/// products on.
 const WORTH_ENUMERATING: f64 = 2e7;
 
 /// The share of the search for plans that comes before supports are tried.
@@ -27,8 +31,17 @@ const FIRST: f64 = 0.2;
 /// The plan is not worse than the one that is given, and with no effort the same.
 pub(super) fn choose(pruned: Pruned, search: &Search, given: Option<Plan>) -> Planned {
     let problem = Problem::new(&pruned, search.objective);
-    let problem = if search.level >= Level::Tables { problem.with_tables(&pruned) } else { problem };
-    let choice = Choice { pruned: &pruned, problem: &problem, search, given };
+    let problem = if search.level >= Level::Tables {
+        problem.with_tables(&pruned)
+    } else {
+        problem
+    };
+    let choice = Choice {
+        pruned: &pruned,
+        problem: &problem,
+        search,
+        given,
+    };
     let (plan, supported) = match search.level {
         _ if choice.given.is_some() && search.effort == 0.0 => (choice.plan(search), None),
         Level::Support => choice.supports_first(1.0),
@@ -41,7 +54,14 @@ pub(super) fn choose(pruned: Pruned, search: &Search, given: Option<Plan>) -> Pl
         Level::Auto => known(&problem, &plan),
         level => level,
     };
-    Planned { pruned, problem, plan, implied: false, supported, level }
+    Planned {
+        pruned,
+        problem,
+        plan,
+        implied: false,
+        supported,
+        level,
+    }
 }
 
 /// The lowest level at which a plan could have been found.
@@ -73,13 +93,20 @@ impl Choice<'_> {
     }
 
     fn supports_first(&self, share: f64) -> Chosen {
-        let hasty = Search { effort: FIRST * self.search.effort, ..*self.search };
+        let hasty = Search {
+            effort: FIRST * self.search.effort,
+            ..*self.search
+        };
         self.with_supports(self.plan(&hasty), share)
     }
 
     fn supports_first_or_plan(&self) -> Chosen {
-        let chosen = self.may_have_supports().then(|| self.supports_first(BY_FAR));
-        chosen.filter(|(_, s)| s.is_some()).unwrap_or_else(|| (self.plan(self.search), None))
+        let chosen = self
+            .may_have_supports()
+            .then(|| self.supports_first(BY_FAR));
+        chosen
+            .filter(|(_, s)| s.is_some())
+            .unwrap_or_else(|| (self.plan(self.search), None))
     }
 
     fn supports_last(&self) -> Chosen {
@@ -87,18 +114,25 @@ impl Choice<'_> {
         let total = self.total(&plan.cost);
         let is_worth = plan::is_worth_knowing(self.search, total)
             || (total > WORTH_ENUMERATING && support::has_few_states(self.pruned));
-        if is_worth && self.may_have_supports() { self.with_supports(plan, BY_FAR) } else { (plan, None) }
+        if is_worth && self.may_have_supports() {
+            self.with_supports(plan, BY_FAR)
+        } else {
+            (plan, None)
+        }
     }
 
     /// Whether some states can never be reached; values that are selected later could be any.
     fn may_have_supports(&self) -> bool {
-        self.pruned.clamped.is_empty() && self.pruned.factors.iter().any(|f| f.values.contains(&0.0))
+        self.pruned.clamped.is_empty()
+            && self.pruned.factors.iter().any(|f| f.values.contains(&0.0))
     }
 
     /// A plan, with the supports that cost less than a share of it.
     fn with_supports(&self, plan: Plan, share: f64) -> Chosen {
         let is_possible = self.pruned.clamped.is_empty();
-        let supported = is_possible.then(|| support::support(self.pruned, self.problem, &plan, self.search)).flatten();
+        let supported = is_possible
+            .then(|| support::support(self.pruned, self.problem, &plan, self.search))
+            .flatten();
         let supported = supported.filter(|s| self.total(&s.cost) < share * self.total(&plan.cost));
         (plan, supported)
     }

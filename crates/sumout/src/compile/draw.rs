@@ -1,8 +1,8 @@
 //! Draws plans and networks.
 //!
-//! A node of a plan's tree shows the variables of its separator. Those that are *dropped*, which a classical
-//! separator of the same tree would carry, but which functions allow to sum out sooner, are red, as in the paper's
-//! Figure 3.
+//! A node of a plan's tree shows the variables of its separator. Those that are *dropped*, which a
+//! classical separator of the same tree would carry, but which functions allow to sum out sooner,
+//! are red, as in the paper's Figure 3.
 
 mod card;
 mod dot;
@@ -67,7 +67,9 @@ impl Jointree {
         let mut nodes: Vec<Node> = Vec::with_capacity(plan.separators.len());
         for (index, separator) in plan.separators.iter().enumerate() {
             let leaf = plan.leaves.get(index);
-            let children = index.checked_sub(plan.tree.leaves).map(|k| plan.tree.joins[k]);
+            let children = index
+                .checked_sub(plan.tree.leaves)
+                .map(|k| plan.tree.joins[k]);
             let mut node = Node {
                 title: leaf.map(|leaf| title(net, planned, leaf.factor)),
                 evidence: leaf.map_or(vec![], |leaf| evidence(net, planned, leaf)),
@@ -90,10 +92,19 @@ impl Jointree {
             nodes.push(node);
         }
         if let Some(root) = nodes.last_mut() {
-            let asked: Vec<&str> = problem.output.iter().map(|v| name(net, v)).chain(["e"]).collect();
-            root.title.get_or_insert_with(|| format!("P({})", asked.join(", ")));
+            let asked: Vec<&str> = problem
+                .output
+                .iter()
+                .map(|v| name(net, v))
+                .chain(["e"])
+                .collect();
+            root.title
+                .get_or_insert_with(|| format!("P({})", asked.join(", ")));
         }
-        Jointree { network: net.name().to_owned(), nodes }
+        Jointree {
+            network: net.name().to_owned(),
+            nodes,
+        }
     }
 
     /// The tree in the language of Graphviz.
@@ -106,12 +117,18 @@ impl Jointree {
         svg::jointree(self)
     }
 
-    /// For each node, children before their parents, the numbers of states of its cluster and of its separator. The cluster
-    /// of a leaf is its separator.
+    /// For each node, children before their parents, the numbers of states of its cluster and of
+    /// its separator. The cluster of a leaf is its separator.
     pub fn profile(&self) -> Vec<(f64, f64)> {
         let work = |index: usize| self.nodes[index].work;
-        let cluster = |node: &Node| node.children.map_or(node.size, |(l, r)| node.work - work(l) - work(r));
-        self.nodes.iter().map(|node| (cluster(node), node.size)).collect()
+        let cluster = |node: &Node| {
+            node.children
+                .map_or(node.size, |(l, r)| node.work - work(l) - work(r))
+        };
+        self.nodes
+            .iter()
+            .map(|node| (cluster(node), node.size))
+            .collect()
     }
 
     fn root(&self) -> usize {
@@ -131,18 +148,35 @@ impl Node {
 /// `X = f(U, V)` if the factor makes X a function, or else `f(U, V, X)`.
 fn title(net: &Network, planned: &Planned, factor: usize) -> String {
     let scope = planned.pruned.factors[factor].axes.iter().copied();
-    let list = |vars: &mut dyn Iterator<Item = VarId>| vars.map(|v| name(net, v)).collect::<Vec<_>>().join(", ");
+    let list = |vars: &mut dyn Iterator<Item = VarId>| {
+        vars.map(|v| name(net, v)).collect::<Vec<_>>().join(", ")
+    };
     match planned.problem.defines(factor) {
-        Some(x) => format!("{} = f({})", name(net, x), list(&mut scope.filter(|&v| v != x))),
+        Some(x) => format!(
+            "{} = f({})",
+            name(net, x),
+            list(&mut scope.filter(|&v| v != x))
+        ),
         None => format!("f({})", list(&mut scope.into_iter())),
     }
 }
 
 /// The variables whose evidence a leaf takes, or whose value it needs.
 fn evidence(net: &Network, Planned { pruned, .. }: &Planned, leaf: &Leaf) -> Vec<String> {
-    let hosts = pruned.hosts.iter().filter(|(_, host)| *host == leaf.factor && !leaf.is_copy).map(|(v, _)| *v);
-    let clamped = pruned.factors[leaf.factor].axes.iter().copied().filter(|&v| pruned.clamped.contains(v));
-    hosts.chain(clamped).map(|v| name(net, v).to_owned()).collect()
+    let hosts = pruned
+        .hosts
+        .iter()
+        .filter(|(_, host)| *host == leaf.factor && !leaf.is_copy)
+        .map(|(v, _)| *v);
+    let clamped = pruned.factors[leaf.factor]
+        .axes
+        .iter()
+        .copied()
+        .filter(|&v| pruned.clamped.contains(v));
+    hosts
+        .chain(clamped)
+        .map(|v| name(net, v).to_owned())
+        .collect()
 }
 
 fn name(net: &Network, v: VarId) -> &str {

@@ -1,13 +1,14 @@
 //! Builds a plan by joining tensors and by *expanding* functional axes, whichever saves most.
 //!
-//! Expanding X in a tensor multiplies it with a fresh copy of f_X and sums X out at once, so that the axis X is
-//! replaced by the parents of X (Theorems 3 and 4). Axes that are functions of the same parents are expanded
-//! together: their copies are multiplied into one constant first. In the rectangles model this is what turns
-//! (r_1, …, r_k, col, width) into (row, height, col, width).
+//! Expanding X in a tensor multiplies it with a fresh copy of f_X and sums X out at once, so that
+//! the axis X is replaced by the parents of X (Theorems 3 and 4). Axes that are functions of the
+//! same parents are expanded together: their copies are multiplied into one constant first. In the
+//! rectangles model this is what turns (r_1, …, r_k, col, width) into (row, height, col, width).
 //!
-//! Rules that keep it valid: X is never expanded where a copy of f_X is connected already, because others may
-//! rely on that copy; a joined tensor may drop X before all mentions of X are joined only if it holds a copy
-//! and the rest does too; a variable that has been summed out everywhere never returns.
+//! Rules that keep it valid: X is never expanded where a copy of f_X is connected already, because
+//! others may rely on that copy; a joined tensor may drop X before all mentions of X are joined
+//! only if it holds a copy and the rest does too; a variable that has been summed out everywhere
+//! never returns.
 
 use std::cmp::Ordering;
 use std::collections::{BTreeSet, BinaryHeap};
@@ -44,7 +45,12 @@ const MAX_SOURCES: usize = 64;
 const CROWD: usize = 24;
 
 /// Builds a plan; none if it becomes more expensive than `limit`, or has too many leaves.
-pub(super) fn expand(problem: &Problem, taste: Taste, limit: f64, rng: &mut ChaCha8Rng) -> Option<Skeleton> {
+pub(super) fn expand(
+    problem: &Problem,
+    taste: Taste,
+    limit: f64,
+    rng: &mut ChaCha8Rng,
+) -> Option<Skeleton> {
     let mut search = Expander::new(problem, taste, rng);
     while let Some(candidate) = search.heap.pop() {
         search.consider(candidate);
@@ -119,7 +125,10 @@ impl<'a> Expander<'a> {
             cost: 0.0,
         };
         for factor in 0..problem.factors.len() {
-            search.add_leaf(Leaf { factor, is_copy: false });
+            search.add_leaf(Leaf {
+                factor,
+                is_copy: false,
+            });
         }
         (0..n).for_each(|v| search.settle(VarId::new(v)));
         (0..search.tensors.len()).for_each(|t| search.push_moves(t, true));
@@ -131,7 +140,12 @@ impl<'a> Expander<'a> {
         let defined = self.problem.defines(leaf.factor).into_iter().collect();
         self.nodes.push((Node::Leaf(leaf), axes.clone()));
         let varies = self.problem.varies[leaf.factor] && !leaf.is_copy;
-        self.add(Tensor { axes, defined, varies, node: self.nodes.len() - 1 });
+        self.add(Tensor {
+            axes,
+            defined,
+            varies,
+            node: self.nodes.len() - 1,
+        });
     }
 
     fn add(&mut self, tensor: Tensor) -> usize {
@@ -143,17 +157,25 @@ impl<'a> Expander<'a> {
         tensor.axes.iter().for_each(|v| {
             self.holders[v.index()].insert(id);
         });
-        tensor.defined.iter().for_each(|v| self.defined[v.index()] += 1);
+        tensor
+            .defined
+            .iter()
+            .for_each(|v| self.defined[v.index()] += 1);
         self.tensors[id] = Some(tensor);
         id
     }
 
     fn take(&mut self, id: usize) -> Tensor {
-        let tensor = self.tensors[id].take().expect("only live tensors are taken");
+        let tensor = self.tensors[id]
+            .take()
+            .expect("only live tensors are taken");
         tensor.axes.iter().for_each(|v| {
             self.holders[v.index()].remove(&id);
         });
-        tensor.defined.iter().for_each(|v| self.defined[v.index()] -= 1);
+        tensor
+            .defined
+            .iter()
+            .for_each(|v| self.defined[v.index()] -= 1);
         tensor
     }
 
@@ -167,7 +189,10 @@ impl<'a> Expander<'a> {
 
     /// Whether tensors other than some need a variable.
     fn is_needed(&self, v: VarId, except: &[usize]) -> bool {
-        let inside = except.iter().filter(|id| self.holders[v.index()].contains(id)).count();
+        let inside = except
+            .iter()
+            .filter(|id| self.holders[v.index()].contains(id))
+            .count();
         self.problem.output.contains(v) || self.holders[v.index()].len() > inside
     }
 
@@ -197,13 +222,23 @@ impl<'a> Expander<'a> {
         let known: VarSet = others.chain(sources.iter()).collect();
         let mut out = VarSet::from_iter([x]);
         let mut copies: BTreeSet<VarId> = self.between(x, &sources);
-        for y in tensor.axes.iter().filter(|&y| y != x && self.can_expand(tensor, y)) {
-            let Some(needs) = self.sources(y).filter(|needs| needs.is_subset(&known)) else { continue };
+        for y in tensor
+            .axes
+            .iter()
+            .filter(|&y| y != x && self.can_expand(tensor, y))
+        {
+            let Some(needs) = self.sources(y).filter(|needs| needs.is_subset(&known)) else {
+                continue;
+            };
             out.insert(y);
             copies.extend(self.between(y, &needs));
             sources = &sources | &needs;
         }
-        Some(Expansion { kept: &(&tensor.axes - &out) | &sources, out, copies })
+        Some(Expansion {
+            kept: &(&tensor.axes - &out) | &sources,
+            out,
+            copies,
+        })
     }
 
     fn can_expand(&self, tensor: &Tensor, x: VarId) -> bool {
@@ -247,25 +282,46 @@ impl<'a> Expander<'a> {
     }
 
     fn push_moves(&mut self, id: usize, is_start: bool) {
-        let Some(tensor) = self.tensors[id].clone() else { return };
+        let Some(tensor) = self.tensors[id].clone() else {
+            return;
+        };
         let mut others: BTreeSet<usize> = BTreeSet::new();
         for v in tensor.axes.iter() {
             let holders = &self.holders[v.index()];
-            others.extend(holders.iter().rev().take(CROWD).chain(holders.range(id..).take(CROWD)));
+            others.extend(
+                holders
+                    .iter()
+                    .rev()
+                    .take(CROWD)
+                    .chain(holders.range(id..).take(CROWD)),
+            );
         }
-        for other in others.into_iter().filter(|&o| o != id && (!is_start || o > id)) {
+        for other in others
+            .into_iter()
+            .filter(|&o| o != id && (!is_start || o > id))
+        {
             self.push(Move::Join(other.min(id), other.max(id)));
         }
         let functional = tensor.axes.iter().filter(|&x| self.can_expand(&tensor, x));
-        functional.collect::<Vec<_>>().into_iter().for_each(|x| self.push(Move::Expand(id, x)));
+        functional
+            .collect::<Vec<_>>()
+            .into_iter()
+            .for_each(|x| self.push(Move::Expand(id, x)));
     }
 
     fn push(&mut self, what: Move) {
         let u: f64 = self.rng.random::<f64>().max(1e-300);
         let noise = self.taste.noise * -(-u.ln()).ln();
-        let Some(score) = self.score(&what) else { return };
+        let Some(score) = self.score(&what) else {
+            return;
+        };
         self.pushed += 1;
-        self.heap.push(Candidate { score: score - noise, noise, order: self.pushed, what });
+        self.heap.push(Candidate {
+            score: score - noise,
+            noise,
+            order: self.pushed,
+            what,
+        });
     }
 
     /// The price of a move on a scale of logarithms, with its sign; none if it is not possible.
@@ -275,7 +331,9 @@ impl<'a> Expander<'a> {
                 let (cluster, kept) = self.joined_axes(a, b)?;
                 let (x, y) = (self.tensors[a].as_ref()?, self.tensors[b].as_ref()?);
                 let free = |v: &VarId| {
-                    self.problem.definer[v.index()].is_some() && !x.defined.contains(*v) && !y.defined.contains(*v)
+                    self.problem.definer[v.index()].is_some()
+                        && !x.defined.contains(*v)
+                        && !y.defined.contains(*v)
                 };
                 let wide = kept.iter().filter(free).count() > self.taste.width;
                 let old = self.size(&x.axes) + self.size(&y.axes);
@@ -285,11 +343,18 @@ impl<'a> Expander<'a> {
                 let tensor = self.tensors[a].as_ref()?;
                 let expansion = self.expansion(a, x)?;
                 let cluster = &tensor.axes | &expansion.kept;
-                (cluster, expansion.kept, self.size(&tensor.axes), tensor.varies, false)
+                (
+                    cluster,
+                    expansion.kept,
+                    self.size(&tensor.axes),
+                    tensor.varies,
+                    false,
+                )
             }
         };
         let price = self.problem.prices.of(varies);
-        let score = self.size(&kept) + self.taste.cluster * self.size(&cluster) - self.taste.saving * old;
+        let score =
+            self.size(&kept) + self.taste.cluster * self.size(&cluster) - self.taste.saving * old;
         let scaled = price
             * if wide && score > 0.0 {
                 1e3 * score
@@ -303,7 +368,9 @@ impl<'a> Expander<'a> {
 
     /// Makes a move, unless it has become impossible or more expensive.
     fn consider(&mut self, candidate: Candidate) {
-        let Some(score) = self.score(&candidate.what) else { return };
+        let Some(score) = self.score(&candidate.what) else {
+            return;
+        };
         let score = score - candidate.noise;
         if score > candidate.score + 1e-9 {
             self.heap.push(Candidate { score, ..candidate });
@@ -323,7 +390,12 @@ impl<'a> Expander<'a> {
         let defined = &(&x.defined | &y.defined) & &kept;
         self.nodes.push((Node::Join(x.node, y.node), kept.clone()));
         let all = &x.axes | &y.axes;
-        let tensor = Tensor { axes: kept, defined, varies: x.varies || y.varies, node: self.nodes.len() - 1 };
+        let tensor = Tensor {
+            axes: kept,
+            defined,
+            varies: x.varies || y.varies,
+            node: self.nodes.len() - 1,
+        };
         let made = self.add(tensor);
         all.iter().for_each(|v| self.settle(v));
         made
@@ -334,10 +406,16 @@ impl<'a> Expander<'a> {
         let constant = self.constant(&copies, &(&out | &kept));
         let tensor = self.take(a);
         self.pay(tensor.varies, &(&tensor.axes | &kept), &kept);
-        self.nodes.push((Node::Join(tensor.node, constant), kept.clone()));
+        self.nodes
+            .push((Node::Join(tensor.node, constant), kept.clone()));
         let node = self.nodes.len() - 1;
         let defined = &tensor.defined & &kept;
-        let made = self.add(Tensor { axes: kept, defined, varies: tensor.varies, node });
+        let made = self.add(Tensor {
+            axes: kept,
+            defined,
+            varies: tensor.varies,
+            node,
+        });
         out.iter().for_each(|v| self.settle(v));
         made
     }
@@ -347,18 +425,31 @@ impl<'a> Expander<'a> {
         self.cost += prices.of(varies) * prices.step(self.size(cluster), self.size(kept));
     }
 
-    /// The product of copies of some definers, summed to `keep`; children first, so that sums come early.
+    /// The product of copies of some definers, summed to `keep`; children first, so that sums come
+    /// early.
     fn constant(&mut self, copies: &BTreeSet<VarId>, keep: &VarSet) -> usize {
-        let order: Vec<VarId> = self.children_first.iter().copied().filter(|v| copies.contains(v)).collect();
+        let order: Vec<VarId> = self
+            .children_first
+            .iter()
+            .copied()
+            .filter(|v| copies.contains(v))
+            .collect();
         let scope = |v: VarId| self.problem.definer[v.index()].expect("copies are of functions");
         let mut built: Option<usize> = None;
         for (i, &v) in order.iter().enumerate() {
             let factor = scope(v);
-            let later: VarSet = order[i + 1..].iter().flat_map(|&w| self.problem.factors[scope(w)].iter()).collect();
+            let later: VarSet = order[i + 1..]
+                .iter()
+                .flat_map(|&w| self.problem.factors[scope(w)].iter())
+                .collect();
             let needed = keep | &later;
             self.copied[factor] = true;
-            let leaf = Node::Leaf(Leaf { factor, is_copy: true });
-            self.nodes.push((leaf, self.problem.factors[factor].clone()));
+            let leaf = Node::Leaf(Leaf {
+                factor,
+                is_copy: true,
+            });
+            self.nodes
+                .push((leaf, self.problem.factors[factor].clone()));
             let leaf = self.nodes.len() - 1;
             built = Some(match built {
                 None => leaf,
@@ -382,7 +473,9 @@ impl<'a> Expander<'a> {
             return;
         }
         let mut holders = self.holders[v.index()].iter();
-        let (Some(&only), None) = (holders.next(), holders.next()) else { return };
+        let (Some(&only), None) = (holders.next(), holders.next()) else {
+            return;
+        };
         if self.is_spent(only, v) {
             let tensor = self.take(only);
             self.gone[v.index()] = true;
@@ -413,7 +506,9 @@ impl<'a> Expander<'a> {
     /// Joins what is left, and numbers the nodes.
     fn finish(mut self) -> Option<Skeleton> {
         loop {
-            let mut live: Vec<usize> = (0..self.tensors.len()).filter(|&t| self.tensors[t].is_some()).collect();
+            let mut live: Vec<usize> = (0..self.tensors.len())
+                .filter(|&t| self.tensors[t].is_some())
+                .collect();
             if live.len() < 2 {
                 break;
             }
@@ -425,7 +520,9 @@ impl<'a> Expander<'a> {
     }
 
     fn live_size(&self, t: usize) -> f64 {
-        self.tensors[t].as_ref().map_or(0.0, |tensor| self.size(&tensor.axes))
+        self.tensors[t]
+            .as_ref()
+            .map_or(0.0, |tensor| self.size(&tensor.axes))
     }
 }
 
@@ -440,7 +537,10 @@ struct Expansion {
 
 impl Ord for Candidate {
     fn cmp(&self, other: &Self) -> Ordering {
-        other.score.total_cmp(&self.score).then(other.order.cmp(&self.order))
+        other
+            .score
+            .total_cmp(&self.score)
+            .then(other.order.cmp(&self.order))
     }
 }
 

@@ -1,7 +1,7 @@
 //! Builds a tree by joining, again and again, the two tensors whose product saves most.
 //!
-//! The score of a pair is the size of its product less a share of the sizes of the two, which it replaces.
-//! Noise in the scores makes every run different.
+//! The score of a pair is the size of its product less a share of the sizes of the two, which it
+//! replaces. Noise in the scores makes every run different.
 
 use std::cmp::Ordering;
 use std::collections::{BTreeSet, BinaryHeap};
@@ -24,7 +24,13 @@ pub(super) struct Taste {
 const CROWD: usize = 32;
 
 pub(super) fn greedy(leaves: &Leaves, taste: Taste, rng: &mut ChaCha8Rng) -> Tree {
-    let mut search = Greedy { forest: Forest::new(leaves), holders: vec![], heap: BinaryHeap::new(), taste, rng };
+    let mut search = Greedy {
+        forest: Forest::new(leaves),
+        holders: vec![],
+        heap: BinaryHeap::new(),
+        taste,
+        rng,
+    };
     search.start(leaves);
     while let Some(pair) = search.heap.pop() {
         search.consider(pair);
@@ -56,7 +62,8 @@ impl Greedy<'_> {
         for tree in 0..count {
             self.hold(tree);
         }
-        let pairs: BTreeSet<(usize, usize)> = self.holders.iter().flat_map(|h| self.pairs_of(h)).collect();
+        let pairs: BTreeSet<(usize, usize)> =
+            self.holders.iter().flat_map(|h| self.pairs_of(h)).collect();
         pairs.into_iter().for_each(|pair| self.push(pair));
     }
 
@@ -72,17 +79,31 @@ impl Greedy<'_> {
         let mut trees: Vec<usize> = trees.iter().copied().collect();
         if trees.len() > CROWD {
             trees.sort_by(|&a, &b| self.forest.size(a).total_cmp(&self.forest.size(b)));
-            return trees.windows(2).map(|w| (w[0].min(w[1]), w[0].max(w[1]))).collect();
+            return trees
+                .windows(2)
+                .map(|w| (w[0].min(w[1]), w[0].max(w[1])))
+                .collect();
         }
         let later = |i: usize| trees[i + 1..].iter().copied();
-        (0..trees.len()).flat_map(|i| later(i).map(move |b| (i, b))).map(|(i, b)| (trees[i], b)).collect()
+        (0..trees.len())
+            .flat_map(|i| later(i).map(move |b| (i, b)))
+            .map(|(i, b)| (trees[i], b))
+            .collect()
     }
 
     fn push(&mut self, trees: (usize, usize)) {
         let u: f64 = self.rng.random::<f64>().max(1e-300);
-        let noise = if self.taste.noise > 0.0 { self.taste.noise * -(-u.ln()).ln() } else { 0.0 };
+        let noise = if self.taste.noise > 0.0 {
+            self.taste.noise * -(-u.ln()).ln()
+        } else {
+            0.0
+        };
         let score = self.score(trees) - noise;
-        self.heap.push(Pair { score, noise, trees });
+        self.heap.push(Pair {
+            score,
+            noise,
+            trees,
+        });
     }
 
     /// On a scale of logarithms, with the sign kept.
@@ -116,13 +137,18 @@ impl Greedy<'_> {
             others.extend(self.holders[v.index()].iter().rev().take(CROWD));
         }
         self.hold(joined);
-        others.into_iter().for_each(|other| self.push((other, joined)));
+        others
+            .into_iter()
+            .for_each(|other| self.push((other, joined)));
     }
 }
 
 impl Ord for Pair {
     fn cmp(&self, other: &Self) -> Ordering {
-        other.score.total_cmp(&self.score).then(other.trees.cmp(&self.trees))
+        other
+            .score
+            .total_cmp(&self.score)
+            .then(other.trees.cmp(&self.trees))
     }
 }
 

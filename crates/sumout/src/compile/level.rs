@@ -25,7 +25,10 @@ impl Level {
 
     /// Its name.
     pub fn name(self) -> &'static str {
-        NAMES.iter().find(|(level, _)| *level == self).map_or("", |(_, name)| name)
+        NAMES
+            .iter()
+            .find(|(level, _)| *level == self)
+            .map_or("", |(_, name)| name)
     }
 }
 
@@ -33,11 +36,20 @@ impl FromStr for Level {
     type Err = Error;
 
     fn from_str(name: &str) -> Result<Self, Error> {
-        NAMES.iter().find(|(_, n)| *n == name).map(|(level, _)| *level).ok_or_else(|| {
-            let all = || format!("the levels are {}", Level::names().collect::<Vec<_>>().join(", "));
-            let error = Error::new(ErrorKind::Name, format!("no level `{name}`"));
-            error.hint(did_you_mean(name, Level::names()).unwrap_or_else(all))
-        })
+        NAMES
+            .iter()
+            .find(|(_, n)| *n == name)
+            .map(|(level, _)| *level)
+            .ok_or_else(|| {
+                let all = || {
+                    format!(
+                        "the levels are {}",
+                        Level::names().collect::<Vec<_>>().join(", ")
+                    )
+                };
+                let error = Error::new(ErrorKind::Name, format!("no level `{name}`"));
+                error.hint(did_you_mean(name, Level::names()).unwrap_or_else(all))
+            })
     }
 }
 
@@ -59,7 +71,15 @@ mod tests {
 
     #[test]
     fn every_level_has_a_name_that_is_read_back() {
-        assert!(NAMES.iter().all(|(level, name)| name.parse::<Level>().unwrap() == *level && level.name() == *name));
-        assert_eq!("functionl".parse::<Level>().unwrap_err().advice(), Some("did you mean `functional`?"));
+        assert!(
+            NAMES
+                .iter()
+                .all(|(level, name)| name.parse::<Level>().unwrap() == *level
+                    && level.name() == *name)
+        );
+        assert_eq!(
+            "functionl".parse::<Level>().unwrap_err().advice(),
+            Some("did you mean `functional`?")
+        );
     }
 }

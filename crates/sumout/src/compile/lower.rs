@@ -1,10 +1,12 @@
 //! Turns a plan into a graph, literally.
 //!
-//! A leaf is a factor times the evidence that it hosts, summed to its separator (Equation 2 of the paper); an
-//! inner node is the product of its children, summed to its own. Every product is followed by a rescaling. Where
-//! one of the children is a known function, the other is read where it leads (see `tables`).
+//! A leaf is a factor times the evidence that it hosts, summed to its separator (Equation 2 of the
+//! paper); an inner node is the product of its children, summed to its own. Every product is
+//! followed by a rescaling. Where one of the children is a known function, the other is read where
+//! it leads (see `tables`).
 //!
-//! The value of a clamped variable enters at every leaf and every copy that mentions it, and selects a part of it.
+//! The value of a clamped variable enters at every leaf and every copy that mentions it, and
+//! selects a part of it.
 
 use super::plan::Plan;
 use super::problem::{Leaf, Problem};
@@ -16,8 +18,15 @@ use crate::vars::{VarId, VarSet};
 /// The graph of a plan for what is left of a network.
 pub fn lower(pruned: &Pruned, problem: &Problem, plan: &Plan) -> Graph {
     let mut lowering = Lowering::new(pruned, problem, plan);
-    for (node, way) in tables::ways(&plan.tree, &problem.leaves(&plan.leaves), &plan.separators).iter().enumerate() {
-        let lowered = match (way, node.checked_sub(plan.tree.leaves).map(|k| plan.tree.joins[k])) {
+    for (node, way) in tables::ways(&plan.tree, &problem.leaves(&plan.leaves), &plan.separators)
+        .iter()
+        .enumerate()
+    {
+        let lowered = match (
+            way,
+            node.checked_sub(plan.tree.leaves)
+                .map(|k| plan.tree.joins[k]),
+        ) {
             (Way::Mapped, _) => None,
             (Way::Gather(gather), _) => Some(lowering.gather(gather, &plan.separators[node])),
             (Way::Dense, None) => Some(lowering.leaf(&plan.leaves[node], &plan.separators[node])),
@@ -45,7 +54,10 @@ struct Lowering<'a> {
 impl<'a> Lowering<'a> {
     fn new(pruned: &'a Pruned, problem: &'a Problem, plan: &'a Plan) -> Self {
         let mut hosted = vec![vec![]; pruned.factors.len()];
-        pruned.hosts.iter().for_each(|&(v, factor)| hosted[factor].push(v));
+        pruned
+            .hosts
+            .iter()
+            .for_each(|&(v, factor)| hosted[factor].push(v));
         Lowering {
             pruned,
             graph: Graph::with_selected(pruned.cards(), &pruned.selected),
@@ -64,9 +76,14 @@ impl<'a> Lowering<'a> {
         let (factor, clamped) = (&self.pruned.factors[leaf.factor], &self.pruned.clamped);
         let graph = &mut self.graph;
         let origin = &self.pruned.origins[leaf.factor];
-        let mut node =
-            *self.tables[leaf.factor].get_or_insert_with(|| graph.table_from(factor.clone(), origin.clone()));
-        let mut evidence: Vec<VarId> = factor.axes.iter().copied().filter(|&v| clamped.contains(v)).collect();
+        let mut node = *self.tables[leaf.factor]
+            .get_or_insert_with(|| graph.table_from(factor.clone(), origin.clone()));
+        let mut evidence: Vec<VarId> = factor
+            .axes
+            .iter()
+            .copied()
+            .filter(|&v| clamped.contains(v))
+            .collect();
         let free = &graph.axes(node).clone() - clamped;
         if !leaf.is_copy {
             evidence.extend(&self.hosted[leaf.factor]);
@@ -74,7 +91,11 @@ impl<'a> Lowering<'a> {
         for (i, &v) in evidence.iter().enumerate() {
             let likelihood = graph.add(Op::Evidence(v));
             let later: VarSet = evidence[i + 1..].iter().copied().collect();
-            let keep = if later.is_empty() { keep.clone() } else { &free | &later };
+            let keep = if later.is_empty() {
+                keep.clone()
+            } else {
+                &free | &later
+            };
             node = multiply(graph, node, likelihood, keep);
         }
         project(graph, node, keep)
@@ -94,7 +115,11 @@ impl<'a> Lowering<'a> {
 }
 
 fn project(graph: &mut Graph, node: NodeId, keep: &VarSet) -> NodeId {
-    if graph.axes(node) == keep { node } else { graph.add(Op::Project(node, keep.clone())) }
+    if graph.axes(node) == keep {
+        node
+    } else {
+        graph.add(Op::Project(node, keep.clone()))
+    }
 }
 
 fn multiply(graph: &mut Graph, a: NodeId, b: NodeId, keep: VarSet) -> NodeId {

@@ -64,15 +64,16 @@ pub struct Question {
     pub known: Vec<(VarId, usize)>,
     /// Whether the most probable explanation is asked for, and not sums.
     pub explain: bool,
-    /// The variables whose CPTs are yet to be learned: of their numbers only what their roles promise is known.
+    /// The variables whose CPTs are yet to be learned: of their numbers only what their roles
+    /// promise is known.
     pub trainable: VarSet,
-    /// The variables whose CPTs are given when the circuit is evaluated, each as the likelihood of another variable that
-    /// has a value for each entry.
+    /// The variables whose CPTs are given when the circuit is evaluated, each as the likelihood of
+    /// another variable that has a value for each entry.
     pub selected: BTreeMap<VarId, VarId>,
     /// Whether the marginals of all families are asked for: all CPTs stay visible in the circuit.
     pub families: bool,
-    /// Tables whose rows each have an entry of at least one less this count as functions: an approximation, unless
-    /// it is zero.
+    /// Tables whose rows each have an entry of at least one less this count as functions: an
+    /// approximation, unless it is zero.
     pub near: f64,
 }
 
@@ -85,7 +86,8 @@ pub enum Level {
     Paper,
     /// That some variables are functions of others (Theorems 3 and 4), but not which functions.
     Functional,
-    /// Which functions they are: a known function is looked up, and never a table of zeros and ones.
+    /// Which functions they are: a known function is looked up, and never a table of zeros and
+    /// ones.
     Tables,
     /// Also where all factors are zero: tensors have entries only for states that can occur.
     Support,
@@ -143,43 +145,84 @@ pub struct Planned {
 
 /// Prunes and plans; none if the known values are impossible together.
 ///
-/// Inputs that have a value in every example make tensors smaller, but supports cannot select a value. Where supports
-/// may be used, such inputs are planned as ordinary ones, too, and the cheaper plan is taken.
+/// Inputs that have a value in every example make tensors smaller, but supports cannot select a
+/// value. Where supports may be used, such inputs are planned as ordinary ones, too, and the
+/// cheaper plan is taken.
 pub fn plan(net: &Network, question: &Question, search: &Search) -> Option<Planned> {
     let promised = plan_once(net, question, search)?;
     if question.hard.is_empty() || search.level < Level::Support {
         return Some(promised);
     }
-    let other = Question { hard: VarSet::default(), ..question.clone() };
+    let other = Question {
+        hard: VarSet::default(),
+        ..question.clone()
+    };
     Some(cheaper(promised, plan_once(net, &other, search)))
 }
 
 fn plan_once(net: &Network, question: &Question, search: &Search) -> Option<Planned> {
     let pruned = prune::prune(net, question)?;
     let plain = choose::choose(pruned.clone(), search, None);
-    let implied =
-        pruned.with_implied().filter(|_| search.level > Level::Paper).map(|p| choose::choose(p, search, None));
-    Some(cheaper(plain, implied.map(|planned| Planned { implied: true, ..planned })))
+    let implied = pruned
+        .with_implied()
+        .filter(|_| search.level > Level::Paper)
+        .map(|p| choose::choose(p, search, None));
+    Some(cheaper(
+        plain,
+        implied.map(|planned| Planned {
+            implied: true,
+            ..planned
+        }),
+    ))
 }
 
 /// Prunes, and plans from a start: the plan found is never worse, and with no effort the same.
 ///
-/// None if the known values are impossible together. A start that does not fit the question is an error.
-pub fn plan_from(net: &Network, question: &Question, search: &Search, start: &Start) -> Result<Option<Planned>> {
-    let Some(plain) = prune::prune(net, question) else { return Ok(None) };
+/// None if the known values are impossible together. A start that does not fit the question is an
+/// error.
+pub fn plan_from(
+    net: &Network,
+    question: &Question,
+    search: &Search,
+    start: &Start,
+) -> Result<Option<Planned>> {
+    let Some(plain) = prune::prune(net, question) else {
+        return Ok(None);
+    };
     let implied = plain.with_implied();
     let (pruned, other) = match (start.is_implied(), implied) {
         (false, implied) => (plain, implied),
         (true, Some(implied)) => (implied, Some(plain)),
         (true, None) => {
-            let error = Error::new(ErrorKind::Model, "the saved plan uses implied functions, and the query has none");
-            return Err(error.hint("a plan fits the network, target and inputs that it was saved for"));
+            let error = Error::new(
+                ErrorKind::Model,
+                "the saved plan uses implied functions, and the query has none",
+            );
+            return Err(
+                error.hint("a plan fits the network, target and inputs that it was saved for")
+            );
         }
     };
-    let given = start.plan(net, &pruned, &Problem::new(&pruned, search.objective), search)?;
-    let first = Planned { implied: start.is_implied(), ..choose::choose(pruned, search, Some(given)) };
-    let other = other.filter(|_| search.effort > 0.0).map(|pruned| choose::choose(pruned, search, None));
-    Ok(Some(cheaper(first, other.map(|planned| Planned { implied: !start.is_implied(), ..planned }))))
+    let given = start.plan(
+        net,
+        &pruned,
+        &Problem::new(&pruned, search.objective),
+        search,
+    )?;
+    let first = Planned {
+        implied: start.is_implied(),
+        ..choose::choose(pruned, search, Some(given))
+    };
+    let other = other
+        .filter(|_| search.effort > 0.0)
+        .map(|pruned| choose::choose(pruned, search, None));
+    Ok(Some(cheaper(
+        first,
+        other.map(|planned| Planned {
+            implied: !start.is_implied(),
+            ..planned
+        }),
+    )))
 }
 
 fn cheaper(first: Planned, second: Option<Planned>) -> Planned {
@@ -204,10 +247,30 @@ impl Planned {
 
     /// The graph of the plan, or of the supports that are cheaper.
     pub fn lower(self) -> Compiled {
-        let Planned { pruned, problem, plan, supported, .. } = self;
-        let lowered = || Supported { graph: lower::lower(&pruned, &problem, &plan), cost: plan.cost, decoders: vec![] };
-        let Supported { graph, cost, decoders } = supported.unwrap_or_else(lowered);
-        Compiled { graph, pruned, plan, cost, decoders }
+        let Planned {
+            pruned,
+            problem,
+            plan,
+            supported,
+            ..
+        } = self;
+        let lowered = || Supported {
+            graph: lower::lower(&pruned, &problem, &plan),
+            cost: plan.cost,
+            decoders: vec![],
+        };
+        let Supported {
+            graph,
+            cost,
+            decoders,
+        } = supported.unwrap_or_else(lowered);
+        Compiled {
+            graph,
+            pruned,
+            plan,
+            cost,
+            decoders,
+        }
     }
 }
 

@@ -21,7 +21,10 @@ impl Objective {
 
     /// Its name.
     pub fn name(self) -> &'static str {
-        NAMES.iter().find(|(objective, _)| *objective == self).map_or("", |(_, name)| name)
+        NAMES
+            .iter()
+            .find(|(objective, _)| *objective == self)
+            .map_or("", |(_, name)| name)
     }
 }
 
@@ -29,11 +32,20 @@ impl FromStr for Objective {
     type Err = Error;
 
     fn from_str(name: &str) -> Result<Self, Error> {
-        NAMES.iter().find(|(_, n)| *n == name).map(|(objective, _)| *objective).ok_or_else(|| {
-            let all = || format!("the objectives are {}", Objective::names().collect::<Vec<_>>().join(", "));
-            let error = Error::new(ErrorKind::Name, format!("no objective `{name}`"));
-            error.hint(did_you_mean(name, Objective::names()).unwrap_or_else(all))
-        })
+        NAMES
+            .iter()
+            .find(|(_, n)| *n == name)
+            .map(|(objective, _)| *objective)
+            .ok_or_else(|| {
+                let all = || {
+                    format!(
+                        "the objectives are {}",
+                        Objective::names().collect::<Vec<_>>().join(", ")
+                    )
+                };
+                let error = Error::new(ErrorKind::Name, format!("no objective `{name}`"));
+                error.hint(did_you_mean(name, Objective::names()).unwrap_or_else(all))
+            })
     }
 }
 
@@ -50,6 +62,9 @@ mod tests {
     #[test]
     fn every_objective_has_a_name_that_is_read_back() {
         assert!(NAMES.iter().all(|(o, name)| name.parse::<Objective>().unwrap() == *o && o.to_string() == *name));
-        assert_eq!("entrys".parse::<Objective>().unwrap_err().advice(), Some("did you mean `entries`?"));
+        assert_eq!(
+            "entrys".parse::<Objective>().unwrap_err().advice(),
+            Some("did you mean `entries`?")
+        );
     }
 }

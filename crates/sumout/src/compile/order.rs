@@ -1,9 +1,9 @@
 //! Elimination orders, and the trees that follow them.
 //!
-//! An order is found greedily on the graph in which two variables are neighbours if a factor has both:
-//! eliminate the cheapest variable, connect its neighbours, repeat. Ties go to whoever has waited longest since
-//! its cost last changed (those that change together wait in the order of their numbers), or in a randomised run
-//! to whoever drew the smallest number.
+//! An order is found greedily on the graph in which two variables are neighbours if a factor has
+//! both: eliminate the cheapest variable, connect its neighbours, repeat. Ties go to whoever has
+//! waited longest since its cost last changed (those that change together wait in the order of
+//! their numbers), or in a randomised run to whoever drew the smallest number.
 
 mod graph;
 
@@ -29,7 +29,11 @@ pub enum Heuristic {
 
 impl Heuristic {
     /// All heuristics.
-    pub const ALL: [Heuristic; 3] = [Heuristic::MinFill, Heuristic::MinSize, Heuristic::WeightedFill];
+    pub const ALL: [Heuristic; 3] = [
+        Heuristic::MinFill,
+        Heuristic::MinSize,
+        Heuristic::WeightedFill,
+    ];
 }
 
 /// Above this many variables no order is looked for.
@@ -49,10 +53,16 @@ pub struct Order {
 /// Finds an order. Without a generator of random numbers it is the same every time.
 pub fn order(leaves: &Leaves, heuristic: Heuristic, rng: Option<&mut ChaCha8Rng>) -> Order {
     let mut search = Eliminate::new(leaves, heuristic, rng);
-    let mut order = Order { vars: vec![], rank: 0, binary_rank: 0.0 };
+    let mut order = Order {
+        vars: vec![],
+        rank: 0,
+        binary_rank: 0.0,
+    };
     while let Some((_, _, _, v)) = search.queue.pop_first() {
         order.rank = order.rank.max(1 + search.graph.degrees[v]);
-        order.binary_rank = order.binary_rank.max(search.graph.sizes[v] as f64 / LOG_UNIT);
+        order.binary_rank = order
+            .binary_rank
+            .max(search.graph.sizes[v] as f64 / LOG_UNIT);
         order.vars.push(VarId::new(v));
         search.eliminate(v);
     }
@@ -75,16 +85,33 @@ impl<'a> Eliminate<'a> {
     fn new(leaves: &'a Leaves, heuristic: Heuristic, rng: Option<&'a mut ChaCha8Rng>) -> Self {
         let n = leaves.cards.len();
         let mut occurs = vec![false; n];
-        leaves.axes.iter().flat_map(|axes| axes.iter()).for_each(|v| occurs[v.index()] = true);
+        leaves
+            .axes
+            .iter()
+            .flat_map(|axes| axes.iter())
+            .for_each(|v| occurs[v.index()] = true);
         leaves.output.iter().for_each(|v| occurs[v.index()] = false);
         let graph = Graph::new(leaves, heuristic);
-        let mut search = Eliminate { heuristic, rng, graph, keys: vec![None; n], queue: BTreeSet::new(), stamp: 0 };
-        (0..n).filter(|&v| occurs[v]).for_each(|v| search.enqueue(v));
+        let mut search = Eliminate {
+            heuristic,
+            rng,
+            graph,
+            keys: vec![None; n],
+            queue: BTreeSet::new(),
+            stamp: 0,
+        };
+        (0..n)
+            .filter(|&v| occurs[v])
+            .for_each(|v| search.enqueue(v));
         search
     }
 
     fn enqueue(&mut self, v: usize) {
-        let cost = if self.heuristic == Heuristic::MinSize { 0 } else { self.graph.fills[v] };
+        let cost = if self.heuristic == Heuristic::MinSize {
+            0
+        } else {
+            self.graph.fills[v]
+        };
         let size = self.graph.sizes[v];
         if let Some(old) = self.keys[v] {
             if (old.0, old.1) == (cost, size) {
@@ -121,8 +148,13 @@ pub fn tree(leaves: &Leaves, order: &[VarId]) -> Tree {
     for v in order {
         let trees = std::mem::take(&mut holders[v.index()]);
         let live = trees.into_iter().filter(|&t| forest.axes[t].is_some());
-        let Some(joined) = forest.join_all(live.collect::<BTreeSet<_>>()) else { continue };
-        forest.axes[joined].iter().flatten().for_each(|w| holders[w.index()].push(joined));
+        let Some(joined) = forest.join_all(live.collect::<BTreeSet<_>>()) else {
+            continue;
+        };
+        forest.axes[joined]
+            .iter()
+            .flatten()
+            .for_each(|w| holders[w.index()].push(joined));
     }
     forest.finish()
 }

@@ -4,8 +4,8 @@
 //!    the paper's tables describe; one deterministic min-fill run on it gives their ✗ rows.
 //! 2. Each functional variable is replaced by one replica for each replica of each of its children
 //!    ([`replicate()`]). The same min-fill run on the replicated network gives the ✓ rows.
-//! 3. The order becomes a jointree, which is viewed from the host of the query. Replicas get the names of their
-//!    originals again, and separators are shrunk.
+//! 3. The order becomes a jointree, which is viewed from the host of the query. Replicas get the
+//!    names of their originals again, and separators are shrunk.
 //!
 //! A plan starts from a `Problem`, whose network is pruned further than the one that the tables
 //! describe.
@@ -59,12 +59,21 @@ pub fn structure(net: &Network, max_leaves: usize) -> Structure {
     let problem = values::pruned(net);
     let replicated = replicate(&problem, max_leaves);
     let size = |leaves: &Leaves, extra: usize| {
-        let Order { rank, binary_rank, .. } = order::order(leaves, Heuristic::MinFill, None);
-        Size { nodes: net.variables().len() + extra, rank, binary_rank }
+        let Order {
+            rank, binary_rank, ..
+        } = order::order(leaves, Heuristic::MinFill, None);
+        Size {
+            nodes: net.variables().len() + extra,
+            rank,
+            binary_rank,
+        }
     };
     Structure {
         classical: size(&problem.leaves(&problem.originals()), 0),
-        functional: size(&replicated.network, replicated.leaves.len() - problem.factors.len()),
+        functional: size(
+            &replicated.network,
+            replicated.leaves.len() - problem.factors.len(),
+        ),
         is_capped: replicated.is_capped,
     }
 }
@@ -86,25 +95,39 @@ pub fn plan(problem: &Problem, max_leaves: usize) -> Planned {
     let order = order::order(&replicated.network, Heuristic::MinFill, None).vars;
     let places = dtree::leaf_order(&replicated, &order);
     let dtree = dtree::dtree(&replicated, &places, &order);
-    let mut leaves: Vec<Leaf> = places.into_iter().map(|leaf| replicated.leaves[leaf]).collect();
+    let mut leaves: Vec<Leaf> = places
+        .into_iter()
+        .map(|leaf| replicated.leaves[leaf])
+        .collect();
     let view = dtree::view(&dtree, host(problem, &leaves));
     let mut separators = view.tree.separators(&problem.leaves(&leaves));
     shrink::shrink(problem, &leaves, &view, &mut separators);
     let mut tree = view.tree;
     shrink::remove_dead(problem, &mut leaves, &mut tree, &mut separators);
     let plan = Plan::new(problem, leaves, tree, separators);
-    Planned { plan, replicated: replicated.leaves.len(), is_capped: replicated.is_capped }
+    Planned {
+        plan,
+        replicated: replicated.leaves.len(),
+        is_capped: replicated.is_capped,
+    }
 }
 
 /// The leaf that hosts the query: the CPT of the output's only variable.
 fn host(problem: &Problem, leaves: &[Leaf]) -> Option<usize> {
-    let [query] = *problem.output.as_slice() else { return None };
+    let [query] = *problem.output.as_slice() else {
+        return None;
+    };
     let factor = problem.definer[query.index()].or_else(|| cpt(problem, query))?;
-    leaves.iter().position(|leaf| !leaf.is_copy && leaf.factor == factor)
+    leaves
+        .iter()
+        .position(|leaf| !leaf.is_copy && leaf.factor == factor)
 }
 
 /// The factor that is most like the CPT of a variable: one whose last axis it is, or else any axis.
 fn cpt(problem: &Problem, v: VarId) -> Option<usize> {
-    let is_last = problem.factors.iter().position(|axes| axes.iter().next_back() == Some(v));
+    let is_last = problem
+        .factors
+        .iter()
+        .position(|axes| axes.iter().next_back() == Some(v));
     is_last.or_else(|| problem.factors.iter().position(|axes| axes.contains(v)))
 }

@@ -1,9 +1,10 @@
 //! Searches for a cheap plan.
 //!
-//! A plan is a contraction tree whose leaves are factors and copies of functions, with thinned separators. Any
-//! plan gives the right answer; only its cost differs. The search is seeded and counts steps, not seconds, so
-//! that a seed gives the same plan on every machine. It stops early on easy questions: the budget grows with
-//! the cost of the best plan so far, so that searching never takes much longer than evaluating.
+//! A plan is a contraction tree whose leaves are factors and copies of functions, with thinned
+//! separators. Any plan gives the right answer; only its cost differs. The search is seeded and
+//! counts steps, not seconds, so that a seed gives the same plan on every machine. It stops early
+//! on easy questions: the budget grows with the cost of the best plan so far, so that searching
+//! never takes much longer than evaluating.
 
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -32,7 +33,12 @@ impl Plan {
     /// A plan with its cost.
     pub fn new(problem: &Problem, leaves: Vec<Leaf>, tree: Tree, separators: Vec<VarSet>) -> Self {
         let cost = tree.cost(&problem.leaves(&leaves), &separators);
-        let plan = Plan { leaves, tree, separators, cost };
+        let plan = Plan {
+            leaves,
+            tree,
+            separators,
+            cost,
+        };
         debug_assert_eq!(certificate::check(problem, &plan), Ok(()));
         plan
     }
@@ -111,12 +117,22 @@ pub fn plan_from(problem: &Problem, search: &Search, given: Option<Plan>) -> Pla
     if !pool.is_close_to_classical(&best) {
         return best;
     }
-    let classical = plan(problem, &Search { level: Level::Classical, ..*search });
-    if pool.total(&classical) < pool.total(&best) { classical } else { best }
+    let classical = plan(
+        problem,
+        &Search {
+            level: Level::Classical,
+            ..*search
+        },
+    );
+    if pool.total(&classical) < pool.total(&best) {
+        classical
+    } else {
+        best
+    }
 }
 
-/// Whether it may take time to make use of functions: not if running a plan of this cost takes no longer than that,
-/// unless much effort is asked for.
+/// Whether it may take time to make use of functions: not if running a plan of this cost takes no
+/// longer than that, unless much effort is asked for.
 pub(super) fn is_worth_knowing(search: &Search, total: f64) -> bool {
     search.thorough || search.effort >= MUCH_EFFORT || total > WORTH_COPYING
 }
@@ -130,7 +146,8 @@ struct Pool<'a> {
     classical: Option<Plan>,
     rng: ChaCha8Rng,
     spent: f64,
-    /// How many numbers may be stored once: as many as the paper's own plan stores for each example, or a few.
+    /// How many numbers may be stored once: as many as the paper's own plan stores for each
+    /// example, or a few.
     constant_limit: f64,
     /// Whether the last plan that joins and expands was hopeless.
     expansions_lose: bool,
@@ -153,14 +170,21 @@ impl Pool<'_> {
     }
 
     fn exceeds_limit(&self) -> bool {
-        self.plans.first().is_some_and(|plan| plan.cost.constant_entries > self.constant_limit)
+        self.plans
+            .first()
+            .is_some_and(|plan| plan.cost.constant_entries > self.constant_limit)
     }
 
     fn offer(&mut self, plan: Plan) {
         self.spent += STEPS_PER_LEAF * plan.leaves.len() as f64;
         let total = self.total(&plan);
         let is_classical = plan.leaves.iter().all(|leaf| !leaf.is_copy);
-        if is_classical && self.classical.as_ref().is_none_or(|c| total < self.total(c)) {
+        if is_classical
+            && self
+                .classical
+                .as_ref()
+                .is_none_or(|c| total < self.total(c))
+        {
             self.classical = Some(plan.clone());
         }
         let at = self.plans.partition_point(|p| self.total(p) <= total);
@@ -170,14 +194,21 @@ impl Pool<'_> {
 
     /// Offers a tree over clones.
     fn offer_clones(&mut self, leaves: Vec<Leaf>, clones: &Leaves, tree: Tree) {
-        let separators = tree.separators(clones).iter().map(|s| clones.originals(s)).collect();
+        let separators = tree
+            .separators(clones)
+            .iter()
+            .map(|s| clones.originals(s))
+            .collect();
         let plan = thin::thin(self.problem, leaves, tree, separators);
         self.offer(plan);
     }
 
     /// One run of each method that knows of no functions, without noise.
     fn start(&mut self) {
-        self.offer_greedy(greedy::Taste { saving: 1.0, noise: 0.0 });
+        self.offer_greedy(greedy::Taste {
+            saving: 1.0,
+            noise: 0.0,
+        });
         self.offer_order(Heuristic::MinFill, false, |_| false);
     }
 
@@ -188,14 +219,28 @@ impl Pool<'_> {
         if self.problem.varies.contains(&true) {
             self.constant_limit = paper.cost.entries.max(FEW_NUMBERS); // otherwise all that is stored is stored once
         }
-        let thinned = thin::thin(self.problem, paper.leaves.clone(), paper.tree.clone(), paper.separators.clone());
+        let thinned = thin::thin(
+            self.problem,
+            paper.leaves.clone(),
+            paper.tree.clone(),
+            paper.separators.clone(),
+        );
         self.offer(paper);
         self.offer(thinned);
         self.offer_order(Heuristic::MinFill, false, |_| true);
-        for (run, width) in [6, 7, 5, 8, 4, 10, 3, 2, usize::MAX].into_iter().enumerate() {
+        for (run, width) in [6, 7, 5, 8, 4, 10, 3, 2, usize::MAX]
+            .into_iter()
+            .enumerate()
+        {
             for saving in [1.0, 0.5] {
                 let deep = run % 2 == 0;
-                self.offer_expanded(expand::Taste { saving, cluster: 0.1, width, noise: 0.0, deep });
+                self.offer_expanded(expand::Taste {
+                    saving,
+                    cluster: 0.1,
+                    width,
+                    noise: 0.0,
+                    deep,
+                });
             }
             if self.expansions_lose || !self.search.thorough {
                 break;
@@ -212,7 +257,12 @@ impl Pool<'_> {
         self.offer(plan);
     }
 
-    fn offer_order(&mut self, heuristic: Heuristic, with_noise: bool, chosen: impl Fn(VarId) -> bool) {
+    fn offer_order(
+        &mut self,
+        heuristic: Heuristic,
+        with_noise: bool,
+        chosen: impl Fn(VarId) -> bool,
+    ) {
         let (leaves, clones) = clones::replicate(self.problem, chosen, self.max_leaves());
         if clones.cards.len() <= order::MAX_VARIABLES {
             let order = order::order(&clones, heuristic, with_noise.then_some(&mut self.rng));
@@ -223,7 +273,10 @@ impl Pool<'_> {
 
     /// Offers a plan that joins and expands, unless it is hopeless.
     fn offer_expanded(&mut self, taste: expand::Taste) {
-        let best = self.plans.first().map_or(f64::INFINITY, |plan| self.total(plan));
+        let best = self
+            .plans
+            .first()
+            .map_or(f64::INFINITY, |plan| self.total(plan));
         let built = expand::expand(self.problem, taste, HOPELESS * best, &mut self.rng);
         self.expansions_lose = built.is_none();
         if let Some((leaves, tree, separators)) = built {
@@ -236,7 +289,11 @@ impl Pool<'_> {
     fn budget(&self) -> f64 {
         let cost = self.plans.first().map_or(0.0, |plan| self.total(plan));
         let leaves = self.plans.first().map_or(0, |plan| plan.leaves.len()) as f64;
-        let worth = if self.search.thorough { ENOUGH_PER_LEAF * leaves } else { cost / PRODUCTS_PER_STEP };
+        let worth = if self.search.thorough {
+            ENOUGH_PER_LEAF * leaves
+        } else {
+            cost / PRODUCTS_PER_STEP
+        };
         self.search.effort * worth.min(MOST_STEPS)
     }
 
@@ -274,7 +331,12 @@ impl Pool<'_> {
     /// A random order, with copies of a share of the functions.
     fn offer_random_order(&mut self, share: f64) {
         let heuristic = Heuristic::ALL[self.rng.random_range(0..Heuristic::ALL.len())];
-        let chosen: Vec<bool> = self.problem.cards.iter().map(|_| self.rng.random::<f64>() < share).collect();
+        let chosen: Vec<bool> = self
+            .problem
+            .cards
+            .iter()
+            .map(|_| self.rng.random::<f64>() < share)
+            .collect();
         self.offer_order(heuristic, true, |v| chosen[v.index()]);
     }
 
@@ -286,7 +348,11 @@ impl Pool<'_> {
     /// How many leaves a plan may have: the more, the more its search may cost.
     fn max_leaves(&self) -> usize {
         let worth = self.total(&self.plans[0]) / PRODUCTS_PER_LEAF;
-        if self.search.thorough { MAX_LEAVES } else { worth.clamp(1000.0, MAX_LEAVES as f64) as usize }
+        if self.search.thorough {
+            MAX_LEAVES
+        } else {
+            worth.clamp(1000.0, MAX_LEAVES as f64) as usize
+        }
     }
 
     /// Whether copies gained so little that a search without them could have found a better plan.
@@ -300,17 +366,19 @@ impl Pool<'_> {
         self.search.level != Level::Classical && self.problem.definer.iter().any(Option::is_some)
     }
 
-    /// Where too many numbers are stored once, looks nearby for a plan that computes more for each example instead.
+    /// Where too many numbers are stored once, looks nearby for a plan that computes more for each
+    /// example instead.
     ///
-    /// What is multiplied into a constant can as well be multiplied, one after the other, into what varies: that is
-    /// a rotation. The dearer constants are, the more rotations pay.
+    /// What is multiplied into a constant can as well be multiplied, one after the other, into what
+    /// varies: that is a rotation. The dearer constants are, the more rotations pay.
     fn trade_constants(&mut self) {
         for dearer in DEARER {
             if !self.exceeds_limit() || self.search.effort == 0.0 {
                 return;
             }
             let plan = self.plans[0].clone();
-            let mut clones = clones::of_plan(self.problem, &plan.leaves, &plan.tree, &plan.separators);
+            let mut clones =
+                clones::of_plan(self.problem, &plan.leaves, &plan.tree, &plan.separators);
             clones.prices.constant *= dearer;
             let mut annealer = Annealer::new(&plan.tree, &clones);
             annealer.run(plan.separators.len() as u64, COLD, &mut self.rng); // few steps: no more trades than needed
@@ -326,13 +394,20 @@ impl Pool<'_> {
             if steps < 100.0 {
                 return;
             }
-            let classical = self.classical.clone().filter(|_| round == 1 && self.knows_functions());
+            let classical = self
+                .classical
+                .clone()
+                .filter(|_| round == 1 && self.knows_functions());
             let plan = classical.unwrap_or_else(|| self.plans[0].clone());
             let clones = clones::of_plan(self.problem, &plan.leaves, &plan.tree, &plan.separators);
             let mut annealer = Annealer::new(&plan.tree, &clones);
             let moves = steps / (clones.cards.len() as f64 / WIDE).max(1.0);
             let heat = 1.0 / plan.separators.len() as f64;
-            annealer.run((0.9 * moves) as u64, (heat / (1 + round) as f64, heat / 100.0), &mut self.rng);
+            annealer.run(
+                (0.9 * moves) as u64,
+                (heat / (1 + round) as f64, heat / 100.0),
+                &mut self.rng,
+            );
             annealer.run((0.1 * moves) as u64, COLD, &mut self.rng);
             self.spent += steps;
             self.offer_clones(plan.leaves, &clones, annealer.tree());

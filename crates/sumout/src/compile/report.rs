@@ -1,8 +1,9 @@
 //! What a plan costs, and what made it cheap.
 //!
-//! *Entries* are the numbers that are stored for one example: the sizes of all separators above evidence.
-//! *Multiply-adds* are the products formed for it: the sizes of the clusters. The rank of a cluster is the number
-//! of its variables, its binary rank the base-2 logarithm of the number of its joint states.
+//! *Entries* are the numbers that are stored for one example: the sizes of all separators above
+//! evidence. *Multiply-adds* are the products formed for it: the sizes of the clusters. The rank of
+//! a cluster is the number of its variables, its binary rank the base-2 logarithm of the number of
+//! its joint states.
 
 mod count;
 mod near;
@@ -45,13 +46,15 @@ pub struct Report {
     pub bytes: Count,
     /// An estimate: how long an example takes in a large batch, on one thread.
     pub predicted_seconds: f64,
-    /// Classical variable elimination: one min-fill run on the network, of which only values are pruned.
+    /// Classical variable elimination: one min-fill run on the network, of which only values are
+    /// pruned.
     pub classical: Extent,
     /// The best plan found that knows of no functions.
     pub classical_best: Extent,
     /// The number of variables of the network.
     pub network_nodes: usize,
-    /// The number of variables when each function has a replica for each replica of each of its children.
+    /// The number of variables when each function has a replica for each replica of each of its
+    /// children.
     pub replicated_nodes: usize,
     /// Whether there would have been more replicas than are made at most.
     pub replicas_capped: bool,
@@ -101,8 +104,8 @@ pub struct Steps {
     pub copies: usize,
 }
 
-/// Products per second of one thread, in batches. Small products reach 10 to 70 · 10⁹ operations, of which a
-/// multiply-add is two.
+/// Products per second of one thread, in batches. Small products reach 10 to 70 · 10⁹ operations,
+/// of which a multiply-add is two.
 const MULTIPLY_ADDS_PER_SECOND: f64 = 1e10;
 
 /// Numbers written and read again per second by one thread.
@@ -110,17 +113,23 @@ const ENTRIES_PER_SECOND: f64 = 1e9;
 
 impl Report {
     /// The report on a plan that was found in `time`.
-    pub fn new(net: &Network, question: &Question, planned: &Planned, search: &Search, time: Duration) -> Self {
+    pub fn new(
+        net: &Network,
+        question: &Question,
+        planned: &Planned,
+        search: &Search,
+        time: Duration,
+    ) -> Self {
         let Planned { problem, plan, .. } = planned;
         let values_pruned = paper::pruned(net);
         let replicated = paper::replicate(&values_pruned, paper::MAX_LEAVES);
         let cost = planned.cost();
         let promised_functions = promised(net, planned);
         let extent = Extent::new(&cost, plan.leaves.len());
-        let peak = planned
-            .supported
-            .as_ref()
-            .map_or_else(|| peak(problem, plan, question.targets.len() != 1), |s| s.cost.entries);
+        let peak = planned.supported.as_ref().map_or_else(
+            || peak(problem, plan, question.targets.len() != 1),
+            |s| s.cost.entries,
+        );
         Report {
             level: planned.level,
             level_is_automatic: search.level == Level::Auto,
@@ -130,11 +139,13 @@ impl Report {
             max_cluster_rank: extent.max_cluster_rank,
             max_cluster_binary_rank: extent.max_cluster_binary_rank,
             bytes: Count(size_of::<f64>() as f64 * peak),
-            predicted_seconds: cost.multiply_adds / MULTIPLY_ADDS_PER_SECOND + cost.entries / ENTRIES_PER_SECOND,
+            predicted_seconds: cost.multiply_adds / MULTIPLY_ADDS_PER_SECOND
+                + cost.entries / ENTRIES_PER_SECOND,
             classical: classical::min_fill(net, question, &values_pruned),
             classical_best: classical_best(problem, plan, search),
             network_nodes: net.variables().len(),
-            replicated_nodes: net.variables().len() + replicated.leaves.len() - values_pruned.factors.len(),
+            replicated_nodes: net.variables().len() + replicated.leaves.len()
+                - values_pruned.factors.len(),
             replicas_capped: replicated.is_capped,
             leaves: plan.leaves.len(),
             steps: Steps::new(net, planned),
@@ -164,13 +175,30 @@ impl Extent {
 }
 
 impl Steps {
-    fn new(net: &Network, Planned { pruned, problem, plan, .. }: &Planned) -> Self {
+    fn new(
+        net: &Network,
+        Planned {
+            pruned,
+            problem,
+            plan,
+            ..
+        }: &Planned,
+    ) -> Self {
         let mut is_left = vec![false; net.variables().len()];
-        pruned.factors.iter().flat_map(|f| &f.axes).for_each(|v| is_left[v.index()] = true);
+        pruned
+            .factors
+            .iter()
+            .flat_map(|f| &f.axes)
+            .for_each(|v| is_left[v.index()] = true);
         let values = |(card, domain): (usize, &Vec<usize>)| card - domain.len();
         Steps {
             nodes_left: is_left.into_iter().filter(|&left| left).count(),
-            values_pruned: net.cards().into_iter().zip(&pruned.domains).map(values).sum(),
+            values_pruned: net
+                .cards()
+                .into_iter()
+                .zip(&pruned.domains)
+                .map(values)
+                .sum(),
             functional_variables: problem.definer.iter().flatten().count(),
             copies: plan.leaves.iter().filter(|leaf| leaf.is_copy).count(),
         }
@@ -182,7 +210,10 @@ fn promised(net: &Network, planned: &Planned) -> Vec<String> {
     let pruned = &planned.pruned;
     let is_promised = |v: &VarId| pruned.promised.contains(*v) && !pruned.selected.contains_key(v);
     let promised: VarSet = planned.copies().filter(is_promised).collect();
-    promised.iter().map(|v| net.variable(v).name.clone()).collect()
+    promised
+        .iter()
+        .map(|v| net.variable(v).name.clone())
+        .collect()
 }
 
 /// The share of the search that is spent on the plan that the chosen one is compared with.
@@ -196,29 +227,62 @@ fn classical_best(problem: &Problem, chosen: &Plan, search: &Search) -> Extent {
     let problem = problem.without_tables();
     let total = |plan: &Plan| problem.prices.total(&plan.cost);
     let effort = YARDSTICK * search.effort;
-    let classical = plan::plan(&problem, &Search { level: Level::Classical, effort, ..*search });
-    let Plan { leaves, tree, separators, .. } = chosen.clone();
+    let classical = plan::plan(
+        &problem,
+        &Search {
+            level: Level::Classical,
+            effort,
+            ..*search
+        },
+    );
+    let Plan {
+        leaves,
+        tree,
+        separators,
+        ..
+    } = chosen.clone();
     let is_classical = !leaves.iter().any(|leaf| leaf.is_copy);
     let chosen = Plan::new(&problem, leaves, tree, separators);
-    if is_classical && total(&chosen) < total(&classical) { Extent::of(&chosen) } else { Extent::of(&classical) }
+    if is_classical && total(&chosen) < total(&classical) {
+        Extent::of(&chosen)
+    } else {
+        Extent::of(&classical)
+    }
 }
 
-/// The most numbers that are needed at a time for one example, if each leaf is made where it is joined.
+/// The most numbers that are needed at a time for one example, if each leaf is made where it is
+/// joined.
 ///
-/// A backward pass reads all numbers again. As it goes down the tree it needs as many adjoints at a time as the
-/// forward pass needs numbers.
+/// A backward pass reads all numbers again. As it goes down the tree it needs as many adjoints at a
+/// time as the forward pass needs numbers.
 fn peak(problem: &Problem, plan: &Plan, with_backward_pass: bool) -> f64 {
     let leaves = problem.leaves(&plan.leaves);
     let varies = plan.tree.varies(&leaves);
-    let size = |node: usize| if varies[node] { leaves.size(&plan.separators[node]) } else { 0.0 };
-    let leaf = |node: usize| if node < plan.tree.leaves { size(node) } else { 0.0 };
+    let size = |node: usize| {
+        if varies[node] {
+            leaves.size(&plan.separators[node])
+        } else {
+            0.0
+        }
+    };
+    let leaf = |node: usize| {
+        if node < plan.tree.leaves {
+            size(node)
+        } else {
+            0.0
+        }
+    };
     let (mut live, mut peak) = (0.0f64, leaf(plan.separators.len() - 1));
     for (k, &(l, r)) in plan.tree.joins.iter().enumerate() {
         live += leaf(l) + leaf(r) + size(plan.tree.leaves + k);
         peak = peak.max(live);
         live -= size(l) + size(r);
     }
-    if with_backward_pass { plan.cost.entries + peak } else { peak }
+    if with_backward_pass {
+        plan.cost.entries + peak
+    } else {
+        peak
+    }
 }
 
 #[cfg(test)]

@@ -45,13 +45,20 @@ pub(super) fn numbered(nodes: &[(Node, VarSet)], root: usize) -> Skeleton {
         }
     }
     restore_originals(&mut leaves);
-    let tree = Tree { leaves: leaves.len(), joins };
+    let tree = Tree {
+        leaves: leaves.len(),
+        joins,
+    };
     (leaves, tree, separators)
 }
 
 /// Where only copies of a factor are left, one of them is the original.
 fn restore_originals(leaves: &mut [Leaf]) {
-    let mut present: BTreeSet<usize> = leaves.iter().filter(|l| !l.is_copy).map(|l| l.factor).collect();
+    let mut present: BTreeSet<usize> = leaves
+        .iter()
+        .filter(|l| !l.is_copy)
+        .map(|l| l.factor)
+        .collect();
     for leaf in leaves {
         if present.insert(leaf.factor) {
             leaf.is_copy = false;

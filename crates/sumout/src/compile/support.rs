@@ -1,17 +1,19 @@
 //! Stores every tensor on the joint states that can occur, and nowhere else.
 //!
-//! Where functions and zeros are known, most joint states of a separator are impossible, whatever the evidence.
-//! A tensor then needs one entry for each state that is left, and its one axis numbers them. Which entries of
-//! two tensors meet in a product does not depend on the evidence either: it is a static list, and a product is
-//! a [join](crate::tensor::Op::Join) by that list.
+//! Where functions and zeros are known, most joint states of a separator are impossible, whatever
+//! the evidence. A tensor then needs one entry for each state that is left, and its one axis
+//! numbers them. Which entries of two tensors meet in a product does not depend on the evidence
+//! either: it is a static list, and a product is a [join](crate::tensor::Op::Join) by that list.
 //!
 //! There are two ways to find the states:
 //!
-//! * If the joint states of all variables can be enumerated (`states`), evidence on x is a function of them, and
-//!   a product of evidence has one entry for each combination of its factors' values (`classes`). Any tree of
-//!   products is right; `grow` builds one and `climb` improves it. Nothing is summed before the root.
-//! * Otherwise each node of an ordinary plan is a relation (`relations`): the join of its children's, projected
-//!   to the separator, without states that nothing above or beside can go with.
+//! * If the joint states of all variables can be enumerated (`states`), evidence on x is a function
+//!   of them, and a product of evidence has one entry for each combination of its factors' values
+//!   (`classes`). Any tree of products is right; `grow` builds one and `climb` improves it. Nothing
+//!   is summed before the root.
+//! * Otherwise each node of an ordinary plan is a relation (`relations`): the join of its
+//!   children's, projected to the separator, without states that nothing above or beside can go
+//!   with.
 
 mod classes;
 mod climb;
@@ -56,9 +58,14 @@ pub struct Decoder {
 impl Decoder {
     /// Decides the states of the variables by the state of the axis.
     pub fn decode(&self, states: &mut [Option<usize>]) {
-        let Some(row) = states[self.axis.index()] else { return };
+        let Some(row) = states[self.axis.index()] else {
+            return;
+        };
         let row = &self.states[row * self.vars.len()..][..self.vars.len()];
-        self.vars.iter().zip(row).for_each(|(v, &state)| states[v.index()] = Some(usize::from(state)));
+        self.vars
+            .iter()
+            .zip(row)
+            .for_each(|(v, &state)| states[v.index()] = Some(usize::from(state)));
     }
 }
 
@@ -69,13 +76,21 @@ pub fn has_few_states(pruned: &Pruned) -> bool {
 
 /// The cheapest graph over states that can occur; none if there are too many of them.
 ///
-/// To enumerate more states than the plan forms products is no gain. Relations follow the plan, and are worth
-/// their search only where enumeration is not much better than the plan.
-pub fn support(pruned: &Pruned, problem: &Problem, plan: &Plan, search: &Search) -> Option<Supported> {
+/// To enumerate more states than the plan forms products is no gain. Relations follow the plan, and
+/// are worth their search only where enumeration is not much better than the plan.
+pub fn support(
+    pruned: &Pruned,
+    problem: &Problem,
+    plan: &Plan,
+    search: &Search,
+) -> Option<Supported> {
     let total = |cost: &Cost| problem.prices.total(cost);
     let most = total(&plan.cost).clamp(1e3, states::MOST);
     let enumerated = enumerated(pruned, search, most as usize);
-    if enumerated.as_ref().is_some_and(|s| total(&s.cost) < 0.5 * total(&plan.cost)) {
+    if enumerated
+        .as_ref()
+        .is_some_and(|s| total(&s.cost) < 0.5 * total(&plan.cost))
+    {
         return enumerated;
     }
     let both = enumerated.into_iter().chain(related(pruned, plan));
@@ -101,8 +116,11 @@ fn cost(graph: &Graph) -> Cost {
     let mut cost = Cost::default();
     let mut varies = vec![false; graph.len()];
     for (node, op) in graph.ops() {
-        varies[node.index()] = matches!(op, Op::Evidence(_)) || op.inputs().any(|input| varies[input.index()]);
-        let Some((products, rank)) = products(graph, op) else { continue };
+        varies[node.index()] =
+            matches!(op, Op::Evidence(_)) || op.inputs().any(|input| varies[input.index()]);
+        let Some((products, rank)) = products(graph, op) else {
+            continue;
+        };
         cost.largest_cluster = cost.largest_cluster.max(products);
         cost.rank = cost.rank.max(rank);
         let (entries, multiply_adds) = match varies[node.index()] {
@@ -115,7 +133,8 @@ fn cost(graph: &Graph) -> Cost {
     cost
 }
 
-/// The products that an operation forms, and the number of axes that it runs over; none if it is no step.
+/// The products that an operation forms, and the number of axes that it runs over; none if it is no
+/// step.
 fn products(graph: &Graph, op: &Op) -> Option<(f64, usize)> {
     let size = |node: &NodeId| graph.size(*node);
     match op {
@@ -125,7 +144,12 @@ fn products(graph: &Graph, op: &Op) -> Option<(f64, usize)> {
         Op::Project(a, _) => Some((size(a), graph.axes(*a).len())),
         Op::Contract(a, b, _) => {
             let axes = graph.axes(*a) | graph.axes(*b);
-            Some((axes.iter().map(|v| graph.cards()[v.index()] as f64).product(), axes.len()))
+            Some((
+                axes.iter()
+                    .map(|v| graph.cards()[v.index()] as f64)
+                    .product(),
+                axes.len(),
+            ))
         }
     }
 }

@@ -1,8 +1,9 @@
 //! Known functions become look-ups.
 //!
-//! A part of a plan's tree whose leaves are all known functions is a function itself: what it carries and defines is
-//! determined by what else it carries. Where all that it defines is summed out as it meets another tensor, there is no
-//! product to form. The other tensor is read where the function leads, and a 0/1 table never exists.
+//! A part of a plan's tree whose leaves are all known functions is a function itself: what it
+//! carries and defines is determined by what else it carries. Where all that it defines is summed
+//! out as it meets another tensor, there is no product to form. The other tensor is read where the
+//! function leads, and a 0/1 table never exists.
 
 use std::collections::BTreeMap;
 
@@ -56,7 +57,8 @@ pub(super) fn ways(tree: &Tree, leaves: &Leaves, separators: &[VarSet]) -> Vec<W
             continue;
         }
         let both = [(l, r), (r, l)].into_iter();
-        let mut gathers = both.filter_map(|(f, t)| gather(leaves, separators, defined[f].as_ref()?, [node, f, t]));
+        let mut gathers = both
+            .filter_map(|(f, t)| gather(leaves, separators, defined[f].as_ref()?, [node, f, t]));
         if let Some(gather) = gathers.next() {
             ways[gather.function] = Way::Mapped;
             ways[node] = Way::Gather(gather);
@@ -65,14 +67,17 @@ pub(super) fn ways(tree: &Tree, leaves: &Leaves, separators: &[VarSet]) -> Vec<W
     ways
 }
 
-/// What each node carries and defines; none if it is not made of known functions alone, or no function.
+/// What each node carries and defines; none if it is not made of known functions alone, or no
+/// function.
 fn defined(tree: &Tree, leaves: &Leaves, separators: &[VarSet]) -> Vec<Option<VarSet>> {
     let mut defined: Vec<Option<VarSet>> = Vec::with_capacity(separators.len());
-    let carried =
-        |all: VarSet, axes: &VarSet, separator: &VarSet| (axes - separator).is_subset(&all).then(|| &all & separator);
+    let carried = |all: VarSet, axes: &VarSet, separator: &VarSet| {
+        (axes - separator).is_subset(&all).then(|| &all & separator)
+    };
     for (node, separator) in separators.iter().enumerate() {
         let found = match node.checked_sub(tree.leaves).map(|k| tree.joins[k]) {
-            None => leaves.known[node].and_then(|x| carried(VarSet::from_iter([x]), &leaves.axes[node], separator)),
+            None => leaves.known[node]
+                .and_then(|x| carried(VarSet::from_iter([x]), &leaves.axes[node], separator)),
             Some((l, r)) => match (&defined[l], &defined[r]) {
                 (Some(a), Some(b)) => carried(a | b, &(&separators[l] | &separators[r]), separator),
                 _ => None,
@@ -83,7 +88,8 @@ fn defined(tree: &Tree, leaves: &Leaves, separators: &[VarSet]) -> Vec<Option<Va
     defined
 }
 
-/// The look-up at a node by a function in a tensor, if all that the function defines is summed out there.
+/// The look-up at a node by a function in a tensor, if all that the function defines is summed out
+/// there.
 fn gather(
     leaves: &Leaves,
     separators: &[VarSet],
@@ -94,8 +100,15 @@ fn gather(
     let all = &(&separators[tensor] - defined) | &over;
     let from = defined & &separators[tensor];
     let is_summed = defined.iter().all(|v| !separators[node].contains(v));
-    let gather = Gather { function, tensor, from, over, all };
-    (is_summed && leaves.size(&gather.over) <= MAX_ENTRIES && gather.pays(leaves, separators, node)).then_some(gather)
+    let gather = Gather {
+        function,
+        tensor,
+        from,
+        over,
+        all,
+    };
+    (is_summed && leaves.size(&gather.over) <= MAX_ENTRIES && gather.pays(leaves, separators, node))
+        .then_some(gather)
 }
 
 impl Gather {
@@ -117,22 +130,36 @@ pub struct Function {
     pub inputs: Vec<VarId>,
     /// Its value.
     pub output: VarId,
-    /// For each joint state of the inputs, the last fastest, the state of the output, if there is one.
+    /// For each joint state of the inputs, the last fastest, the state of the output, if there is
+    /// one.
     pub values: Vec<Option<u32>>,
 }
 
 impl Function {
     /// The function that a table of zeros and ones is.
     pub(super) fn new(table: &Table, output: VarId, cards: &[usize]) -> Self {
-        let inputs: Vec<VarId> = table.axes.iter().copied().filter(|&v| v != output).collect();
+        let inputs: Vec<VarId> = table
+            .axes
+            .iter()
+            .copied()
+            .filter(|&v| v != output)
+            .collect();
         let mut values = vec![None; inputs.iter().map(|v| cards[v.index()]).product()];
         let mut states = vec![0; cards.len()];
         for (place, _) in table.values.iter().enumerate().filter(|(_, p)| **p > 0.0) {
-            split(place, &table.axes, cards, |v, state| states[v.index()] = state);
-            let input = inputs.iter().fold(0, |at, v| at * cards[v.index()] + states[v.index()]);
+            split(place, &table.axes, cards, |v, state| {
+                states[v.index()] = state
+            });
+            let input = inputs
+                .iter()
+                .fold(0, |at, v| at * cards[v.index()] + states[v.index()]);
             values[input] = Some(states[output.index()] as u32);
         }
-        Function { inputs, output, values }
+        Function {
+            inputs,
+            output,
+            values,
+        }
     }
 }
 
@@ -161,45 +188,65 @@ struct Link {
 
 impl<'a> Mapper<'a> {
     pub fn new(pruned: &'a Pruned, problem: &'a Problem, plan: &'a Plan) -> Self {
-        Mapper { pruned, problem, plan, functions: BTreeMap::new() }
+        Mapper {
+            pruned,
+            problem,
+            plan,
+            functions: BTreeMap::new(),
+        }
     }
 
     /// The map of a look-up.
     pub fn map(&mut self, gather: &Gather) -> Map {
         let (links, clones) = self.links(gather.function);
         let links = in_order(links, &gather.over);
-        let (from, over): (Vec<VarId>, Vec<VarId>) = (gather.from.iter().collect(), gather.over.iter().collect());
+        let (from, over): (Vec<VarId>, Vec<VarId>) =
+            (gather.from.iter().collect(), gather.over.iter().collect());
         let cards = &self.problem.cards;
         let mut states = vec![0u32; clones];
         let value = |place: usize| {
             states.fill(Map::NOWHERE);
-            split(place, &over, cards, |v, state| states[v.index()] = state as u32);
+            split(place, &over, cards, |v, state| {
+                states[v.index()] = state as u32
+            });
             let is_somewhere = links.iter().all(|link| self.follow(link, &mut states));
-            let joint = || from.iter().fold(0, |at, v| at * cards[v.index()] as u32 + states[v.index()]);
+            let joint = || {
+                from.iter()
+                    .fold(0, |at, v| at * cards[v.index()] as u32 + states[v.index()])
+            };
             if is_somewhere { joint() } else { Map::NOWHERE }
         };
-        let index = (0..over.iter().map(|v| cards[v.index()]).product()).map(value).collect();
+        let index = (0..over.iter().map(|v| cards[v.index()]).product())
+            .map(value)
+            .collect();
         Map { from, over, index }
     }
 
-    /// Decides the output of a function; says whether it has a value, the one that the output already has, if any.
+    /// Decides the output of a function; says whether it has a value, the one that the output
+    /// already has, if any.
     fn follow(&self, link: &Link, states: &mut [u32]) -> bool {
         let function = &self.functions[&link.factor];
         let inputs = function.inputs.iter().zip(&link.inputs);
-        let at = inputs.fold(0, |at, (v, &clone)| at * self.problem.cards[v.index()] + states[clone] as usize);
-        let Some(value) = function.values[at] else { return false };
+        let at = inputs.fold(0, |at, (v, &clone)| {
+            at * self.problem.cards[v.index()] + states[clone] as usize
+        });
+        let Some(value) = function.values[at] else {
+            return false;
+        };
         let before = std::mem::replace(&mut states[link.output], value);
         before == Map::NOWHERE || before == value
     }
 
-    /// The functions below a node, and the number of clones: what the node carries by its own number, then one for
-    /// each variable at each place where it is summed out.
+    /// The functions below a node, and the number of clones: what the node carries by its own
+    /// number, then one for each variable at each place where it is summed out.
     fn links(&mut self, node: usize) -> (Vec<Link>, usize) {
         let (tree, separators) = (&self.plan.tree, &self.plan.separators);
         let mut next = self.problem.cards.len();
         let mut links = vec![];
-        let mut stack: Vec<(usize, BTreeMap<VarId, usize>)> =
-            vec![(node, separators[node].iter().map(|v| (v, v.index())).collect())];
+        let mut stack: Vec<(usize, BTreeMap<VarId, usize>)> = vec![(
+            node,
+            separators[node].iter().map(|v| (v, v.index())).collect(),
+        )];
         while let Some((node, mut clones)) = stack.pop() {
             let below = match node.checked_sub(tree.leaves).map(|k| tree.joins[k]) {
                 None => self.problem.factors[self.plan.leaves[node].factor].clone(),
@@ -225,9 +272,16 @@ impl<'a> Mapper<'a> {
         let output = self.problem.known[factor]?;
         let table = &self.pruned.factors[factor];
         let cards = &self.problem.cards;
-        let function = self.functions.entry(factor).or_insert_with(|| Function::new(table, output, cards));
+        let function = self
+            .functions
+            .entry(factor)
+            .or_insert_with(|| Function::new(table, output, cards));
         let inputs = function.inputs.iter().map(|v| clones[v]).collect();
-        Some(Link { factor, inputs, output: clones[&function.output] })
+        Some(Link {
+            factor,
+            inputs,
+            output: clones[&function.output],
+        })
     }
 }
 
@@ -236,8 +290,9 @@ fn in_order(mut links: Vec<Link>, over: &VarSet) -> Vec<Link> {
     let mut decided: std::collections::BTreeSet<usize> = over.iter().map(VarId::index).collect();
     let mut ordered = vec![];
     while !links.is_empty() {
-        let (ready, rest): (Vec<Link>, Vec<Link>) =
-            links.into_iter().partition(|link| link.inputs.iter().all(|clone| decided.contains(clone)));
+        let (ready, rest): (Vec<Link>, Vec<Link>) = links
+            .into_iter()
+            .partition(|link| link.inputs.iter().all(|clone| decided.contains(clone)));
         assert!(!ready.is_empty(), "definers have no cycles");
         decided.extend(ready.iter().map(|link| link.output));
         ordered.extend(ready);

@@ -1,9 +1,10 @@
 //! Thins separators: for each functional variable in turn, the best places to sum it out.
 //!
-//! The edges of a tree that carry X fall into connected parts, and every part needs a leaf with f_X (see
-//! `certificate`). With all other variables fixed, the cheapest valid choice for X is found by one pass up the
-//! tree. An edge has three states: X is absent; X is present, and f_X is below in the same part; X is present,
-//! and f_X is still missing. Sweeps over all variables repeat until nothing improves.
+//! The edges of a tree that carry X fall into connected parts, and every part needs a leaf with f_X
+//! (see `certificate`). With all other variables fixed, the cheapest valid choice for X is found by
+//! one pass up the tree. An edge has three states: X is absent; X is present, and f_X is below in
+//! the same part; X is present, and f_X is still missing. Sweeps over all variables repeat until
+//! nothing improves.
 //!
 //! A copy of f_X that keeps its X to itself sums to one, and is removed.
 
@@ -24,7 +25,10 @@ struct Choice {
 }
 
 impl Choice {
-    const NONE: Choice = Choice { cost: [0.0, f64::INFINITY, f64::INFINITY], from: [(0, 0); 3] };
+    const NONE: Choice = Choice {
+        cost: [0.0, f64::INFINITY, f64::INFINITY],
+        from: [(0, 0); 3],
+    };
 
     fn offer(&mut self, state: usize, cost: f64, from: (usize, usize)) {
         if cost < self.cost[state] {
@@ -35,7 +39,12 @@ impl Choice {
 }
 
 /// A plan whose separators are at least as small, in total, as those given.
-pub(super) fn thin(problem: &Problem, leaves: Vec<Leaf>, tree: Tree, separators: Vec<VarSet>) -> Plan {
+pub(super) fn thin(
+    problem: &Problem,
+    leaves: Vec<Leaf>,
+    tree: Tree,
+    separators: Vec<VarSet>,
+) -> Plan {
     let mut thinner = Thinner::new(problem, leaves, tree, separators);
     for _ in 0..4 {
         let changed = thinner.sweep();
@@ -68,7 +77,15 @@ impl<'a> Thinner<'a> {
             parent[r] = tree.leaves + k;
         }
         let choices = vec![Choice::NONE; separators.len()];
-        Thinner { problem, leaves, tree, separators, parent, prices, choices }
+        Thinner {
+            problem,
+            leaves,
+            tree,
+            separators,
+            parent,
+            prices,
+            choices,
+        }
     }
 
     /// Thins every functional variable of which there are copies; says whether anything changed.
@@ -78,7 +95,8 @@ impl<'a> Thinner<'a> {
         for (node, leaf) in self.leaves.iter().enumerate() {
             for v in self.problem.factors[leaf.factor].iter() {
                 mentions[v.index()].push(node);
-                definers[v.index()] += usize::from(self.problem.definer[v.index()] == Some(leaf.factor));
+                definers[v.index()] +=
+                    usize::from(self.problem.definer[v.index()] == Some(leaf.factor));
             }
         }
         let mut changed = false;
@@ -98,8 +116,15 @@ impl<'a> Thinner<'a> {
             self.choices[node] = self.join_choice(x, node);
         }
         let top = *above.last().unwrap_or(&mentions[0]);
-        let state = if self.problem.output.contains(x) { DEFINED } else { ABSENT };
-        debug_assert!(self.choices[top].cost[state].is_finite(), "some valid choice exists");
+        let state = if self.problem.output.contains(x) {
+            DEFINED
+        } else {
+            ABSENT
+        };
+        debug_assert!(
+            self.choices[top].cost[state].is_finite(),
+            "some valid choice exists"
+        );
         let mut changed = false;
         let mut stack = vec![(top, state)];
         while let Some((node, state)) = stack.pop() {
@@ -110,7 +135,10 @@ impl<'a> Thinner<'a> {
                 stack.extend([(l, a as usize), (r, b as usize)]);
             }
         }
-        mentions.iter().chain(&above).for_each(|&node| self.choices[node] = Choice::NONE);
+        mentions
+            .iter()
+            .chain(&above)
+            .for_each(|&node| self.choices[node] = Choice::NONE);
         changed
     }
 
@@ -134,7 +162,10 @@ impl<'a> Thinner<'a> {
     }
 
     fn leaf_choice(&self, x: VarId, leaf: usize) -> Choice {
-        let mut choice = Choice { cost: [f64::INFINITY; 3], ..Choice::NONE };
+        let mut choice = Choice {
+            cost: [f64::INFINITY; 3],
+            ..Choice::NONE
+        };
         let carried = self.edge_cost(x, leaf);
         if self.problem.definer[x.index()] == Some(self.leaves[leaf].factor) {
             choice.cost[ABSENT] = 0.0;
@@ -148,8 +179,15 @@ impl<'a> Thinner<'a> {
     fn join_choice(&self, x: VarId, node: usize) -> Choice {
         let (l, r) = self.tree.joins[node - self.tree.leaves];
         let (left, right) = (self.choices[l], self.choices[r]);
-        let mut choice = Choice { cost: [f64::INFINITY; 3], ..Choice::NONE };
-        choice.offer(ABSENT, left.cost[ABSENT] + right.cost[ABSENT], (ABSENT, ABSENT));
+        let mut choice = Choice {
+            cost: [f64::INFINITY; 3],
+            ..Choice::NONE
+        };
+        choice.offer(
+            ABSENT,
+            left.cost[ABSENT] + right.cost[ABSENT],
+            (ABSENT, ABSENT),
+        );
         let (carried, cluster) = (self.edge_cost(x, node), self.cluster_cost(x, node));
         for a in [ABSENT, DEFINED, OPEN] {
             for b in [ABSENT, DEFINED, OPEN] {
@@ -161,7 +199,11 @@ impl<'a> Thinner<'a> {
                 if is_defined {
                     choice.offer(ABSENT, cost, (a, b));
                 }
-                choice.offer(if is_defined { DEFINED } else { OPEN }, cost + carried, (a, b));
+                choice.offer(
+                    if is_defined { DEFINED } else { OPEN },
+                    cost + carried,
+                    (a, b),
+                );
             }
         }
         choice
@@ -169,7 +211,11 @@ impl<'a> Thinner<'a> {
 
     /// What it costs to have `x` on the edge above a node.
     fn edge_cost(&self, x: VarId, node: usize) -> f64 {
-        self.prices[node] * self.problem.prices.step(0.0, self.extra(x, self.separators[node].iter()))
+        self.prices[node]
+            * self
+                .problem
+                .prices
+                .step(0.0, self.extra(x, self.separators[node].iter()))
     }
 
     /// What it costs to have `x` in the cluster of a node.
@@ -177,12 +223,19 @@ impl<'a> Thinner<'a> {
         let (l, r) = self.tree.joins[node - self.tree.leaves];
         let left = &self.separators[l];
         let right = self.separators[r].iter().filter(|v| !left.contains(*v));
-        self.prices[node] * self.problem.prices.step(self.extra(x, left.iter().chain(right)), 0.0)
+        self.prices[node]
+            * self
+                .problem
+                .prices
+                .step(self.extra(x, left.iter().chain(right)), 0.0)
     }
 
     /// How much larger some variables are together with `x`.
     fn extra(&self, x: VarId, vars: impl Iterator<Item = VarId>) -> f64 {
-        let others: f64 = vars.filter(|&v| v != x).map(|v| self.problem.cards[v.index()] as f64).product();
+        let others: f64 = vars
+            .filter(|&v| v != x)
+            .map(|v| self.problem.cards[v.index()] as f64)
+            .product();
         others * (self.problem.cards[x.index()] - 1) as f64
     }
 
@@ -219,18 +272,31 @@ impl<'a> Thinner<'a> {
     fn keep_live_originals(&mut self) {
         let mut live_copy = vec![None; self.problem.factors.len()];
         let carries = |node: usize, leaf: &Leaf| {
-            self.problem.defines(leaf.factor).is_some_and(|x| self.separators[node].contains(x))
+            self.problem
+                .defines(leaf.factor)
+                .is_some_and(|x| self.separators[node].contains(x))
         };
-        for (node, leaf) in self.leaves.iter().enumerate().filter(|(_, leaf)| leaf.is_copy) {
+        for (node, leaf) in self
+            .leaves
+            .iter()
+            .enumerate()
+            .filter(|(_, leaf)| leaf.is_copy)
+        {
             if carries(node, leaf) {
                 live_copy[leaf.factor].get_or_insert(node);
             }
         }
-        let is_dead =
-            |node: usize, leaf: &Leaf| !leaf.is_copy && !self.problem.varies[leaf.factor] && !carries(node, leaf);
-        let dead = self.leaves.iter().enumerate().filter(|(node, leaf)| is_dead(*node, leaf));
-        let swaps: Vec<(usize, usize)> =
-            dead.filter_map(|(node, leaf)| Some((node, live_copy[leaf.factor]?))).collect();
+        let is_dead = |node: usize, leaf: &Leaf| {
+            !leaf.is_copy && !self.problem.varies[leaf.factor] && !carries(node, leaf)
+        };
+        let dead = self
+            .leaves
+            .iter()
+            .enumerate()
+            .filter(|(node, leaf)| is_dead(*node, leaf));
+        let swaps: Vec<(usize, usize)> = dead
+            .filter_map(|(node, leaf)| Some((node, live_copy[leaf.factor]?)))
+            .collect();
         for (original, copy) in swaps {
             self.leaves[original].is_copy = true;
             self.leaves[copy].is_copy = false;
@@ -261,7 +327,10 @@ impl<'a> Thinner<'a> {
                 (None, None) => None,
             };
         }
-        let tree = Tree { leaves: leaves.len(), joins };
+        let tree = Tree {
+            leaves: leaves.len(),
+            joins,
+        };
         *self = Thinner::new(self.problem, leaves, tree, separators);
     }
 
@@ -270,7 +339,8 @@ impl<'a> Thinner<'a> {
         for k in 0..self.tree.joins.len() {
             let (l, r) = self.tree.joins[k];
             let node = self.tree.leaves + k;
-            self.separators[node] = &self.separators[node] & &(&self.separators[l] | &self.separators[r]);
+            self.separators[node] =
+                &self.separators[node] & &(&self.separators[l] | &self.separators[r]);
         }
         for k in (0..self.tree.joins.len()).rev() {
             let (l, r) = self.tree.joins[k];

@@ -1,17 +1,17 @@
 //! Contraction trees, and what they cost.
 //!
-//! A tree's leaves are factors. Every node stands for the product of the factors below it, summed to its
-//! *separator*: the variables below that also occur outside, or that the output keeps (Theorems 1 and 2).
-//! The *cluster* of an inner node is the union of its children's separators. Separators are stored, clusters
-//! never are: a contraction sums while it multiplies.
+//! A tree's leaves are factors. Every node stands for the product of the factors below it, summed
+//! to its *separator*: the variables below that also occur outside, or that the output keeps
+//! (Theorems 1 and 2). The *cluster* of an inner node is the union of its children's separators.
+//! Separators are stored, clusters never are: a contraction sums while it multiplies.
 
 use super::tables::{self, Gather, Way};
 use crate::vars::{VarId, VarSet};
 
 /// What a tree is made over: the axes of the leaves, and of the output.
 ///
-/// A variable may be a clone of another. Clones of one variable have consecutive numbers; where two of them
-/// meet they are one axis, since they are equal with probability one.
+/// A variable may be a clone of another. Clones of one variable have consecutive numbers; where two
+/// of them meet they are one axis, since they are equal with probability one.
 #[derive(Clone, Debug)]
 pub struct Leaves {
     /// The axes of each leaf.
@@ -34,8 +34,12 @@ impl Leaves {
     /// The number of joint states of some variables.
     pub fn size(&self, vars: &VarSet) -> f64 {
         let mut last = None;
-        let is_new = |v: &VarId| last.replace(self.original[v.index()]) != Some(self.original[v.index()]);
-        vars.iter().filter(is_new).map(|v| self.cards[v.index()] as f64).product()
+        let is_new =
+            |v: &VarId| last.replace(self.original[v.index()]) != Some(self.original[v.index()]);
+        vars.iter()
+            .filter(is_new)
+            .map(|v| self.cards[v.index()] as f64)
+            .product()
     }
 
     /// The variables that some variables are clones of.
@@ -46,13 +50,18 @@ impl Leaves {
     /// How many leaves mention each variable; the output counts as one.
     pub fn mentions(&self) -> Vec<usize> {
         let mut mentions = vec![0; self.cards.len()];
-        let all = self.axes.iter().chain([&self.output]).flat_map(VarSet::iter);
+        let all = self
+            .axes
+            .iter()
+            .chain([&self.output])
+            .flat_map(VarSet::iter);
         all.for_each(|v: VarId| mentions[v.index()] += 1);
         mentions
     }
 }
 
-/// A binary tree: nodes below `leaves` are leaves, node `leaves + k` joins the two nodes `joins[k]`.
+/// A binary tree: nodes below `leaves` are leaves, node `leaves + k` joins the two nodes
+/// `joins[k]`.
 ///
 /// Children come before their parents, and the last node is the root.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -125,18 +134,30 @@ impl Objective {
             Objective::MultiplyAdds => (TIE_BREAK, 1.0),
             Objective::LargestCluster => (1e-3, 1.0),
         };
-        Prices { store, multiply, constant: 0.02, by_cluster: self == Objective::LargestCluster }
+        Prices {
+            store,
+            multiply,
+            constant: 0.02,
+            by_cluster: self == Objective::LargestCluster,
+        }
     }
 
-    /// The prices of a circuit whose functions are learned: what is the same for all examples is computed again, and
-    /// differentiated, for each step of learning, of which many have few examples.
+    /// The prices of a circuit whose functions are learned: what is the same for all examples is
+    /// computed again, and differentiated, for each step of learning, of which many have few
+    /// examples.
     pub fn prices_of_steps(self) -> Prices {
-        Prices { constant: 0.2, ..self.prices() }
+        Prices {
+            constant: 0.2,
+            ..self.prices()
+        }
     }
 
     /// The prices of a circuit that runs once, so that all steps count the same.
     pub fn prices_of_one_run(self) -> Prices {
-        Prices { constant: 1.0, ..self.prices() }
+        Prices {
+            constant: 1.0,
+            ..self.prices()
+        }
     }
 }
 
@@ -166,9 +187,13 @@ impl Tree {
     pub fn separators(&self, leaves: &Leaves) -> Vec<VarSet> {
         // A variable leaves the separators where the last of its mentions is joined.
         let mentions = leaves.mentions();
-        let mut below: Vec<Vec<(VarId, usize)>> = Vec::with_capacity(self.leaves + self.joins.len());
+        let mut below: Vec<Vec<(VarId, usize)>> =
+            Vec::with_capacity(self.leaves + self.joins.len());
         let open = |counts: Vec<(VarId, usize)>| -> Vec<(VarId, usize)> {
-            counts.into_iter().filter(|(v, n)| *n < mentions[v.index()]).collect()
+            counts
+                .into_iter()
+                .filter(|(v, n)| *n < mentions[v.index()])
+                .collect()
         };
         for axes in &leaves.axes {
             below.push(open(axes.iter().map(|v| (v, 1)).collect()));
@@ -177,7 +202,10 @@ impl Tree {
             let both = merge_counts(&below[l], &below[r]);
             below.push(open(both));
         }
-        below.into_iter().map(|counts| counts.into_iter().map(|(v, _)| v).collect()).collect()
+        below
+            .into_iter()
+            .map(|counts| counts.into_iter().map(|(v, _)| v).collect())
+            .collect()
     }
 
     /// The cost, given the separators.
@@ -198,7 +226,11 @@ impl Tree {
                 Some((l, r)) => &separators[l] | &separators[r],
                 None => leaves.axes[node].clone(),
             };
-            let products = if node < self.leaves { 0.0 } else { leaves.size(&cluster) };
+            let products = if node < self.leaves {
+                0.0
+            } else {
+                leaves.size(&cluster)
+            };
             cost.see_cluster(leaves, &cluster);
             cost.add(varies[node], leaves.size(separator), products);
         }
@@ -272,9 +304,18 @@ pub(super) struct Forest<'a> {
 
 impl<'a> Forest<'a> {
     pub fn new(leaves: &'a Leaves) -> Self {
-        let mut forest = Forest { leaves, mentions: leaves.mentions(), axes: vec![], joins: vec![] };
+        let mut forest = Forest {
+            leaves,
+            mentions: leaves.mentions(),
+            axes: vec![],
+            joins: vec![],
+        };
         for axes in &leaves.axes {
-            forest.axes.push(Some(axes.iter().filter(|v| forest.mentions[v.index()] > 1).collect()));
+            forest.axes.push(Some(
+                axes.iter()
+                    .filter(|v| forest.mentions[v.index()] > 1)
+                    .collect(),
+            ));
         }
         forest
     }
@@ -283,14 +324,20 @@ impl<'a> Forest<'a> {
     pub fn size(&self, tree: usize) -> f64 {
         let mut last = None;
         let original = |v: &&VarId| self.leaves.original[v.index()];
-        let axes = self.axes[tree].iter().flatten().filter(|v| last.replace(original(v)) != Some(original(v)));
+        let axes = self.axes[tree]
+            .iter()
+            .flatten()
+            .filter(|v| last.replace(original(v)) != Some(original(v)));
         axes.map(|v| self.leaves.cards[v.index()] as f64).product()
     }
 
     /// The separator of two trees joined, and its size.
     pub fn joined(&self, a: usize, b: usize) -> (Vec<VarId>, f64) {
         let empty = vec![];
-        let (a, b) = (self.axes[a].as_ref().unwrap_or(&empty), self.axes[b].as_ref().unwrap_or(&empty));
+        let (a, b) = (
+            self.axes[a].as_ref().unwrap_or(&empty),
+            self.axes[b].as_ref().unwrap_or(&empty),
+        );
         let mut out = Vec::with_capacity(a.len() + b.len());
         let (mut size, mut last) = (1.0, None);
         let mut take = |v: VarId, inside: usize| {
@@ -326,8 +373,14 @@ impl<'a> Forest<'a> {
     /// Joins two trees; returns the new one.
     pub fn join(&mut self, a: usize, b: usize) -> usize {
         let (axes, _) = self.joined(a, b);
-        let (old_a, old_b) = (self.axes[a].take().unwrap_or_default(), self.axes[b].take().unwrap_or_default());
-        old_a.iter().chain(&old_b).for_each(|v| self.mentions[v.index()] -= 1);
+        let (old_a, old_b) = (
+            self.axes[a].take().unwrap_or_default(),
+            self.axes[b].take().unwrap_or_default(),
+        );
+        old_a
+            .iter()
+            .chain(&old_b)
+            .for_each(|v| self.mentions[v.index()] -= 1);
         axes.iter().for_each(|v| self.mentions[v.index()] += 1);
         self.axes.push(Some(axes));
         self.joins.push((a, b));
@@ -336,10 +389,14 @@ impl<'a> Forest<'a> {
 
     /// Joins these trees, always the two smallest; returns what becomes of them.
     pub fn join_all(&mut self, trees: impl IntoIterator<Item = usize>) -> Option<usize> {
-        let mut queue: std::collections::BTreeSet<(u64, usize)> =
-            trees.into_iter().map(|t| (self.size(t).to_bits(), t)).collect();
+        let mut queue: std::collections::BTreeSet<(u64, usize)> = trees
+            .into_iter()
+            .map(|t| (self.size(t).to_bits(), t))
+            .collect();
         while queue.len() > 1 {
-            let (Some((_, a)), Some((_, b))) = (queue.pop_first(), queue.pop_first()) else { unreachable!() };
+            let (Some((_, a)), Some((_, b))) = (queue.pop_first(), queue.pop_first()) else {
+                unreachable!()
+            };
             let joined = self.join(a, b);
             queue.insert((self.size(joined).to_bits(), joined));
         }
@@ -348,8 +405,13 @@ impl<'a> Forest<'a> {
 
     /// The tree, once everything is joined.
     pub fn finish(mut self) -> Tree {
-        let left: Vec<usize> = (0..self.axes.len()).filter(|&t| self.axes[t].is_some()).collect();
+        let left: Vec<usize> = (0..self.axes.len())
+            .filter(|&t| self.axes[t].is_some())
+            .collect();
         self.join_all(left);
-        Tree { leaves: self.leaves.axes.len(), joins: self.joins }
+        Tree {
+            leaves: self.leaves.axes.len(),
+            joins: self.joins,
+        }
     }
 }

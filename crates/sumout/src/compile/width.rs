@@ -1,8 +1,8 @@
 //! How hard a network is if nothing but its graph is known.
 //!
-//! The graph connects two variables if a factor has both. Summing variables out in min-fill order makes
-//! clusters; the largest says what a classical answer takes, whatever the question. Functions, zeros and
-//! evidence can make a question much easier.
+//! The graph connects two variables if a factor has both. Summing variables out in min-fill order
+//! makes clusters; the largest says what a classical answer takes, whatever the question.
+//! Functions, zeros and evidence can make a question much easier.
 
 use super::order::{self, Heuristic};
 use super::tree::{Leaves, Prices};
@@ -32,12 +32,18 @@ pub fn width(net: &Network) -> Option<Width> {
         return None;
     }
     let order = order::order(&leaves(net), Heuristic::MinFill, None);
-    Some(Width { rank: order.rank, binary_rank: order.binary_rank })
+    Some(Width {
+        rank: order.rank,
+        binary_rank: order.binary_rank,
+    })
 }
 
 /// The factors of a network as leaves, without any question.
 pub(super) fn leaves(net: &Network) -> Leaves {
-    let factors = net.cpts().iter().map(|cpt| cpt.scope().iter().copied().collect());
+    let factors = net
+        .cpts()
+        .iter()
+        .map(|cpt| cpt.scope().iter().copied().collect());
     let alone = net.ids().map(|v| VarSet::from_iter([v])); // a Markov network may have variables without factors
     let axes: Vec<VarSet> = factors.chain(alone).collect();
     Leaves {
@@ -59,8 +65,11 @@ mod tests {
     fn markov(cards: &[usize], edges: &[(usize, usize)]) -> Network {
         let mut b = Network::markov("test");
         let values = |card: usize| (0..card).map(|value| value.to_string());
-        let nodes: Vec<_> =
-            cards.iter().enumerate().map(|(i, &card)| b.variable(format!("x{i}"), values(card))).collect();
+        let nodes: Vec<_> = cards
+            .iter()
+            .enumerate()
+            .map(|(i, &card)| b.variable(format!("x{i}"), values(card)))
+            .collect();
         for &(i, j) in edges {
             b.potential([nodes[i], nodes[j]], vec![1.0; cards[i] * cards[j]]);
         }
@@ -75,8 +84,14 @@ mod tests {
     #[test]
     fn trees_have_pairs_and_circles_have_triples() {
         assert_eq!(width_of(&[2; 4], &[(0, 1), (0, 2), (0, 3)]), (2, 2.0));
-        assert_eq!(width_of(&[2; 4], &[(0, 1), (1, 2), (2, 3), (3, 0)]), (3, 3.0));
-        assert_eq!(width_of(&[2; 4], &[(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)]), (4, 4.0));
+        assert_eq!(
+            width_of(&[2; 4], &[(0, 1), (1, 2), (2, 3), (3, 0)]),
+            (3, 3.0)
+        );
+        assert_eq!(
+            width_of(&[2; 4], &[(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)]),
+            (4, 4.0)
+        );
     }
 
     #[test]

@@ -13,7 +13,8 @@ use serde::{Deserialize, Serialize};
 
 /// A weighted sum of losses.
 ///
-/// Cross entropy and likelihood with equal weights are the likelihood of evidence and label together.
+/// Cross entropy and likelihood with equal weights are the likelihood of evidence and label
+/// together.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Loss {
     /// The weight of the cross entropy of posterior and label.
@@ -29,7 +30,11 @@ pub const ZERO: f64 = f32::EPSILON as f64;
 
 impl Default for Loss {
     fn default() -> Self {
-        Loss { cross_entropy: 1.0, squared_error: 0.0, likelihood: 0.0 }
+        Loss {
+            cross_entropy: 1.0,
+            squared_error: 0.0,
+            likelihood: 0.0,
+        }
     }
 }
 
@@ -41,10 +46,16 @@ impl Loss {
 
     /// The loss of an example; without a label, only the likelihood counts.
     pub fn value(&self, posterior: &[f64], log_evidence: f64, label: Option<&[f64]>) -> f64 {
-        let mut value = if self.likelihood == 0.0 { 0.0 } else { -self.likelihood * log_evidence };
+        let mut value = if self.likelihood == 0.0 {
+            0.0
+        } else {
+            -self.likelihood * log_evidence
+        };
         if let Some(label) = label {
             let terms = || posterior.iter().zip(label);
-            let entropy = terms().filter(|(_, y)| **y > 0.0).map(|(p, y)| -y * if *p > 0.0 { *p } else { ZERO }.ln());
+            let entropy = terms()
+                .filter(|(_, y)| **y > 0.0)
+                .map(|(p, y)| -y * if *p > 0.0 { *p } else { ZERO }.ln());
             value += self.cross_entropy * entropy.sum::<f64>();
             value += self.squared_error * terms().map(|(p, y)| (p - y).powi(2)).sum::<f64>();
         }
@@ -53,11 +64,21 @@ impl Loss {
 
     /// Adds g(k), times a weight, for each value k.
     pub fn derive(&self, posterior: &[f64], label: Option<&[f64]>, weight: f64, to: &mut [f64]) {
-        to.iter_mut().zip(posterior).for_each(|(to, p)| *to -= weight * self.likelihood * p);
+        to.iter_mut()
+            .zip(posterior)
+            .for_each(|(to, p)| *to -= weight * self.likelihood * p);
         let Some(label) = label else { return };
         let counted = |p: f64, y: f64| if p > 0.0 { y } else { 0.0 };
-        let total: f64 = posterior.iter().zip(label).map(|(&p, &y)| counted(p, y)).sum();
-        let mean: f64 = posterior.iter().zip(label).map(|(p, y)| 2.0 * p * (p - y)).sum();
+        let total: f64 = posterior
+            .iter()
+            .zip(label)
+            .map(|(&p, &y)| counted(p, y))
+            .sum();
+        let mean: f64 = posterior
+            .iter()
+            .zip(label)
+            .map(|(p, y)| 2.0 * p * (p - y))
+            .sum();
         for ((to, &p), &y) in to.iter_mut().zip(posterior).zip(label) {
             let entropy = p * total - counted(p, y);
             let squares = p * (2.0 * (p - y) - mean);
@@ -72,7 +93,11 @@ mod tests {
 
     #[test]
     fn derivatives_are_those_of_the_value() {
-        let loss = Loss { cross_entropy: 0.7, squared_error: 1.3, likelihood: 0.2 };
+        let loss = Loss {
+            cross_entropy: 0.7,
+            squared_error: 1.3,
+            likelihood: 0.2,
+        };
         let (out, label) = ([0.3f64, 0.02, 0.5], [0.25, 0.5, 0.25]);
         let value = |out: &[f64]| {
             let total: f64 = out.iter().sum();
@@ -89,7 +114,11 @@ mod tests {
                 value(&out)
             };
             let expected = (moved(1e-5) - moved(-1e-5)) / 2e-5;
-            assert!((found[k] - expected).abs() < 1e-9, "{k}: {} {expected}", found[k]);
+            assert!(
+                (found[k] - expected).abs() < 1e-9,
+                "{k}: {} {expected}",
+                found[k]
+            );
         }
     }
 

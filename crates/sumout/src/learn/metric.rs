@@ -6,9 +6,9 @@
 //! calibration error   Σ_b n(b)/n · |accuracy(b) - mean confidence(b)|
 //! ```
 //!
-//! The *confidence* of an answer is its largest probability, by which calibration sorts examples into ten bins b of
-//! equal width. An example whose evidence is impossible has no posterior: it counts as wrong, its label as of probability
-//! zero, and it is in no bin.
+//! The *confidence* of an answer is its largest probability, by which calibration sorts examples
+//! into ten bins b of equal width. An example whose evidence is impossible has no posterior: it
+//! counts as wrong, its label as of probability zero, and it is in no bin.
 
 use super::loss::ZERO;
 
@@ -67,7 +67,15 @@ impl Tally {
     /// No examples yet, of a target with so many values.
     pub fn new(values: usize) -> Self {
         let confusion = vec![0; values * (values + 1)];
-        Tally { values, examples: 0, right: 0, impossible: 0, cross_entropy: 0.0, bins: Default::default(), confusion }
+        Tally {
+            values,
+            examples: 0,
+            right: 0,
+            impossible: 0,
+            cross_entropy: 0.0,
+            bins: Default::default(),
+            confusion,
+        }
     }
 
     /// Adds an example: a probability for each value, and the position of the true one.
@@ -121,10 +129,14 @@ impl Tally {
         mean(self.cross_entropy, self.examples)
     }
 
-    /// The expected calibration error: by how much accuracy and confidence differ, on average over the examples that
-    /// have a posterior; none if there are none.
+    /// The expected calibration error: by how much accuracy and confidence differ, on average over
+    /// the examples that have a posterior; none if there are none.
     pub fn calibration_error(&self) -> Option<f64> {
-        let sum = self.bins.iter().map(|bin| (bin.right as f64 - bin.confidence).abs()).sum();
+        let sum = self
+            .bins
+            .iter()
+            .map(|bin| (bin.right as f64 - bin.confidence).abs())
+            .sum();
         mean(sum, self.examples - self.impossible)
     }
 
@@ -133,8 +145,8 @@ impl Tally {
         &self.bins
     }
 
-    /// How often an example with this label got this answer: a value, or none where several have the largest
-    /// probability, or the evidence is impossible.
+    /// How often an example with this label got this answer: a value, or none where several have
+    /// the largest probability, or the evidence is impossible.
     pub fn confusion(&self, label: usize, answer: Option<usize>) -> u64 {
         self.confusion[label * (self.values + 1) + answer.unwrap_or(self.values)]
     }
@@ -155,7 +167,8 @@ fn mean(sum: f64, count: u64) -> Option<f64> {
 mod tests {
     use super::*;
 
-    /// Four examples of three values: right, wrong, a tie, and one whose label has probability zero.
+    /// Four examples of three values: right, wrong, a tie, and one whose label has probability
+    /// zero.
     fn tally() -> Tally {
         let mut tally = Tally::new(3);
         tally.add(&[0.7, 0.2, 0.1], 0);
@@ -166,15 +179,24 @@ mod tests {
     }
 
     fn close(found: Option<f64>, expected: f64) {
-        assert!((found.unwrap() - expected).abs() < 1e-12, "{found:?} {expected}");
+        assert!(
+            (found.unwrap() - expected).abs() < 1e-12,
+            "{found:?} {expected}"
+        );
     }
 
     #[test]
     fn sums_are_those_made_by_hand() {
         let tally = tally();
-        assert_eq!((tally.examples(), tally.right(), tally.impossible()), (4, 1, 0));
+        assert_eq!(
+            (tally.examples(), tally.right(), tally.impossible()),
+            (4, 1, 0)
+        );
         close(tally.accuracy(), 0.25);
-        close(tally.cross_entropy(), -(0.7f64.ln() + 0.2f64.ln() + 0.4f64.ln() + 0.5f64.powi(23).ln()) / 4.0);
+        close(
+            tally.cross_entropy(),
+            -(0.7f64.ln() + 0.2f64.ln() + 0.4f64.ln() + 0.5f64.powi(23).ln()) / 4.0,
+        );
         // In the bin from 0.7 on one of two is right, at a mean confidence of 0.725.
         close(tally.calibration_error(), (0.45 + 0.4 + 1.0) / 4.0);
     }
@@ -186,14 +208,21 @@ mod tests {
         assert_eq!(counts, [0, 0, 0, 0, 1, 0, 0, 2, 0, 1]);
         close(tally.bins()[7].accuracy(), 0.5);
         close(tally.bins()[7].confidence(), 0.725);
-        assert_eq!((tally.bins()[0].accuracy(), tally.bins()[0].confidence()), (None, None));
+        assert_eq!(
+            (tally.bins()[0].accuracy(), tally.bins()[0].confidence()),
+            (None, None)
+        );
     }
 
     #[test]
     fn answers_are_counted_by_label_and_ties_are_none() {
         let tally = tally();
-        let row = |label| [Some(0), Some(1), Some(2), None].map(|answer| tally.confusion(label, answer));
-        assert_eq!([row(0), row(1), row(2)], [[1, 0, 0, 0], [0, 0, 0, 1], [1, 1, 0, 0]]);
+        let row =
+            |label| [Some(0), Some(1), Some(2), None].map(|answer| tally.confusion(label, answer));
+        assert_eq!(
+            [row(0), row(1), row(2)],
+            [[1, 0, 0, 0], [0, 0, 0, 1], [1, 1, 0, 0]]
+        );
     }
 
     #[test]
@@ -201,7 +230,14 @@ mod tests {
         let mut tally = Tally::new(2);
         tally.add(&[0.9, 0.1], 0);
         tally.add_impossible(1);
-        assert_eq!((tally.examples(), tally.impossible(), tally.confusion(1, None)), (2, 1, 1));
+        assert_eq!(
+            (
+                tally.examples(),
+                tally.impossible(),
+                tally.confusion(1, None)
+            ),
+            (2, 1, 1)
+        );
         close(tally.accuracy(), 0.5);
         close(tally.cross_entropy(), -(0.9f64.ln() + ZERO.ln()) / 2.0);
         close(tally.calibration_error(), 0.1);
@@ -211,6 +247,13 @@ mod tests {
     #[test]
     fn without_examples_there_are_no_means() {
         let tally = Tally::new(2);
-        assert_eq!([tally.accuracy(), tally.cross_entropy(), tally.calibration_error()], [None; 3]);
+        assert_eq!(
+            [
+                tally.accuracy(),
+                tally.cross_entropy(),
+                tally.calibration_error()
+            ],
+            [None; 3]
+        );
     }
 }

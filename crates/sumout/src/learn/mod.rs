@@ -1,8 +1,8 @@
-//! What is learned from data: the [parameters](params) of a network, the [losses](loss) that say how good they are, and
-//! the [steps](optimise) that make them better.
+//! What is learned from data: the [parameters](params) of a network, the [losses](loss) that say
+//! how good they are, and the [steps](optimise) that make them better.
 //!
-//! All of it is arithmetic on lists of numbers. How a loss and its derivatives are computed from a network and data is
-//! the business of [circuits](crate::circuit).
+//! All of it is arithmetic on lists of numbers. How a loss and its derivatives are computed from a
+//! network and data is the business of [circuits](crate::circuit).
 
 pub mod loss;
 pub mod metric;

@@ -32,12 +32,24 @@ pub struct Decay {
 impl Decay {
     /// A rate that stays what it is.
     pub fn constant(rate: f64) -> Self {
-        Decay { first: rate, last: rate, hold: 0, over: 1, power: 0 }
+        Decay {
+            first: rate,
+            last: rate,
+            hold: 0,
+            over: 1,
+            power: 0,
+        }
     }
 
     /// The paper's: from 0.05 to 0.005 in 100 epochs, cubic, after three epochs at the first rate.
     pub fn paper() -> Self {
-        Decay { first: 0.05, last: 0.005, hold: 2, over: 100, power: 3 }
+        Decay {
+            first: 0.05,
+            last: 0.005,
+            hold: 2,
+            over: 100,
+            power: 3,
+        }
     }
 
     /// The rate of an epoch, counted from zero.
@@ -73,7 +85,8 @@ impl Rule {
                 *weight += *m;
             }),
             Rule::Adam => {
-                let rate = rate * (1.0 - BETA.1.powi(memory.steps)).sqrt() / (1.0 - BETA.0.powi(memory.steps));
+                let rate = rate * (1.0 - BETA.1.powi(memory.steps)).sqrt()
+                    / (1.0 - BETA.0.powi(memory.steps));
                 all.for_each(|((weight, g), (m, v))| {
                     *m += (1.0 - BETA.0) * (g - *m);
                     *v += (1.0 - BETA.1) * (g * g - *v);
@@ -90,14 +103,20 @@ mod tests {
 
     #[test]
     fn both_rules_find_the_bottom_of_a_bowl() {
-        for (rule, rate) in [(Rule::Adam, 0.1), (Rule::Sgd { momentum: 0.5 }, 0.1), (Rule::Sgd { momentum: 0.0 }, 0.1)]
-        {
+        for (rule, rate) in [
+            (Rule::Adam, 0.1),
+            (Rule::Sgd { momentum: 0.5 }, 0.1),
+            (Rule::Sgd { momentum: 0.0 }, 0.1),
+        ] {
             let (mut weights, mut memory) = (vec![3.0, -2.0], Memory::default());
             for _ in 0..500 {
                 let gradient = [2.0 * (weights[0] - 1.0), 4.0 * (weights[1] + 1.0)];
                 rule.step(&mut weights, &gradient, rate, &mut memory);
             }
-            assert!((weights[0] - 1.0).abs() < 1e-3 && (weights[1] + 1.0).abs() < 1e-3, "{rule:?} {weights:?}");
+            assert!(
+                (weights[0] - 1.0).abs() < 1e-3 && (weights[1] + 1.0).abs() < 1e-3,
+                "{rule:?} {weights:?}"
+            );
         }
     }
 
@@ -105,14 +124,30 @@ mod tests {
     fn the_first_step_of_adam_is_the_rate() {
         let (mut weights, mut memory) = (vec![0.0, 0.0], Memory::default());
         Rule::Adam.step(&mut weights, &[1e3, -1e-3], 0.05, &mut memory);
-        assert!((weights[0] + 0.05).abs() < 1e-5 && (weights[1] - 0.05).abs() < 1e-3, "{weights:?}");
+        assert!(
+            (weights[0] + 0.05).abs() < 1e-5 && (weights[1] - 0.05).abs() < 1e-3,
+            "{weights:?}"
+        );
     }
 
     #[test]
     fn the_papers_rates() {
         let rates = [0, 2, 3, 52, 102, 400].map(|epoch| Decay::paper().rate(epoch));
-        let expected = [0.05, 0.05, 0.045 * 0.99f64.powi(3) + 0.005, 0.045 * 0.125 + 0.005, 0.005, 0.005];
-        assert!(rates.iter().zip(expected).all(|(rate, e)| (rate - e).abs() < 1e-12), "{rates:?}");
+        let expected = [
+            0.05,
+            0.05,
+            0.045 * 0.99f64.powi(3) + 0.005,
+            0.045 * 0.125 + 0.005,
+            0.005,
+            0.005,
+        ];
+        assert!(
+            rates
+                .iter()
+                .zip(expected)
+                .all(|(rate, e)| (rate - e).abs() < 1e-12),
+            "{rates:?}"
+        );
         assert_eq!(Decay::constant(0.1).rate(7), 0.1);
     }
 }

@@ -1,10 +1,12 @@
 //! The parameters of a network: real weights, whose softmax is what the rows of its CPTs are.
 //!
-//! A CPT has rows for the states of its parents that can occur, with numbers for the values that the child can have.
-//! Zeros that are kept have no weight at all, and a row with one number left is a one. CPTs with the same tie share
-//! their weights, if they have the same shape, and keep the same zeros, once impossible values are gone: otherwise the
-//! tie is split. The copies of a tested CPT are like CPTs of their own. So are the thresholds of a test, as the gaps between
-//! them, which are positive and sum to one; a slope, or the weights of a softmax, may be any numbers (`testing`).
+//! A CPT has rows for the states of its parents that can occur, with numbers for the values that
+//! the child can have. Zeros that are kept have no weight at all, and a row with one number left is
+//! a one. CPTs with the same tie share their weights, if they have the same shape, and keep the
+//! same zeros, once impossible values are gone: otherwise the tie is split. The copies of a tested
+//! CPT are like CPTs of their own. So are the thresholds of a test, as the gaps between them, which
+//! are positive and sum to one; a slope, or the weights of a softmax, may be any numbers
+//! (`testing`).
 
 mod testing;
 
@@ -59,9 +61,11 @@ pub struct Params {
     temperature: f64,
     /// Numbers that are their own weights.
     free: Vec<testing::Free>,
-    /// Of each group, the copy of a tested CPT that it began with, counted from one; zero if it is of none.
+    /// Of each group, the copy of a tested CPT that it began with, counted from one; zero if it is
+    /// of none.
     copies: Vec<usize>,
-    /// The inputs of sigmoids whose slope is not learned, with its logarithm; and their slope, if it is another than theirs.
+    /// The inputs of sigmoids whose slope is not learned, with its logarithm; and their slope, if
+    /// it is another than theirs.
     annealed: BTreeMap<VarId, f64>,
     slope: Option<f64>,
 }
@@ -76,8 +80,8 @@ struct Child {
 /// A number without a weight.
 const NONE: u32 = u32::MAX;
 
-/// Smaller numbers are zero: what is so improbable is not told from impossible by any data, and products of such numbers
-/// could not be told from zero.
+/// Smaller numbers are zero: what is so improbable is not told from impossible by any data, and
+/// products of such numbers could not be told from zero.
 const TINY: f64 = 1e-30;
 
 /// The logarithm of a number that is zero, for weights to be numbers.
@@ -99,9 +103,9 @@ struct Form {
 }
 
 impl Params {
-    /// The parameters of the CPTs of some variables, which have the values in `domains` left. A tie of CPTs that have
-    /// different shapes is split, or, if that is `strict`ly forbidden, an error. CPTs of `others` that are tied to one of
-    /// them, and alike, follow it.
+    /// The parameters of the CPTs of some variables, which have the values in `domains` left. A tie
+    /// of CPTs that have different shapes is split, or, if that is `strict`ly forbidden, an error.
+    /// CPTs of `others` that are tied to one of them, and alike, follow it.
     pub fn new(
         net: &Network,
         children: &[VarId],
@@ -125,7 +129,10 @@ impl Params {
         for &var in children {
             params.child(net, var);
             for (form, places) in forms(net, &net.cpts()[var.index()], domains) {
-                let group = known.get(&form).copied().unwrap_or_else(|| params.add_group(&form));
+                let group = known
+                    .get(&form)
+                    .copied()
+                    .unwrap_or_else(|| params.add_group(&form));
                 params.note_copy(group, net, var, &places);
                 params.add_member(net, group, var, &places, &form.free);
                 known.insert(form, group);
@@ -158,11 +165,23 @@ impl Params {
         }
         self.numbers.resize(self.weights.len(), 0.0);
         let weights = first..self.weights.len();
-        self.groups.push(Group { name: form.name.clone(), members: vec![], shape: form.shape.clone(), weights });
+        self.groups.push(Group {
+            name: form.name.clone(),
+            members: vec![],
+            shape: form.shape.clone(),
+            weights,
+        });
         self.groups.len() - 1
     }
 
-    fn add_member(&mut self, net: &Network, group: usize, var: VarId, places: &[usize], free: &[bool]) {
+    fn add_member(
+        &mut self,
+        net: &Network,
+        group: usize,
+        var: VarId,
+        places: &[usize],
+        free: &[bool],
+    ) {
         let card = self.groups[group].shape.last().copied().unwrap_or(1);
         let first = self.groups[group].weights.start as u32;
         self.groups[group].members.push(var);
@@ -185,7 +204,10 @@ impl Params {
     fn child(&mut self, net: &Network, var: VarId) -> &mut Child {
         self.children.entry(var).or_insert_with(|| {
             let table = net.cpts()[var.index()].table(&net.cards());
-            Child { at: vec![NONE; table.len()], table }
+            Child {
+                at: vec![NONE; table.len()],
+                table,
+            }
         })
     }
 
@@ -218,7 +240,8 @@ impl Params {
         self.renew();
     }
 
-    /// Divides the weights of rows that were declared functional by this, so that a low one makes them nearly one-hot.
+    /// Divides the weights of rows that were declared functional by this, so that a low one makes
+    /// them nearly one-hot.
     pub fn set_temperature(&mut self, temperature: f64) {
         self.temperature = temperature;
         self.renew();
@@ -234,11 +257,22 @@ impl Params {
             Start::Network => self.start_from(net),
             Start::Random(seed) | Start::Alike(seed) => {
                 for (g, group) in self.groups.iter().enumerate() {
-                    let first = self.rows.partition_point(|(row, _)| row.start < group.weights.start);
-                    let rows = self.rows[first..].iter().take_while(|(row, _)| row.end <= group.weights.end);
+                    let first = self
+                        .rows
+                        .partition_point(|(row, _)| row.start < group.weights.start);
+                    let rows = self.rows[first..]
+                        .iter()
+                        .take_while(|(row, _)| row.end <= group.weights.end);
                     for (index, (row, _)) in rows.enumerate() {
-                        let of = if matches!(start, Start::Alike(_)) { self.copy(g) } else { g + 1 };
-                        draw(&mut self.weights[row.clone()], [seed, of as u64, index as u64, row.len() as u64]);
+                        let of = if matches!(start, Start::Alike(_)) {
+                            self.copy(g)
+                        } else {
+                            g + 1
+                        };
+                        draw(
+                            &mut self.weights[row.clone()],
+                            [seed, of as u64, index as u64, row.len() as u64],
+                        );
                     }
                 }
             }
@@ -258,7 +292,10 @@ impl Params {
                 counts[at as usize] += 1.0;
             }
         }
-        let means = sums.iter().zip(counts).map(|(sum, count)| if *sum > 0.0 { sum / count } else { LEAST }.ln());
+        let means = sums
+            .iter()
+            .zip(counts)
+            .map(|(sum, count)| if *sum > 0.0 { sum / count } else { LEAST }.ln());
         self.weights = means.collect();
     }
 
@@ -266,11 +303,19 @@ impl Params {
     fn renew(&mut self) {
         for (row, is_promised) in &self.rows {
             let temperature = if *is_promised { self.temperature } else { 1.0 };
-            softmax(&self.weights[row.clone()], temperature, &mut self.numbers[row.clone()]);
+            softmax(
+                &self.weights[row.clone()],
+                temperature,
+                &mut self.numbers[row.clone()],
+            );
         }
         self.renew_free();
         for child in self.children.values_mut() {
-            let numbers = child.table.iter_mut().zip(&child.at).filter(|(_, at)| **at != NONE);
+            let numbers = child
+                .table
+                .iter_mut()
+                .zip(&child.at)
+                .filter(|(_, at)| **at != NONE);
             numbers.for_each(|(p, at)| *p = self.numbers[*at as usize]);
         }
     }
@@ -282,15 +327,22 @@ impl Params {
 
     /// The CPTs as they are now.
     pub fn tables(&self) -> impl Iterator<Item = (VarId, &[f64])> {
-        self.children.iter().map(|(&var, child)| (var, &child.table[..]))
+        self.children
+            .iter()
+            .map(|(&var, child)| (var, &child.table[..]))
     }
 
     /// The numbers of a table of a circuit.
     pub fn numbers_of(&self, origin: &Origin) -> Vec<f64> {
-        origin.entries.iter().map(|&entry| self.children[&origin.child].table[entry as usize]).collect()
+        origin
+            .entries
+            .iter()
+            .map(|&entry| self.children[&origin.child].table[entry as usize])
+            .collect()
     }
 
-    /// Adds the derivatives with respect to the numbers of a circuit's table, to those with respect to ours.
+    /// Adds the derivatives with respect to the numbers of a circuit's table, to those with respect
+    /// to ours.
     pub fn collect(&self, origin: &Origin, derivatives: &[f64], to: &mut [f64]) {
         let child = &self.children[&origin.child];
         for (&entry, d) in origin.entries.iter().zip(derivatives) {
@@ -302,45 +354,70 @@ impl Params {
 
     /// Adds numbers for all entries of a CPT, such as counts.
     pub fn collect_table(&self, var: VarId, numbers: &[f64], to: &mut [f64]) {
-        let pairs = self.children[&var].at.iter().zip(numbers).filter(|(at, _)| **at != NONE);
+        let pairs = self.children[&var]
+            .at
+            .iter()
+            .zip(numbers)
+            .filter(|(at, _)| **at != NONE);
         pairs.for_each(|(&at, x)| to[at as usize] += x);
     }
 
-    /// Turns derivatives with respect to the numbers into those with respect to the weights, in place.
+    /// Turns derivatives with respect to the numbers into those with respect to the weights, in
+    /// place.
     pub fn pull(&self, derivatives: &mut [f64]) {
         for (row, is_promised) in &self.rows {
             let (numbers, to) = (&self.numbers[row.clone()], &mut derivatives[row.clone()]);
             let mean: f64 = numbers.iter().zip(&*to).map(|(p, d)| p * d).sum();
             let temperature = if *is_promised { self.temperature } else { 1.0 };
-            to.iter_mut().zip(numbers).for_each(|(d, p)| *d = p * (*d - mean) / temperature);
+            to.iter_mut()
+                .zip(numbers)
+                .for_each(|(d, p)| *d = p * (*d - mean) / temperature);
         }
     }
 
-    /// Adds the derivative of -Σ ln p, times a number: what so many pseudo-counts for each entry ask for.
+    /// Adds the derivative of -Σ ln p, times a number: what so many pseudo-counts for each entry
+    /// ask for.
     pub fn add_prior(&self, count: f64, to: &mut [f64]) {
         for (row, is_promised) in &self.rows {
-            let count = if *is_promised { count / self.temperature } else { count };
+            let count = if *is_promised {
+                count / self.temperature
+            } else {
+                count
+            };
             let total = count * row.len() as f64;
             let numbers = &self.numbers[row.clone()];
-            to[row.clone()].iter_mut().zip(numbers).for_each(|(d, p)| *d += total * p - count);
+            to[row.clone()]
+                .iter_mut()
+                .zip(numbers)
+                .for_each(|(d, p)| *d += total * p - count);
         }
     }
 
     /// -Σ ln p over all numbers with weights.
     pub fn prior(&self) -> f64 {
-        let numbers = self.rows.iter().flat_map(|(row, _)| &self.numbers[row.clone()]);
+        let numbers = self
+            .rows
+            .iter()
+            .flat_map(|(row, _)| &self.numbers[row.clone()]);
         -numbers.map(|p| p.max(f64::MIN_POSITIVE).ln()).sum::<f64>()
     }
 
     /// How often each number was used, by derivatives of ln P with respect to it.
     pub fn shares(&self, derivatives: &[f64]) -> Vec<f64> {
-        derivatives.iter().zip(&self.numbers).map(|(d, p)| d * p).collect()
+        derivatives
+            .iter()
+            .zip(&self.numbers)
+            .map(|(d, p)| d * p)
+            .collect()
     }
 
-    /// Makes the rows proportional to counts, and pseudo-counts for each entry; rows without any stay what they are.
+    /// Makes the rows proportional to counts, and pseudo-counts for each entry; rows without any
+    /// stay what they are.
     pub fn set_counts(&mut self, counts: &[f64], prior: f64) {
         for (row, _) in &self.rows {
-            let counts = counts[row.clone()].iter().map(|count| count.max(0.0) + prior);
+            let counts = counts[row.clone()]
+                .iter()
+                .map(|count| count.max(0.0) + prior);
             let total: f64 = counts.clone().sum();
             if total > 0.0 {
                 self.weights[row.clone()]
@@ -357,8 +434,15 @@ impl Params {
         self.temperature = 1.0;
         for (row, _) in self.rows.iter().filter(|(_, is_promised)| *is_promised) {
             let weights = &mut self.weights[row.clone()];
-            let largest = (0..weights.len()).fold(0, |best, k| if weights[k] > weights[best] { k } else { best });
-            weights.iter_mut().enumerate().for_each(|(k, w)| *w = if k == largest { 0.0 } else { NEVER });
+            let largest =
+                (0..weights.len()).fold(
+                    0,
+                    |best, k| if weights[k] > weights[best] { k } else { best },
+                );
+            weights
+                .iter_mut()
+                .enumerate()
+                .for_each(|(k, w)| *w = if k == largest { 0.0 } else { NEVER });
         }
         self.renew();
     }
@@ -371,17 +455,25 @@ impl Params {
 
 fn refuse_split<'f>(forms: impl Iterator<Item = &'f Form>) -> Result<()> {
     let forms: Vec<&Form> = forms.filter(|form| form.is_tied).collect();
-    let Some(split) = forms.windows(2).find(|pair| pair[0].name == pair[1].name) else { return Ok(()) };
+    let Some(split) = forms.windows(2).find(|pair| pair[0].name == pair[1].name) else {
+        return Ok(());
+    };
     let what = match split[0].shape == split[1].shape {
         true => "keep different zeros".to_owned(),
-        false => format!("have the shapes {:?} and {:?}", split[0].shape, split[1].shape),
+        false => format!(
+            "have the shapes {:?} and {:?}",
+            split[0].shape, split[1].shape
+        ),
     };
-    let error = Error::new(ErrorKind::Model, format!("CPTs tied as `{}` {what}", split[0].name));
+    let error = Error::new(
+        ErrorKind::Model,
+        format!("CPTs tied as `{}` {what}", split[0].name),
+    );
     Err(error.hint("tie only CPTs that are alike, or allow ties to be split"))
 }
 
-/// What a CPT, or each of its parts that is not fixed, looks like when impossible values are gone, and the places of what
-/// is left in its table.
+/// What a CPT, or each of its parts that is not fixed, looks like when impossible values are gone,
+/// and the places of what is left in its table.
 fn forms(net: &Network, cpt: &Cpt, domains: &[Vec<usize>]) -> Vec<(Form, Vec<usize>)> {
     if cpt.parts().is_empty() {
         return vec![form(net, cpt, cpt.role(), None, domains)];
@@ -395,30 +487,66 @@ fn forms(net: &Network, cpt: &Cpt, domains: &[Vec<usize>]) -> Vec<(Form, Vec<usi
 }
 
 /// The same for a part: the one that belongs to a value of the first parent.
-fn form(net: &Network, cpt: &Cpt, role: &Role, part: Option<usize>, domains: &[Vec<usize>]) -> (Form, Vec<usize>) {
+fn form(
+    net: &Network,
+    cpt: &Cpt,
+    role: &Role,
+    part: Option<usize>,
+    domains: &[Vec<usize>],
+) -> (Form, Vec<usize>) {
     let (cards, scope) = (net.cards(), cpt.scope());
     let table = cpt.table(&cards);
     let only: Option<Vec<usize>> = part.map(|k| vec![k]);
-    let domain = |v: &VarId| only.as_ref().filter(|_| *v == scope[0]).unwrap_or(&domains[v.index()]);
+    let domain = |v: &VarId| {
+        only.as_ref()
+            .filter(|_| *v == scope[0])
+            .unwrap_or(&domains[v.index()])
+    };
     let mut places = vec![0];
     for v in scope {
         let (card, domain) = (cards[v.index()], domain(v));
-        places = places.iter().flat_map(|at| domain.iter().map(move |value| at * card + value)).collect();
+        places = places
+            .iter()
+            .flat_map(|at| domain.iter().map(move |value| at * card + value))
+            .collect();
     }
     let left = |v: &VarId| domain(v).len();
     let (child, parents) = scope.split_last().expect("a CPT has a child");
-    let shape = parents.iter().map(left).filter(|&n| n > 1).chain([left(child)]).collect();
-    let free = places.iter().map(|&place| !role.keep_zeros || table[place] != 0.0).collect();
+    let shape = parents
+        .iter()
+        .map(left)
+        .filter(|&n| n > 1)
+        .chain([left(child)])
+        .collect();
+    let free = places
+        .iter()
+        .map(|&place| !role.keep_zeros || table[place] != 0.0)
+        .collect();
     let which = part.map_or_else(String::new, |k| format!(", copy {}", k + 1));
-    let name = role.tie.clone().unwrap_or_else(|| format!("{}{which}", net.variable(*child).name));
+    let name = role
+        .tie
+        .clone()
+        .unwrap_or_else(|| format!("{}{which}", net.variable(*child).name));
     let is_tied = role.tie.is_some();
     let copy = part.filter(|_| !is_tied).map_or(0, |k| k + 1);
-    (Form { is_tied, name, copy, is_promised: role.functional, shape, free }, places)
+    (
+        Form {
+            is_tied,
+            name,
+            copy,
+            is_promised: role.functional,
+            shape,
+            free,
+        },
+        places,
+    )
 }
 
 fn softmax(weights: &[f64], temperature: f64, to: &mut [f64]) {
     let largest = weights.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    to.iter_mut().zip(weights).for_each(|(p, w)| *p = ((w - largest) / temperature).exp());
+    to.iter_mut()
+        .zip(weights)
+        .for_each(|(p, w)| *p = ((w - largest) / temperature).exp());
     to.iter_mut().filter(|p| **p < TINY).for_each(|p| *p = 0.0);
     let total: f64 = to.iter().sum();
     to.iter_mut().for_each(|p| *p /= total);
@@ -427,7 +555,9 @@ fn softmax(weights: &[f64], temperature: f64, to: &mut [f64]) {
 /// Standard normal numbers that depend on nothing but the key.
 fn draw(to: &mut [f64], key: [u64; 4]) {
     let mut seed = [0; 32];
-    seed.chunks_exact_mut(8).zip(key).for_each(|(bytes, k)| bytes.copy_from_slice(&k.to_le_bytes()));
+    seed.chunks_exact_mut(8)
+        .zip(key)
+        .for_each(|(bytes, k)| bytes.copy_from_slice(&k.to_le_bytes()));
     let mut rng = ChaCha8Rng::from_seed(seed);
     for w in to {
         let (radius, angle): (f64, f64) = (1.0 - rng.random::<f64>(), rng.random());

@@ -1,7 +1,7 @@
 //! Builds networks, and refuses wrong ones.
 //!
-//! Mistakes are kept until [`Builder::build`], so that a network reads as a list of statements. Each
-//! mistake knows its [`Site`], which the file formats turn into a line and a caret.
+//! Mistakes are kept until [`Builder::build`], so that a network reads as a list of statements.
+//! Each mistake knows its [`Site`], which the file formats turn into a line and a caret.
 
 mod check;
 mod tested;
@@ -133,14 +133,21 @@ impl Builder {
     }
 
     /// Adds a variable with its values.
-    pub fn variable<S: Into<String>>(&mut self, name: impl Into<String>, values: impl IntoIterator<Item = S>) -> Node {
+    pub fn variable<S: Into<String>>(
+        &mut self,
+        name: impl Into<String>,
+        values: impl IntoIterator<Item = S>,
+    ) -> Node {
         let values = values.into_iter().map(Into::into).collect();
-        self.variables.push(Variable { name: name.into(), values });
+        self.variables.push(Variable {
+            name: name.into(),
+            values,
+        });
         Node(self.variables.len() - 1)
     }
 
-    /// Gives a variable its CPT: a row for every joint state of the parents, the last parent fastest; in a
-    /// row, a probability for every value.
+    /// Gives a variable its CPT: a row for every joint state of the parents, the last parent
+    /// fastest; in a row, a probability for every value.
     pub fn table(
         &mut self,
         child: Node,
@@ -160,7 +167,10 @@ impl Builder {
     ) -> &mut CptDraft {
         let parents: Vec<usize> = parents.into_iter().map(|n| n.0).collect();
         let values = self.tabulate(&parents, |states| function(states) as u32);
-        self.draft(parents.into_iter().chain([child.0]).collect(), Body::Function(values))
+        self.draft(
+            parents.into_iter().chain([child.0]).collect(),
+            Body::Function(values),
+        )
     }
 
     /// Gives a variable its value for every joint state of the parents, the last parent fastest.
@@ -174,8 +184,8 @@ impl Builder {
         self.draft(scope, Body::Function(values.into()))
     }
 
-    /// Gives a variable the uniform distribution over the values that `allowed` accepts, given the positions
-    /// of the parents' values followed by its own.
+    /// Gives a variable the uniform distribution over the values that `allowed` accepts, given the
+    /// positions of the parents' values followed by its own.
     pub fn constraint(
         &mut self,
         child: Node,
@@ -191,9 +201,9 @@ impl Builder {
         self.draft(scope, Body::Table(table))
     }
 
-    /// Gives a variable a CPT that a test selects: `copies` are tables as for [`Builder::table`], the first for the lowest
-    /// posteriors. Their roles are set by [`CptDraft::copies`], what becomes of the test by [`CptDraft::fix_test`] and
-    /// [`CptDraft::tie_test`].
+    /// Gives a variable a CPT that a test selects: `copies` are tables as for [`Builder::table`],
+    /// the first for the lowest posteriors. Their roles are set by [`CptDraft::copies`], what
+    /// becomes of the test by [`CptDraft::fix_test`] and [`CptDraft::tie_test`].
     ///
     /// ```
     /// use sumout::model::{Comparison, Selection, Test};
@@ -223,14 +233,20 @@ impl Builder {
     ) -> &mut CptDraft {
         let tables: Vec<Vec<f64>> = copies.into_iter().map(Into::into).collect();
         let roles = vec![Role::default(); tables.len()];
-        let tested = Tested { table: tables.concat(), roles, test, is_fixed: false, tie: None };
+        let tested = Tested {
+            table: tables.concat(),
+            roles,
+            test,
+            is_fixed: false,
+            tie: None,
+        };
         let scope = parents.into_iter().chain([child]).map(|n| n.0).collect();
         self.draft(scope, Body::Tested(Box::new(tested)))
     }
 
-    /// Gives a variable a CPT whose rows are the softmax of W·e + b, where e are the indicators of the evidence on some other
-    /// variables: `biases` has a number for each row and each value, and `weights` for each of them one for each value of each of
-    /// the others.
+    /// Gives a variable a CPT whose rows are the softmax of W·e + b, where e are the indicators of
+    /// the evidence on some other variables: `biases` has a number for each row and each value, and
+    /// `weights` for each of them one for each value of each of the others.
     ///
     /// ```
     /// use sumout::{Evidence, Network, Options};
@@ -259,17 +275,39 @@ impl Builder {
         let (weights, biases) = (weights.into(), biases.into());
         let card = self.card(child.0);
         // None if there are not as many as biases, of which the check tells; or too many.
-        let rows = scope[..scope.len() - 1].iter().map(|&v| self.card(v)).fold(1, usize::saturating_mul);
-        let rows = if rows.saturating_mul(card) == biases.len() { rows } else { 0 };
+        let rows = scope[..scope.len() - 1]
+            .iter()
+            .map(|&v| self.card(v))
+            .fold(1, usize::saturating_mul);
+        let rows = if rows.saturating_mul(card) == biases.len() {
+            rows
+        } else {
+            0
+        };
         let is_large = rows.saturating_mul(card).saturating_mul(card) > MAX_TABULATED;
         if is_large {
-            let mistake = Mistake::new(Site::Cpt(self.drafts.len()), "a softmax has too many logits to tabulate");
-            self.mistakes.push(mistake.hint("give the variable fewer values, or fewer parents"));
+            let mistake = Mistake::new(
+                Site::Cpt(self.drafts.len()),
+                "a softmax has too many logits to tabulate",
+            );
+            self.mistakes
+                .push(mistake.hint("give the variable fewer values, or fewer parents"));
         }
         let rows = if is_large { 0 } else { rows };
         let of = of.into_iter().map(|n| VarId::new(n.0)).collect();
-        let test = Test { copies: card, thresholds: vec![], selection: Selection::Softmax { of, weights, biases } };
-        self.draft(scope, Body::Tested(Box::new(Tested::direct(rows, card, test))))
+        let test = Test {
+            copies: card,
+            thresholds: vec![],
+            selection: Selection::Softmax {
+                of,
+                weights,
+                biases,
+            },
+        };
+        self.draft(
+            scope,
+            Body::Tested(Box::new(Tested::direct(rows, card, test))),
+        )
     }
 
     /// Says which evidence tests see.
@@ -278,19 +316,30 @@ impl Builder {
         self
     }
 
-    /// Adds a potential of a Markov network: a number for every joint state, the last variable fastest.
-    pub fn potential(&mut self, scope: impl IntoIterator<Item = Node>, table: impl Into<Vec<f64>>) -> &mut CptDraft {
+    /// Adds a potential of a Markov network: a number for every joint state, the last variable
+    /// fastest.
+    pub fn potential(
+        &mut self,
+        scope: impl IntoIterator<Item = Node>,
+        table: impl Into<Vec<f64>>,
+    ) -> &mut CptDraft {
         let scope = scope.into_iter().map(|n| n.0).collect();
         self.draft(scope, Body::Table(table.into()))
     }
 
     /// Changes what is known about all CPTs so far.
     pub(super) fn change_roles(&mut self, change: impl Fn(&mut Role)) {
-        self.drafts.iter_mut().for_each(|draft| change(&mut draft.role));
+        self.drafts
+            .iter_mut()
+            .for_each(|draft| change(&mut draft.role));
     }
 
     fn draft(&mut self, scope: Vec<usize>, body: Body) -> &mut CptDraft {
-        self.drafts.push(CptDraft { scope, body, role: Role::default() });
+        self.drafts.push(CptDraft {
+            scope,
+            body,
+            role: Role::default(),
+        });
         self.drafts.last_mut().expect("just pushed")
     }
 
@@ -301,11 +350,17 @@ impl Builder {
     /// `f` at every joint state of `scope`, the last fastest.
     fn tabulate<T>(&mut self, scope: &[usize], f: impl Fn(&[usize]) -> T) -> Vec<T> {
         let cards: Vec<usize> = scope.iter().map(|&n| self.card(n)).collect();
-        let size = cards.iter().try_fold(1usize, |size, &card| size.checked_mul(card));
+        let size = cards
+            .iter()
+            .try_fold(1usize, |size, &card| size.checked_mul(card));
         let Some(size) = size.filter(|&size| size <= MAX_TABULATED) else {
-            let message = format!("a function over {} variables has too many joint states to tabulate", scope.len());
+            let message = format!(
+                "a function over {} variables has too many joint states to tabulate",
+                scope.len()
+            );
             let mistake = Mistake::new(Site::Cpt(self.drafts.len()), message);
-            self.mistakes.push(mistake.hint("split it into a chain of smaller functions"));
+            self.mistakes
+                .push(mistake.hint("split it into a chain of smaller functions"));
             return vec![];
         };
         let mut states = vec![0; scope.len()];
@@ -336,8 +391,16 @@ impl Builder {
         for index in 0..self.drafts.len() {
             self.check_draft(index)?;
         }
-        let order = if self.is_markov { (0..self.variables.len()).collect() } else { self.topological_order()? };
-        let draft_of = if self.is_markov { vec![] } else { self.cpt_of()? };
+        let order = if self.is_markov {
+            (0..self.variables.len()).collect()
+        } else {
+            self.topological_order()?
+        };
+        let draft_of = if self.is_markov {
+            vec![]
+        } else {
+            self.cpt_of()?
+        };
         let net = self.assemble(&order);
         tested::check_sight(&net, |v| draft_of[order[v]])?;
         Ok(net)
@@ -345,29 +408,52 @@ impl Builder {
 
     fn assemble(&mut self, order: &[usize]) -> Network {
         let mut id_of = vec![VarId::new(0); order.len()];
-        order.iter().enumerate().for_each(|(position, &v)| id_of[v] = VarId::new(position));
+        order
+            .iter()
+            .enumerate()
+            .for_each(|(position, &v)| id_of[v] = VarId::new(position));
         let is_potential = self.is_markov;
         let mut cpts: Vec<Cpt> = std::mem::take(&mut self.drafts)
             .into_iter()
             .map(|CptDraft { scope, body, role }| {
                 let scope = scope.into_iter().map(|v| id_of[v]).collect();
                 let (body, role) = settled(body, role, &id_of);
-                Cpt { scope, is_potential, body, role, parts: vec![] }
+                Cpt {
+                    scope,
+                    is_potential,
+                    body,
+                    role,
+                    parts: vec![],
+                }
             })
             .collect();
         cpts.sort_by_key(Cpt::child); // potentials have none, and stay as they are
-        let variables: Vec<Variable> =
-            order.iter().map(|&v| std::mem::replace(&mut self.variables[v], blank())).collect();
-        let ids: BTreeMap<String, VarId> =
-            variables.iter().enumerate().map(|(i, v)| (v.name.clone(), VarId::new(i))).collect();
+        let variables: Vec<Variable> = order
+            .iter()
+            .map(|&v| std::mem::replace(&mut self.variables[v], blank()))
+            .collect();
+        let ids: BTreeMap<String, VarId> = variables
+            .iter()
+            .enumerate()
+            .map(|(i, v)| (v.name.clone(), VarId::new(i)))
+            .collect();
         let (name, sight) = (std::mem::take(&mut self.name), self.sight);
-        Network { name, is_markov: self.is_markov, variables, cpts, ids, sight }
+        Network {
+            name,
+            is_markov: self.is_markov,
+            variables,
+            cpts,
+            ids,
+            sight,
+        }
     }
 }
 
 /// A tested CPT is what all of its copies are, and refers to variables of the network.
 fn settled(mut body: Body, role: Role, id_of: &[VarId]) -> (Body, Role) {
-    let Body::Tested(tested) = &mut body else { return (body, role) };
+    let Body::Tested(tested) = &mut body else {
+        return (body, role);
+    };
     if let Selection::Softmax { of, .. } = &mut tested.test.selection {
         of.iter_mut().for_each(|v| *v = id_of[v.index()]);
     }
@@ -382,7 +468,10 @@ fn settled(mut body: Body, role: Role, id_of: &[VarId]) -> (Body, Role) {
 }
 
 fn blank() -> Variable {
-    Variable { name: String::new(), values: vec![] }
+    Variable {
+        name: String::new(),
+        values: vec![],
+    }
 }
 
 /// The next joint state, the last variable fastest.

@@ -1,9 +1,9 @@
 //! The factors of a network: conditional probability tables, and potentials.
 //!
-//! A table whose rows are all one-hot *is* a function of the parents, and is stored as one. So a CPT is
-//! known to be functional exactly if its [`Body`] is a [`Body::Function`]. A CPT that is only *declared*
-//! functional promises that its rows are one-hot without saying where the ones are; the numbers that it
-//! holds until it is trained are any table.
+//! A table whose rows are all one-hot *is* a function of the parents, and is stored as one. So a
+//! CPT is known to be functional exactly if its [`Body`] is a [`Body::Function`]. A CPT that is
+//! only *declared* functional promises that its rows are one-hot without saying where the ones are;
+//! the numbers that it holds until it is trained are any table.
 
 use super::testing::Tested;
 use crate::vars::VarId;
@@ -15,7 +15,8 @@ pub struct Cpt {
     pub(super) is_potential: bool,
     pub(super) body: Body,
     pub(super) role: Role,
-    /// The roles of the equal parts that the table has, one for each value of the first parent; none if it is one part.
+    /// The roles of the equal parts that the table has, one for each value of the first parent;
+    /// none if it is one part.
     pub(super) parts: Vec<Role>,
 }
 
@@ -51,12 +52,20 @@ impl Cpt {
 
     /// The variable that this is the CPT of; a potential has none.
     pub fn child(&self) -> Option<VarId> {
-        if self.is_potential { None } else { self.scope.last().copied() }
+        if self.is_potential {
+            None
+        } else {
+            self.scope.last().copied()
+        }
     }
 
     /// The parents in the order in which they were written; for a potential, its whole scope.
     pub fn parents(&self) -> &[VarId] {
-        if self.is_potential { &self.scope } else { &self.scope[..self.scope.len() - 1] }
+        if self.is_potential {
+            &self.scope
+        } else {
+            &self.scope[..self.scope.len() - 1]
+        }
     }
 
     /// The numbers as they are stored.
@@ -71,18 +80,24 @@ impl Cpt {
 
     /// The copies and the test, if a test selects its rows.
     pub fn tested(&self) -> Option<&Tested> {
-        if let Body::Tested(tested) = &self.body { Some(tested) } else { None }
+        if let Body::Tested(tested) = &self.body {
+            Some(tested)
+        } else {
+            None
+        }
     }
 
-    /// The roles of the equal parts that the table has, one for each value of the first parent; none if it is one part.
+    /// The roles of the equal parts that the table has, one for each value of the first parent;
+    /// none if it is one part.
     pub(crate) fn parts(&self) -> &[Role] {
         &self.parts
     }
 
     /// Whether anything is said of it, or of one of its copies, beyond its numbers.
     pub fn has_role(&self) -> bool {
-        let of_copies =
-            |it: &Tested| it.is_fixed || it.tie.is_some() || it.roles.iter().any(|role| *role != Role::default());
+        let of_copies = |it: &Tested| {
+            it.is_fixed || it.tie.is_some() || it.roles.iter().any(|role| *role != Role::default())
+        };
         self.role != Role::default() || self.tested().is_some_and(of_copies)
     }
 
@@ -93,8 +108,8 @@ impl Cpt {
 
     /// The dense table: one number for every joint state of the scope, the last variable fastest.
     ///
-    /// `cards` are the numbers of values of *all* variables of the network. Of a tested CPT it is the mean of the copies:
-    /// which of them count depends on the evidence.
+    /// `cards` are the numbers of values of *all* variables of the network. Of a tested CPT it is
+    /// the mean of the copies: which of them count depends on the evidence.
     pub fn table(&self, cards: &[usize]) -> Vec<f64> {
         match &self.body {
             Body::Table(table) => table.clone(),
@@ -104,7 +119,10 @@ impl Cpt {
             }
             Body::Tested(tested) => {
                 let rows = self.size(cards) / cards[self.scope[self.scope.len() - 1].index()];
-                tested.mixed(&vec![1.0 / tested.test.copies as f64; rows * tested.test.copies])
+                tested.mixed(&vec![
+                    1.0 / tested.test.copies as f64;
+                    rows * tested.test.copies
+                ])
             }
         }
     }

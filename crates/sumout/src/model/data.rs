@@ -15,7 +15,10 @@ pub struct Dataset {
 impl Dataset {
     /// A data set without rows.
     pub fn new(columns: impl Into<Vec<VarId>>) -> Self {
-        Dataset { columns: columns.into(), cells: vec![] }
+        Dataset {
+            columns: columns.into(),
+            cells: vec![],
+        }
     }
 
     /// The variables of the columns.
@@ -36,12 +39,20 @@ impl Dataset {
     /// Adds a row: the positions of its values, none where one is missing.
     pub fn push(&mut self, net: &Network, row: &[Option<u32>]) -> Result<()> {
         if row.len() != self.columns.len() {
-            let message = format!("a row has {} cells, but there are {} columns", row.len(), self.columns.len());
+            let message = format!(
+                "a row has {} cells, but there are {} columns",
+                row.len(),
+                self.columns.len()
+            );
             return Err(Error::new(ErrorKind::Evidence, message));
         }
         for (&var, cell) in self.columns.iter().zip(row) {
             if cell.is_some_and(|value| value as usize >= net.card(var)) {
-                let message = format!("`{}` has no value {}", net.variable(var).name, cell.unwrap_or_default());
+                let message = format!(
+                    "`{}` has no value {}",
+                    net.variable(var).name,
+                    cell.unwrap_or_default()
+                );
                 return Err(Error::new(ErrorKind::Evidence, message));
             }
         }

@@ -45,7 +45,12 @@ impl Evidence {
     }
 
     /// Adds a likelihood for each value of `variable`.
-    pub fn likelihood(mut self, net: &Network, variable: &str, likelihood: impl Into<Vec<f64>>) -> Result<Self> {
+    pub fn likelihood(
+        mut self,
+        net: &Network,
+        variable: &str,
+        likelihood: impl Into<Vec<f64>>,
+    ) -> Result<Self> {
         self.insert(net, net.find(variable)?, Finding::Soft(likelihood.into()))?;
         Ok(self)
     }
@@ -56,7 +61,10 @@ impl Evidence {
         check(&finding, name, net.card(var))?;
         match self.findings.get(&var) {
             Some(earlier) if *earlier != finding => {
-                let error = Error::new(ErrorKind::Evidence, format!("two different findings for `{name}`"));
+                let error = Error::new(
+                    ErrorKind::Evidence,
+                    format!("two different findings for `{name}`"),
+                );
                 Err(error.hint("give each variable one value, or one likelihood"))
             }
             _ => {
@@ -101,11 +109,14 @@ fn check(finding: &Finding, name: &str, card: usize) -> Result<()> {
             let message = format!("`{name}` has {card} values; there is no value {value}");
             Err(Error::new(ErrorKind::Evidence, message).hint("values are counted from 0"))
         }
-        Finding::Soft(l) if l.len() != card => {
-            fail(format!("`{name}` needs one likelihood for each of its {card} values, not {}", l.len()))
-        }
+        Finding::Soft(l) if l.len() != card => fail(format!(
+            "`{name}` needs one likelihood for each of its {card} values, not {}",
+            l.len()
+        )),
         Finding::Soft(l) => match l.iter().find(|p| !p.is_finite() || **p < 0.0) {
-            Some(bad) => fail(format!("a likelihood of `{name}` is {bad}; likelihoods are finite and not negative")),
+            Some(bad) => fail(format!(
+                "a likelihood of `{name}` is {bad}; likelihoods are finite and not negative"
+            )),
             None => Ok(()),
         },
         Finding::Hard(_) => Ok(()),

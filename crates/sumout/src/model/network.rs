@@ -37,8 +37,8 @@ pub struct Network {
 }
 
 impl Network {
-    /// Reads a network from a file, or one that is built in: `asia`, or a [model of the paper](super::paper) such
-    /// as `rect:8`.
+    /// Reads a network from a file, or one that is built in: `asia`, or a [model of the
+    /// paper](super::paper) such as `rect:8`.
     ///
     /// The format is told from the file's extension, or else from its content; see [`mod@format`].
     pub fn read(path: impl AsRef<Path>) -> Result<Self> {
@@ -47,13 +47,15 @@ impl Network {
 
     /// Writes the network to a file, in the format that the extension names.
     ///
-    /// What the format cannot carry is an error; [`format::write`] can drop it instead, and takes any format.
+    /// What the format cannot carry is an error; [`format::write`] can drop it instead, and takes
+    /// any format.
     pub fn write(&self, path: impl AsRef<Path>) -> Result<()> {
         format::write(self, path.as_ref(), &format::WriteOptions::default())
     }
 
-    /// The same network with other numbers in the CPTs of some variables, each as a dense table; rows that are one-hot are
-    /// functions. Of a tested CPT, the tables of all copies, one after the other.
+    /// The same network with other numbers in the CPTs of some variables, each as a dense table;
+    /// rows that are one-hot are functions. Of a tested CPT, the tables of all copies, one after
+    /// the other.
     pub fn with_tables<'t>(&self, tables: impl IntoIterator<Item = (VarId, &'t [f64])>) -> Network {
         let mut net = self.clone();
         for (var, table) in tables {
@@ -62,7 +64,8 @@ impl Network {
                 tested.table.copy_from_slice(table);
                 continue;
             }
-            let body = as_function(table, card).map_or_else(|| Body::Table(table.to_vec()), Body::Function);
+            let body = as_function(table, card)
+                .map_or_else(|| Body::Table(table.to_vec()), Body::Function);
             net.cpts[var.index()].body = body;
         }
         net
@@ -128,18 +131,29 @@ impl Network {
         &self.cpts
     }
 
-    /// The parents of a variable, in the order in which they were written. None in a Markov network.
+    /// The parents of a variable, in the order in which they were written. None in a Markov
+    /// network.
     pub fn parents(&self, var: VarId) -> &[VarId] {
-        if self.is_markov { &[] } else { self.cpts[var.index()].parents() }
+        if self.is_markov {
+            &[]
+        } else {
+            self.cpts[var.index()].parents()
+        }
     }
 
     /// The variable of that name.
     pub fn find(&self, name: &str) -> Result<VarId> {
-        self.ids.get(name).copied().ok_or_else(|| self.no_variable(name))
+        self.ids
+            .get(name)
+            .copied()
+            .ok_or_else(|| self.no_variable(name))
     }
 
     fn no_variable(&self, name: &str) -> Error {
-        let error = Error::new(ErrorKind::Name, format!("no variable `{name}` in network `{}`", self.name));
+        let error = Error::new(
+            ErrorKind::Name,
+            format!("no variable `{name}` in network `{}`", self.name),
+        );
         match did_you_mean(name, self.variables.iter().map(|v| v.name.as_str())) {
             Some(hint) => error.hint(hint),
             None => error.hint("`sumout show` lists the variables"),
@@ -153,19 +167,34 @@ impl Network {
         if let Some(&id) = self.ids.get(pattern) {
             return Ok(vec![id]);
         }
-        let glob = Glob::new(pattern).map_err(|e| Error::new(ErrorKind::Name, e.to_string()))?.compile_matcher();
-        let found: Vec<VarId> = self.ids().filter(|&v| glob.is_match(&self.variable(v).name)).collect();
-        if found.is_empty() { Err(self.no_variable(pattern)) } else { Ok(found) }
+        let glob = Glob::new(pattern)
+            .map_err(|e| Error::new(ErrorKind::Name, e.to_string()))?
+            .compile_matcher();
+        let found: Vec<VarId> = self
+            .ids()
+            .filter(|&v| glob.is_match(&self.variable(v).name))
+            .collect();
+        if found.is_empty() {
+            Err(self.no_variable(pattern))
+        } else {
+            Ok(found)
+        }
     }
 
     /// The position of a value of a variable.
     pub fn value(&self, var: VarId, value: &str) -> Result<usize> {
         let Variable { name, values } = self.variable(var);
         values.iter().position(|v| v == value).ok_or_else(|| {
-            let error = Error::new(ErrorKind::Name, format!("variable `{name}` has no value `{value}`"));
+            let error = Error::new(
+                ErrorKind::Name,
+                format!("variable `{name}` has no value `{value}`"),
+            );
             match did_you_mean(value, values.iter().map(String::as_str)) {
                 Some(hint) => error.hint(hint),
-                None => error.hint(format!("its values are {}", shortlist(values.iter().map(String::as_str)))),
+                None => error.hint(format!(
+                    "its values are {}",
+                    shortlist(values.iter().map(String::as_str))
+                )),
             }
         })
     }
@@ -173,12 +202,21 @@ impl Network {
 
 impl fmt::Debug for Network {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "network {:?}{}", self.name, if self.is_markov { " (Markov)" } else { "" })?;
+        writeln!(
+            f,
+            "network {:?}{}",
+            self.name,
+            if self.is_markov { " (Markov)" } else { "" }
+        )?;
         for v in &self.variables {
             writeln!(f, "  {} {:?}", v.name, v.values)?;
         }
         for cpt in &self.cpts {
-            let scope: Vec<&str> = cpt.scope().iter().map(|&v| self.variable(v).name.as_str()).collect();
+            let scope: Vec<&str> = cpt
+                .scope()
+                .iter()
+                .map(|&v| self.variable(v).name.as_str())
+                .collect();
             match cpt.body() {
                 Body::Table(t) => writeln!(f, "  f({}) = {t:?}", scope.join(", "))?,
                 Body::Function(t) => writeln!(f, "  f({}) -> {t:?}", scope.join(", "))?,
@@ -193,6 +231,12 @@ impl fmt::Display for Network {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let kind = if self.is_markov { "Markov" } else { "Bayesian" };
         let functional = self.cpts.iter().filter(|c| c.is_functional()).count();
-        write!(f, "{kind} network `{}`: {} variables, {} functional CPTs", self.name, self.variables.len(), functional)
+        write!(
+            f,
+            "{kind} network `{}`: {} variables, {} functional CPTs",
+            self.name,
+            self.variables.len(),
+            functional
+        )
     }
 }

@@ -1,8 +1,9 @@
 //! Seeded random networks, as the paper generates them (section 5, Tables 5 and 6).
 //!
-//! Node i has between 2 and `max_values` values and up to `max_parents` parents, drawn without replacement
-//! from all earlier nodes. A share of *all* nodes, as far as nodes with parents suffice, is functional: each
-//! row of its CPT is a random one-hot row. All other rows are normalised uniform numbers.
+//! Node i has between 2 and `max_values` values and up to `max_parents` parents, drawn without
+//! replacement from all earlier nodes. A share of *all* nodes, as far as nodes with parents
+//! suffice, is functional: each row of its CPT is a random one-hot row. All other rows are
+//! normalised uniform numbers.
 
 use rand::seq::{IteratorRandom, SliceRandom};
 use rand::{RngExt, SeedableRng};
@@ -38,16 +39,27 @@ pub fn network(shape: &Shape, seed: u64) -> Result<Network> {
     check(shape)?;
     let rng = &mut ChaCha8Rng::seed_from_u64(seed);
     let mut b = Network::builder(format!("random-{}-{seed}", shape.nodes));
-    let cards: Vec<usize> = (0..shape.nodes).map(|_| rng.random_range(2..=shape.max_values)).collect();
-    let nodes: Vec<_> =
-        (0..shape.nodes).map(|i| b.variable(format!("x{i}"), (0..cards[i]).map(|v| format!("s{v}")))).collect();
-    let parents: Vec<Vec<usize>> = (0..shape.nodes).map(|i| random_parents(rng, i, shape.max_parents)).collect();
-    let functional = random_functional(rng, &parents, (shape.functional * shape.nodes as f64 + 1e-9) as usize);
+    let cards: Vec<usize> = (0..shape.nodes)
+        .map(|_| rng.random_range(2..=shape.max_values))
+        .collect();
+    let nodes: Vec<_> = (0..shape.nodes)
+        .map(|i| b.variable(format!("x{i}"), (0..cards[i]).map(|v| format!("s{v}"))))
+        .collect();
+    let parents: Vec<Vec<usize>> = (0..shape.nodes)
+        .map(|i| random_parents(rng, i, shape.max_parents))
+        .collect();
+    let functional = random_functional(
+        rng,
+        &parents,
+        (shape.functional * shape.nodes as f64 + 1e-9) as usize,
+    );
     for i in 0..shape.nodes {
         let rows: usize = parents[i].iter().map(|&p| cards[p]).product();
         let scope = parents[i].iter().map(|&p| nodes[p]);
         if functional[i] {
-            let values: Vec<u32> = (0..rows).map(|_| rng.random_range(0..cards[i] as u32)).collect();
+            let values: Vec<u32> = (0..rows)
+                .map(|_| rng.random_range(0..cards[i] as u32))
+                .collect();
             b.mapping(nodes[i], scope, values);
         } else {
             let table: Vec<f64> = (0..rows).flat_map(|_| random_row(rng, cards[i])).collect();
@@ -65,8 +77,13 @@ fn check(shape: &Shape) -> Result<()> {
     if !(0.0..=1.0).contains(&shape.functional) {
         return fail("the share of functional variables must be between 0 and 1");
     }
-    let entries = (shape.max_values as f64).powi(shape.max_parents.min(1 << 20) as i32 + 1) * shape.nodes as f64;
-    if entries > 1e9 { fail("such a random network could need over 10^9 numbers") } else { Ok(()) }
+    let entries = (shape.max_values as f64).powi(shape.max_parents.min(1 << 20) as i32 + 1)
+        * shape.nodes as f64;
+    if entries > 1e9 {
+        fail("such a random network could need over 10^9 numbers")
+    } else {
+        Ok(())
+    }
 }
 
 fn random_parents(rng: &mut ChaCha8Rng, node: usize, max_parents: usize) -> Vec<usize> {
@@ -77,10 +94,15 @@ fn random_parents(rng: &mut ChaCha8Rng, node: usize, max_parents: usize) -> Vec<
 }
 
 fn random_functional(rng: &mut ChaCha8Rng, parents: &[Vec<usize>], count: usize) -> Vec<bool> {
-    let mut candidates: Vec<usize> = (0..parents.len()).filter(|&i| !parents[i].is_empty()).collect();
+    let mut candidates: Vec<usize> = (0..parents.len())
+        .filter(|&i| !parents[i].is_empty())
+        .collect();
     candidates.shuffle(rng);
     let mut functional = vec![false; parents.len()];
-    candidates.into_iter().take(count).for_each(|i| functional[i] = true);
+    candidates
+        .into_iter()
+        .take(count)
+        .for_each(|i| functional[i] = true);
     functional
 }
 

@@ -25,15 +25,26 @@ impl Network {
     /// Draws cases one at a time, for more of them than fit in memory.
     pub fn sampler(&self, seed: u64) -> Result<Sampler<'_>> {
         if self.is_markov() {
-            let error = Error::new(ErrorKind::Model, "a Markov network has no order in which to sample its variables");
+            let error = Error::new(
+                ErrorKind::Model,
+                "a Markov network has no order in which to sample its variables",
+            );
             return Err(error.hint("only Bayesian networks can be sampled"));
         }
         if self.is_testing() {
-            let error = Error::new(ErrorKind::Model, "a testing network has another distribution for other evidence");
+            let error = Error::new(
+                ErrorKind::Model,
+                "a testing network has another distribution for other evidence",
+            );
             return Err(error.hint("only networks without tests can be sampled"));
         }
         let case = vec![0; self.variables().len()];
-        Ok(Sampler { net: self, cards: self.cards(), rng: ChaCha8Rng::seed_from_u64(seed), case })
+        Ok(Sampler {
+            net: self,
+            cards: self.cards(),
+            rng: ChaCha8Rng::seed_from_u64(seed),
+            case,
+        })
     }
 }
 
@@ -65,7 +76,9 @@ impl Sampler<'_> {
 
     /// The row of a CPT that the case drawn so far selects.
     fn row(&self, cpt: &Cpt) -> usize {
-        cpt.parents().iter().fold(0, |row, p| row * self.cards[p.index()] + self.case[p.index()] as usize)
+        cpt.parents().iter().fold(0, |row, p| {
+            row * self.cards[p.index()] + self.case[p.index()] as usize
+        })
     }
 }
 

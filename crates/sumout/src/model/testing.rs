@@ -1,13 +1,15 @@
 //! Testing networks: CPTs that posteriors select.
 //!
-//! A *tested* CPT has several copies of its table. Before a question is answered, each of its rows is chosen among the
-//! copies, or mixed from them, by a [`Test`] of the posterior of that row's parents: P(u | Λ), where Λ is the part of the
-//! evidence that the test [sees](Sight). What is left then is an ordinary network, and the question is put to that one,
-//! with all of the evidence. Other evidence may select another network: that is what makes these networks universal
+//! A *tested* CPT has several copies of its table. Before a question is answered, each of its rows
+//! is chosen among the copies, or mixed from them, by a [`Test`] of the posterior of that row's
+//! parents: P(u | Λ), where Λ is the part of the evidence that the test [sees](Sight). What is left
+//! then is an ordinary network, and the question is put to that one, with all of the evidence.
+//! Other evidence may select another network: that is what makes these networks universal
 //! approximators.
 //!
-//! Choi and Darwiche, "On the Relative Expressiveness of Bayesian and Neural Networks" (PGM 2018); Shen, Huang, Choi and
-//! Darwiche, "Conditional Independence in Testing Bayesian Networks" (ICML 2019).
+//! Choi and Darwiche, "On the Relative Expressiveness of Bayesian and Neural Networks" (PGM 2018);
+//! Shen, Huang, Choi and Darwiche, "Conditional Independence in Testing Bayesian Networks" (ICML
+//! 2019).
 
 mod expand;
 mod see;
@@ -24,14 +26,14 @@ pub(crate) use expand::{Expanded, Testing};
 /// Which evidence a test of X sees. Evidence at or below X is never seen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Sight {
-    /// All but what is at or below tested variables that are no ancestors of X: what is selected does not depend on the
-    /// order of the variables.
+    /// All but what is at or below tested variables that are no ancestors of X: what is selected
+    /// does not depend on the order of the variables.
     #[default]
     Generalised,
     /// Evidence on ancestors of X alone.
     Ancestral,
-    /// All but what is at or below tested variables that come later than X: more evidence, but what it means depends on the
-    /// order of the variables.
+    /// All but what is at or below tested variables that come later than X: more evidence, but what
+    /// it means depends on the order of the variables.
     Predecessor,
 }
 
@@ -61,7 +63,10 @@ impl FromStr for Sight {
     fn from_str(name: &str) -> Result<Self, Error> {
         let found = Sight::ALL.into_iter().find(|sight| sight.name() == name);
         found.ok_or_else(|| {
-            let error = Error::new(ErrorKind::Name, format!("tests do not see evidence by a rule `{name}`"));
+            let error = Error::new(
+                ErrorKind::Name,
+                format!("tests do not see evidence by a rule `{name}`"),
+            );
             error.hint("use generalised, ancestral or predecessor")
         })
     }
@@ -83,7 +88,12 @@ pub enum Comparison {
 
 impl Comparison {
     /// All of them.
-    pub const ALL: [Comparison; 4] = [Comparison::AtLeast, Comparison::Above, Comparison::AtMost, Comparison::Below];
+    pub const ALL: [Comparison; 4] = [
+        Comparison::AtLeast,
+        Comparison::Above,
+        Comparison::AtMost,
+        Comparison::Below,
+    ];
 
     /// The sign that files have for it.
     pub const fn sign(self) -> &'static str {
@@ -99,7 +109,8 @@ impl Comparison {
 /// How much of each copy a row is made of.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Selection {
-    /// All of one copy: of the copy k, if the posterior passes k thresholds. Nothing can be learned of such thresholds.
+    /// All of one copy: of the copy k, if the posterior passes k thresholds. Nothing can be learned
+    /// of such thresholds.
     Step(Comparison),
     /// Of the copy k, s(p - T_k) - s(p - T_k+1), with s(x) = 1 / (1 + exp(-slope · x)).
     Sigmoid {
@@ -110,8 +121,9 @@ pub enum Selection {
     },
     /// Of the second of two copies as much as the posterior is. There are no thresholds.
     Linear,
-    /// The softmax of W·e + b, where e are the indicators of the evidence on some variables; of a variable without evidence
-    /// they are uniform. The same for all rows of the CPT, or another W and b for each.
+    /// The softmax of W·e + b, where e are the indicators of the evidence on some variables; of a
+    /// variable without evidence they are uniform. The same for all rows of the CPT, or another W
+    /// and b for each.
     Softmax {
         /// The variables.
         of: Vec<VarId>,
@@ -149,7 +161,8 @@ impl Selection {
 pub struct Test {
     /// The number of copies to select from.
     pub copies: usize,
-    /// For each joint state of the parents, the last fastest, a threshold less than there are copies, in increasing order.
+    /// For each joint state of the parents, the last fastest, a threshold less than there are
+    /// copies, in increasing order.
     pub thresholds: Vec<f64>,
     /// How much of each copy.
     pub selection: Selection,
@@ -179,10 +192,15 @@ pub(crate) const LARGEST_WEIGHT: f64 = 1e9;
 impl Test {
     /// A test with thresholds that are the same for all of so many rows.
     pub fn of_rows(rows: usize, thresholds: &[f64], selection: Selection) -> Self {
-        Test { copies: thresholds.len() + 1, thresholds: thresholds.repeat(rows), selection }
+        Test {
+            copies: thresholds.len() + 1,
+            thresholds: thresholds.repeat(rows),
+            selection,
+        }
     }
 
-    /// For each row the lengths of the intervals between 0, its thresholds, and 1: as many as copies.
+    /// For each row the lengths of the intervals between 0, its thresholds, and 1: as many as
+    /// copies.
     pub(crate) fn gaps(&self, rows: usize) -> Vec<f64> {
         if !self.selection.has_thresholds() {
             return vec![1.0 / self.copies as f64; rows * self.copies];
@@ -190,9 +208,14 @@ impl Test {
         let gaps = |row: &[f64]| {
             let from = [0.0].into_iter().chain(row.iter().copied());
             let to = row.iter().copied().chain([1.0]);
-            from.zip(to).map(|(from, to)| to - from).collect::<Vec<f64>>()
+            from.zip(to)
+                .map(|(from, to)| to - from)
+                .collect::<Vec<f64>>()
         };
-        self.thresholds.chunks_exact(self.copies - 1).flat_map(gaps).collect()
+        self.thresholds
+            .chunks_exact(self.copies - 1)
+            .flat_map(gaps)
+            .collect()
     }
 
     pub(crate) fn set_gaps(&mut self, gaps: &[f64]) {
@@ -200,7 +223,11 @@ impl Test {
             return;
         }
         let copies = self.copies;
-        for (row, gaps) in self.thresholds.chunks_exact_mut(copies - 1).zip(gaps.chunks_exact(copies)) {
+        for (row, gaps) in self
+            .thresholds
+            .chunks_exact_mut(copies - 1)
+            .zip(gaps.chunks_exact(copies))
+        {
             let mut sum = 0.0;
             row.iter_mut().zip(gaps).for_each(|(threshold, gap)| {
                 sum += gap;
@@ -213,15 +240,22 @@ impl Test {
     pub(crate) fn free(&self) -> Vec<f64> {
         match &self.selection {
             Selection::Sigmoid { slope, .. } => vec![slope.ln()],
-            Selection::Softmax { weights, biases, .. } => weights.iter().chain(biases).copied().collect(),
+            Selection::Softmax {
+                weights, biases, ..
+            } => weights.iter().chain(biases).copied().collect(),
             _ => vec![],
         }
     }
 
     pub(crate) fn set_free(&mut self, free: &[f64]) {
         match &mut self.selection {
-            Selection::Sigmoid { slope, is_learned: true } => *slope = free[0].exp(),
-            Selection::Softmax { weights, biases, .. } => {
+            Selection::Sigmoid {
+                slope,
+                is_learned: true,
+            } => *slope = free[0].exp(),
+            Selection::Softmax {
+                weights, biases, ..
+            } => {
                 let (first, last) = free.split_at(weights.len());
                 weights.copy_from_slice(first);
                 biases.copy_from_slice(last);
@@ -244,25 +278,52 @@ impl Tested {
         let card = size * copies / weights.len();
         let entry = |at: usize| {
             let weights = &weights[at / card * copies..][..copies];
-            weights.iter().enumerate().map(|(k, w)| w * self.table[k * size + at]).sum()
+            weights
+                .iter()
+                .enumerate()
+                .map(|(k, w)| w * self.table[k * size + at])
+                .sum()
         };
         (0..size).map(entry).collect()
     }
 
-    /// A CPT whose rows *are* the softmax of W·e + b: as many copies as values, each of which has one of the values for certain.
+    /// A CPT whose rows *are* the softmax of W·e + b: as many copies as values, each of which has
+    /// one of the values for certain.
     pub(crate) fn direct(rows: usize, card: usize, test: Test) -> Self {
-        let known = Role { fixed: true, ..Role::default() };
-        let table = (0..card * rows * card).map(|at| direct(at, rows, card)).collect();
-        Tested { table, roles: vec![known; card], test, is_fixed: false, tie: None }
+        let known = Role {
+            fixed: true,
+            ..Role::default()
+        };
+        let table = (0..card * rows * card)
+            .map(|at| direct(at, rows, card))
+            .collect();
+        Tested {
+            table,
+            roles: vec![known; card],
+            test,
+            is_fixed: false,
+            tie: None,
+        }
     }
 
     /// Whether its rows are a softmax, and it has no other copies than the values.
     pub fn is_direct(&self) -> bool {
-        let (Selection::Softmax { biases, .. }, card) = (&self.test.selection, self.test.copies) else { return false };
+        let (Selection::Softmax { biases, .. }, card) = (&self.test.selection, self.test.copies)
+        else {
+            return false;
+        };
         let rows = self.table.len() / (card * card);
         let entry = |(at, &p): (usize, &f64)| p == direct(at, rows, card);
-        let is_known = |role: &Role| *role == Role { fixed: true, ..Role::default() };
-        biases.len() == rows * card && self.roles.iter().all(is_known) && self.table.iter().enumerate().all(entry)
+        let is_known = |role: &Role| {
+            *role
+                == Role {
+                    fixed: true,
+                    ..Role::default()
+                }
+        };
+        biases.len() == rows * card
+            && self.roles.iter().all(is_known)
+            && self.table.iter().enumerate().all(entry)
     }
 
     /// The number of joint states of the parents.

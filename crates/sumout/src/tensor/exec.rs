@@ -1,10 +1,11 @@
 //! Runs programs.
 //!
-//! A tensor is numbers and an exponent that they share: its value is `data` · 2^`exponent`. Rescaling moves
-//! a power of two from one to the other, which is exact, so ln P(e) is exact as well, however small P(e) is.
+//! A tensor is numbers and an exponent that they share: its value is `data` · 2^`exponent`.
+//! Rescaling moves a power of two from one to the other, which is exact, so ln P(e) is exact as
+//! well, however small P(e) is.
 //!
-//! Numbers of one tensor may differ so much that the small ones would be lost, and may be the ones that count in
-//! the end. A run in which that could happen is repeated with logarithms.
+//! Numbers of one tensor may differ so much that the small ones would be lost, and may be the ones
+//! that count in the end. A run in which that could happen is repeated with logarithms.
 
 mod maxima;
 mod select;
@@ -32,7 +33,8 @@ pub(crate) struct Tensor {
 /// Numbers whose largest is within 2^±100 are not rescaled: a product of two is far from underflow.
 const CALM: i64 = 100;
 
-/// Numbers that are not small beside one, see `is_at_risk`, are numbers when they are divided by 2 to this power.
+/// Numbers that are not small beside one, see `is_at_risk`, are numbers when they are divided by 2
+/// to this power.
 const FAR: i64 = 500;
 
 impl Tensor {
@@ -51,7 +53,10 @@ impl Tensor {
 
     /// Numbers that are given.
     fn input<S: Semiring>(data: Vec<f64>) -> Self {
-        let mut tensor = Tensor { data: data.into_iter().map(S::of).collect(), exponent: 0 };
+        let mut tensor = Tensor {
+            data: data.into_iter().map(S::of).collect(),
+            exponent: 0,
+        };
         if !S::IS_LOG {
             tensor.rescale();
         }
@@ -64,7 +69,8 @@ impl Tensor {
         self.data.iter().any(|&x| x > 0.0 && x < SMALL)
     }
 
-    /// Adds a tensor of the same shape; whether no number of either could have been lost beside those of the other.
+    /// Adds a tensor of the same shape; whether no number of either could have been lost beside
+    /// those of the other.
     fn add(&mut self, other: &Tensor) -> bool {
         if other.is_zero() {
             return true; // whatever its exponent is
@@ -89,14 +95,22 @@ impl Tensor {
         self.data.iter().all(|&x| x == 0.0)
     }
 
-    /// The smallest positive number, infinite if there is none, and the largest, zero if there is none.
+    /// The smallest positive number, infinite if there is none, and the largest, zero if there is
+    /// none.
     pub fn range(&self) -> (f64, f64) {
         let (mut lows, mut highs) = ([f64::INFINITY; LANES], [0.0; LANES]);
         in_lanes(&self.data, |lane, x| {
-            lows[lane] = if x > 0.0 && x < lows[lane] { x } else { lows[lane] };
+            lows[lane] = if x > 0.0 && x < lows[lane] {
+                x
+            } else {
+                lows[lane]
+            };
             highs[lane] = if x > highs[lane] { x } else { highs[lane] };
         });
-        (lows.into_iter().fold(f64::INFINITY, f64::min), highs.into_iter().fold(0.0, f64::max))
+        (
+            lows.into_iter().fold(f64::INFINITY, f64::min),
+            highs.into_iter().fold(0.0, f64::max),
+        )
     }
 }
 
@@ -109,13 +123,21 @@ fn in_lanes(numbers: &[f64], mut visit: impl FnMut(usize, f64)) {
     let blocks = numbers.chunks_exact(LANES);
     let rest = blocks.remainder();
     blocks.for_each(|block| (0..LANES).for_each(|lane| visit(lane, block[lane])));
-    rest.iter().enumerate().for_each(|(lane, &x)| visit(lane, x));
+    rest.iter()
+        .enumerate()
+        .for_each(|(lane, &x)| visit(lane, x));
 }
 
 /// The largest of some numbers, whatever their signs.
 fn largest(numbers: &[f64]) -> f64 {
     let mut largest = [0.0; LANES];
-    in_lanes(numbers, |lane, x| largest[lane] = if x.abs() > largest[lane] { x.abs() } else { largest[lane] });
+    in_lanes(numbers, |lane, x| {
+        largest[lane] = if x.abs() > largest[lane] {
+            x.abs()
+        } else {
+            largest[lane]
+        }
+    });
     largest.into_iter().fold(0.0, f64::max)
 }
 
@@ -143,7 +165,8 @@ pub(crate) struct Run<'a> {
     is_log: bool,
 }
 
-/// The tensors that do not depend on evidence, in the memory of those of another run; all others are empty.
+/// The tensors that do not depend on evidence, in the memory of those of another run; all others
+/// are empty.
 pub(crate) fn shared<S: Semiring>(
     graph: &Graph,
     program: &Program,
@@ -164,8 +187,8 @@ pub(crate) fn shared<S: Semiring>(
     run.slots
 }
 
-/// The derivatives with respect to tensors that do not depend on evidence, from those with respect to the ones that
-/// examples read.
+/// The derivatives with respect to tensors that do not depend on evidence, from those with respect
+/// to the ones that examples read.
 pub(crate) fn differentiate_shared(
     graph: &Graph,
     program: &Program,
@@ -174,11 +197,20 @@ pub(crate) fn differentiate_shared(
     read: impl Iterator<Item = (Slot, Tensor)>,
     spare: &mut Spare,
 ) -> Vec<Tensor> {
-    let mut run = Run { graph, program, slots: vec![Tensor::default(); shared.len()], shared, is_log: false };
+    let mut run = Run {
+        graph,
+        program,
+        slots: vec![Tensor::default(); shared.len()],
+        shared,
+        is_log: false,
+    };
     read.for_each(|(slot, adjoint)| run.slots[slot] = adjoint);
     for step in &program.steps[program.forward..] {
-        let Planned { a, b, out, free, .. } = &step.planned;
-        if varies[a - graph.len()] || b.is_some_and(|b| varies[b]) || run.slots[*a].data.is_empty() {
+        let Planned {
+            a, b, out, free, ..
+        } = &step.planned;
+        if varies[a - graph.len()] || b.is_some_and(|b| varies[b]) || run.slots[*a].data.is_empty()
+        {
             continue;
         }
         let mut found = run.contract::<SumProduct>(step, spare.take(program.sizes[*out]));
@@ -190,7 +222,8 @@ pub(crate) fn differentiate_shared(
                 spare.give(found.data);
             }
         }
-        free.iter().for_each(|&slot| spare.give(take(&mut run.slots[slot].data)));
+        free.iter()
+            .for_each(|&slot| spare.give(take(&mut run.slots[slot].data)));
     }
     run.slots
 }
@@ -205,8 +238,13 @@ pub(crate) struct Spare {
 impl Spare {
     /// Room for so many numbers.
     pub fn take(&mut self, numbers: usize) -> Vec<f64> {
-        let fitting = self.rooms.range_mut(numbers..=numbers.saturating_mul(2)).find(|(_, rooms)| !rooms.is_empty());
-        fitting.and_then(|(_, rooms)| rooms.pop()).unwrap_or_else(|| Vec::with_capacity(numbers))
+        let fitting = self
+            .rooms
+            .range_mut(numbers..=numbers.saturating_mul(2))
+            .find(|(_, rooms)| !rooms.is_empty());
+        fitting
+            .and_then(|(_, rooms)| rooms.pop())
+            .unwrap_or_else(|| Vec::with_capacity(numbers))
     }
 
     /// So many zeros.
@@ -232,12 +270,20 @@ fn relative(logs: Vec<f64>) -> Vec<f64> {
 
 impl<'a> Run<'a> {
     /// Computes sums of products; `evidence` gives the likelihood of each input.
-    pub fn sum(graph: &'a Graph, program: &'a Program, evidence: impl Fn(VarId) -> Vec<f64>) -> Self {
+    pub fn sum(
+        graph: &'a Graph,
+        program: &'a Program,
+        evidence: impl Fn(VarId) -> Vec<f64>,
+    ) -> Self {
         Run::with::<SumProduct, LogSumProduct>(graph, program, evidence)
     }
 
     /// Computes maxima of products.
-    pub fn max(graph: &'a Graph, program: &'a Program, evidence: impl Fn(VarId) -> Vec<f64>) -> Self {
+    pub fn max(
+        graph: &'a Graph,
+        program: &'a Program,
+        evidence: impl Fn(VarId) -> Vec<f64>,
+    ) -> Self {
         Run::with::<MaxProduct, LogMaxProduct>(graph, program, evidence)
     }
 
@@ -254,34 +300,60 @@ impl<'a> Run<'a> {
         run
     }
 
-    fn load<S: Semiring>(graph: &'a Graph, program: &'a Program, evidence: impl Fn(VarId) -> Vec<f64>) -> Self {
+    fn load<S: Semiring>(
+        graph: &'a Graph,
+        program: &'a Program,
+        evidence: impl Fn(VarId) -> Vec<f64>,
+    ) -> Self {
         let mut slots: Vec<Tensor> = vec![Tensor::default(); program.sizes.len()];
         let of_rules: BTreeSet<TableId> = graph.rule_tables().collect();
         for (node, op) in graph.ops() {
             slots[node.index()] = match op {
                 Op::Evidence(x) => Tensor::input::<S>(evidence(*x)),
-                Op::Table(t) if !of_rules.contains(t) => Tensor::input::<S>(graph.tables()[t.index()].values.clone()),
+                Op::Table(t) if !of_rules.contains(t) => {
+                    Tensor::input::<S>(graph.tables()[t.index()].values.clone())
+                }
                 _ => continue,
             };
         }
-        Run { graph, program, slots, shared: &[], is_log: S::IS_LOG }
+        Run {
+            graph,
+            program,
+            slots,
+            shared: &[],
+            is_log: S::IS_LOG,
+        }
     }
 
     /// Runs all steps; none if small numbers could have been lost on the way.
     fn run<S: Semiring>(&mut self) -> Option<()> {
-        let mut inputs = self.graph.ops().filter(|(_, op)| matches!(op, Op::Evidence(_) | Op::Table(_)));
+        let mut inputs = self
+            .graph
+            .ops()
+            .filter(|(_, op)| matches!(op, Op::Evidence(_) | Op::Table(_)));
         if !self.is_log && inputs.any(|(node, _)| self.slots[node.index()].is_at_risk()) {
             return None;
         }
         if self.program.forward < self.program.steps.len() {
             let seed = Schedule::adjoint(self.graph, self.graph.output());
-            self.slots[seed] = Tensor { data: vec![S::ONE; self.program.sizes[seed]], exponent: 0 };
+            self.slots[seed] = Tensor {
+                data: vec![S::ONE; self.program.sizes[seed]],
+                exponent: 0,
+            };
         }
         for step in &self.program.steps {
-            if self.shared.get(step.planned.out).is_some_and(|shared| !shared.data.is_empty()) {
+            if self
+                .shared
+                .get(step.planned.out)
+                .is_some_and(|shared| !shared.data.is_empty())
+            {
                 continue;
             }
-            let room = if step.planned.accumulate { vec![] } else { take(&mut self.slots[step.planned.out].data) };
+            let room = if step.planned.accumulate {
+                vec![]
+            } else {
+                take(&mut self.slots[step.planned.out].data)
+            };
             let mut out = self.contract::<S>(step, room);
             if step.planned.rescale && !self.is_log {
                 out.rescale();
@@ -292,7 +364,9 @@ impl<'a> Run<'a> {
             match step.planned.accumulate {
                 true if self.is_log => {
                     let sums = &mut self.slots[step.planned.out].data;
-                    sums.iter_mut().zip(out.data).for_each(|(sum, x)| S::add(sum, x));
+                    sums.iter_mut()
+                        .zip(out.data)
+                        .for_each(|(sum, x)| S::add(sum, x));
                 }
                 true => {
                     if !self.slots[step.planned.out].add(&out) {
@@ -301,7 +375,10 @@ impl<'a> Run<'a> {
                 }
                 false => self.slots[step.planned.out] = out,
             }
-            step.planned.free.iter().for_each(|&slot| self.slots[slot] = Tensor::default());
+            step.planned
+                .free
+                .iter()
+                .for_each(|&slot| self.slots[slot] = Tensor::default());
         }
         Some(())
     }
@@ -323,21 +400,37 @@ impl<'a> Run<'a> {
         match step.planned.guide {
             Guide::Axes => step.nest.run::<S>(&a.data, b, &mut data),
             Guide::List(list, to) => {
-                join::<S>(to.roles(&self.graph.lists()[list.index()]), &a.data, b, &mut data);
+                join::<S>(
+                    to.roles(&self.graph.lists()[list.index()]),
+                    &a.data,
+                    b,
+                    &mut data,
+                );
             }
             Guide::Gather(map) | Guide::Scatter(map) => {
                 let index = &self.graph.maps()[map.index()].index;
-                step.walk.each(index, |from, to| step.nest.run::<S>(&a.data[from..], b, &mut data[to..]));
+                step.walk.each(index, |from, to| {
+                    step.nest.run::<S>(&a.data[from..], b, &mut data[to..])
+                });
             }
-            Guide::Select | Guide::Unselect(_) => unreachable!("selections are no sums of products"),
+            Guide::Select | Guide::Unselect(_) => {
+                unreachable!("selections are no sums of products")
+            }
         }
-        Tensor { data, exponent: a.exponent + b_exponent }
+        Tensor {
+            data,
+            exponent: a.exponent + b_exponent,
+        }
     }
 
     /// The tensor of a slot.
     fn tensor(&self, slot: Slot) -> &Tensor {
         let own = &self.slots[slot];
-        if own.data.is_empty() { self.shared.get(slot).unwrap_or(own) } else { own }
+        if own.data.is_empty() {
+            self.shared.get(slot).unwrap_or(own)
+        } else {
+            own
+        }
     }
 
     /// The value of a node.
@@ -356,17 +449,25 @@ impl<'a> Run<'a> {
     fn logs(&self, slot: Slot) -> Vec<f64> {
         let Tensor { data, exponent } = self.tensor(slot);
         let shift = *exponent as f64 * std::f64::consts::LN_2;
-        if self.is_log { data.clone() } else { data.iter().map(|x| x.ln() + shift).collect() }
+        if self.is_log {
+            data.clone()
+        } else {
+            data.iter().map(|x| x.ln() + shift).collect()
+        }
     }
 
     /// The logarithm of the sum of the output's numbers.
     pub fn log_sum(&self) -> f64 {
         let output = self.tensor(Schedule::value(self.graph, self.graph.output()));
         if !self.is_log {
-            return output.data.iter().sum::<f64>().ln() + output.exponent as f64 * std::f64::consts::LN_2;
+            return output.data.iter().sum::<f64>().ln()
+                + output.exponent as f64 * std::f64::consts::LN_2;
         }
         let mut sum = f64::NEG_INFINITY;
-        output.data.iter().for_each(|&x| LogSumProduct::add(&mut sum, x));
+        output
+            .data
+            .iter()
+            .for_each(|&x| LogSumProduct::add(&mut sum, x));
         sum
     }
 
@@ -398,9 +499,16 @@ mod tests {
     #[test]
     fn rescaling_keeps_the_value_and_brings_the_largest_number_near_one() {
         for largest in [1e-300, 5e-324, 1e300, 3e-310] {
-            let mut t = Tensor { data: vec![largest, largest / 4.0, 0.0], exponent: 7 };
+            let mut t = Tensor {
+                data: vec![largest, largest / 4.0, 0.0],
+                exponent: 7,
+            };
             t.rescale();
-            assert!((0.5..4.0).contains(&t.data[0]), "{largest} became {}", t.data[0]);
+            assert!(
+                (0.5..4.0).contains(&t.data[0]),
+                "{largest} became {}",
+                t.data[0]
+            );
             let back = t.data[0].ln() + (t.exponent - 7) as f64 * 2f64.ln();
             assert!((back - largest.ln()).abs() < 1e-12 * largest.ln().abs());
         }
@@ -408,17 +516,33 @@ mod tests {
 
     #[test]
     fn tensors_with_different_exponents_add_up() {
-        let mut t = Tensor { data: vec![1.0], exponent: -3 };
-        t.add(&Tensor { data: vec![1.0], exponent: 2 });
+        let mut t = Tensor {
+            data: vec![1.0],
+            exponent: -3,
+        };
+        t.add(&Tensor {
+            data: vec![1.0],
+            exponent: 2,
+        });
         assert_eq!(t.data[0] * 2f64.powi(t.exponent as i32), 4.125);
     }
 
     #[test]
     fn ranges_are_of_positive_numbers() {
         for n in [1, 7, 8, 9, 30] {
-            let t = Tensor { data: (0..n).map(|i| f64::from(i - 2) / 4.0).collect(), exponent: 0 };
+            let t = Tensor {
+                data: (0..n).map(|i| f64::from(i - 2) / 4.0).collect(),
+                exponent: 0,
+            };
             let positive = || t.data.iter().copied().filter(|&x| x > 0.0);
-            assert_eq!(t.range(), (positive().fold(f64::INFINITY, f64::min), positive().fold(0.0, f64::max)), "{n}");
+            assert_eq!(
+                t.range(),
+                (
+                    positive().fold(f64::INFINITY, f64::min),
+                    positive().fold(0.0, f64::max)
+                ),
+                "{n}"
+            );
         }
     }
 
@@ -426,7 +550,11 @@ mod tests {
     fn memory_is_used_again_where_it_fits() {
         let mut spare = Spare::default();
         spare.give(vec![1.0; 100]);
-        assert_eq!(spare.zeros(10).capacity(), 10, "a hundred is too much for ten");
+        assert_eq!(
+            spare.zeros(10).capacity(),
+            10,
+            "a hundred is too much for ten"
+        );
         let zeros = spare.zeros(60);
         assert_eq!((zeros.capacity(), zeros), (100, vec![0.0; 60]));
         assert_eq!(spare.take(60).capacity(), 60, "it is in use");
@@ -435,8 +563,14 @@ mod tests {
     /// The exponent of zeros means nothing; numbers that are too far apart are noticed.
     #[test]
     fn small_numbers_are_not_lost_beside_zeros_with_a_large_exponent() {
-        let tensor = |x: f64, exponent: i64| Tensor { data: vec![x, 0.0], exponent };
-        for (mut t, other) in [(tensor(0.0, 7), tensor(1.0, -3000)), (tensor(1.0, -3000), tensor(0.0, 7))] {
+        let tensor = |x: f64, exponent: i64| Tensor {
+            data: vec![x, 0.0],
+            exponent,
+        };
+        for (mut t, other) in [
+            (tensor(0.0, 7), tensor(1.0, -3000)),
+            (tensor(1.0, -3000), tensor(0.0, 7)),
+        ] {
             assert!(t.add(&other));
             assert_eq!((t.data[0], t.exponent), (1.0, -3000));
         }
@@ -458,12 +592,22 @@ mod tests {
         let question = Query::of("class").given(["x*"]).question(&net).unwrap();
         let expected = 0.5f64.ln() + 400.0 * 1.5e-6f64.ln();
         for level in Level::names().map(|name| name.parse().unwrap()) {
-            let search = Search { level, objective: Objective::Time, seed: 0, effort: 0.0, thorough: true };
+            let search = Search {
+                level,
+                objective: Objective::Time,
+                seed: 0,
+                effort: 0.0,
+                thorough: true,
+            };
             let graph = compile(&net, &question, &search).unwrap().graph;
             let program = Program::new(&graph, &Schedule::new(&graph, &Want::Output));
             let run = Run::sum(&graph, &program, |_| vec![1.0, 0.0]);
             assert!(!run.is_log, "{level}");
-            assert!((run.log_sum() - expected).abs() < 1e-9, "{level}: {}", run.log_sum());
+            assert!(
+                (run.log_sum() - expected).abs() < 1e-9,
+                "{level}: {}",
+                run.log_sum()
+            );
         }
     }
 }

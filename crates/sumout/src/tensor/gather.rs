@@ -1,7 +1,7 @@
 //! The entries of a map, as positions in two tensors.
 //!
-//! A gather copies, for each joint state of a map's arguments, the entries of one tensor at the function's value.
-//! Its backward pass adds them to where they were read.
+//! A gather copies, for each joint state of a map's arguments, the entries of one tensor at the
+//! function's value. Its backward pass adds them to where they were read.
 
 use super::graph::Map;
 use super::kernel::Loop;
@@ -18,11 +18,16 @@ pub(crate) struct Walk {
 }
 
 impl Walk {
-    /// Visits the positions of each joint state of the arguments: in the tensor that is read, and in the one written.
+    /// Visits the positions of each joint state of the arguments: in the tensor that is read, and
+    /// in the one written.
     pub fn each(&self, index: &[u32], mut visit: impl FnMut(usize, usize)) {
         let values = offsets(&self.from, |l| if self.backward { l.out } else { l.a });
         let (read, written) = (offsets(&self.over, |l| l.a), offsets(&self.over, |l| l.out));
-        for (state, &value) in index.iter().enumerate().filter(|(_, value)| **value != Map::NOWHERE) {
+        for (state, &value) in index
+            .iter()
+            .enumerate()
+            .filter(|(_, value)| **value != Map::NOWHERE)
+        {
             let value = values[value as usize];
             match self.backward {
                 false => visit(read[state] + value, written[state]),
@@ -33,7 +38,8 @@ impl Walk {
 
     /// The position of a value in the tensor that a gather reads; none if it is nowhere.
     pub fn from(&self, value: u32) -> Option<usize> {
-        let step = |(rest, at): (usize, usize), l: &Loop| (rest / l.extent, at + rest % l.extent * l.a);
+        let step =
+            |(rest, at): (usize, usize), l: &Loop| (rest / l.extent, at + rest % l.extent * l.a);
         (value != Map::NOWHERE).then(|| self.from.iter().rev().fold((value as usize, 0), step).1)
     }
 }

@@ -1,10 +1,10 @@
 //! The graph of a circuit: operations over tensors whose axes are variables.
 //!
-//! Axes are *computed* from the inputs and never supplied, so a graph cannot be wrong about its shapes. An
-//! operation that is already there is not added again: equal sub-expressions are shared.
+//! Axes are *computed* from the inputs and never supplied, so a graph cannot be wrong about its
+//! shapes. An operation that is already there is not added again: equal sub-expressions are shared.
 //!
-//! The same graph is read as sums of products (posteriors, P(e)) or as maxima of products (most probable
-//! explanations).
+//! The same graph is read as sums of products (posteriors, P(e)) or as maxima of products (most
+//! probable explanations).
 
 mod append;
 mod rule;
@@ -86,9 +86,11 @@ pub enum Op {
     Join(NodeId, NodeId, ListId),
     /// The entries of a tensor that a map points to.
     Gather(NodeId, MapId),
-    /// The same tensor, with a power of two moved into its exponent, so that products do not underflow.
+    /// The same tensor, with a power of two moved into its exponent, so that products do not
+    /// underflow.
     Rescale(NodeId),
-    /// How much of each copy a test selects: by a rule, from the tensors that are tested and the tables of the rule.
+    /// How much of each copy a test selects: by a rule, from the tensors that are tested and the
+    /// tables of the rule.
     Select(Vec<NodeId>, RuleId),
 }
 
@@ -115,14 +117,20 @@ pub struct Origin {
 impl Origin {
     /// The origin of some of the numbers.
     pub(crate) fn at(&self, places: impl Iterator<Item = usize>) -> Origin {
-        Origin { child: self.child, size: self.size, entries: places.map(|place| self.entries[place]).collect() }
+        Origin {
+            child: self.child,
+            size: self.size,
+            entries: places.map(|place| self.entries[place]).collect(),
+        }
     }
 }
 
-/// Which entries of two tensors, of one axis at most, are multiplied, and which entry the product is part of.
+/// Which entries of two tensors, of one axis at most, are multiplied, and which entry the product
+/// is part of.
 ///
-/// With it a tensor is stored on the joint states that can occur, and nowhere else. Its one axis is then no
-/// variable of the network but [added](Graph::axis) to the graph, with these states as values.
+/// With it a tensor is stored on the joint states that can occur, and nowhere else. Its one axis is
+/// then no variable of the network but [added](Graph::axis) to the graph, with these states as
+/// values.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct List {
     /// The axis of the result; none if it is a single number.
@@ -137,16 +145,17 @@ pub struct List {
 
 /// A function between joint states: which entries of a tensor are read.
 ///
-/// The tensor loses the axes `from` and gets the axes `over`. For each joint state p of `over` and each state of the
-/// tensor's other axes, `out[p, rest] = a[from = index[p], rest]`. The tensor may have axes of `over` already: they
-/// are among its other axes, and stay what they are.
+/// The tensor loses the axes `from` and gets the axes `over`. For each joint state p of `over` and
+/// each state of the tensor's other axes, `out[p, rest] = a[from = index[p], rest]`. The tensor may
+/// have axes of `over` already: they are among its other axes, and stay what they are.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Map {
     /// The values of the function, axes of the tensor that is read. None of them is in `over`.
     pub from: Vec<VarId>,
     /// The arguments of the function.
     pub over: Vec<VarId>,
-    /// For each joint state of `over`, a joint state of `from`, the last axis fastest in both; or [`Map::NOWHERE`].
+    /// For each joint state of `over`, a joint state of `from`, the last axis fastest in both; or
+    /// [`Map::NOWHERE`].
     pub index: Vec<u32>,
 }
 
@@ -190,26 +199,48 @@ impl Graph {
         }
     }
 
-    /// An empty graph in which the CPTs of some variables are not tables, but given for each example: as the likelihood
-    /// of another variable, which has a value for each of their entries.
+    /// An empty graph in which the CPTs of some variables are not tables, but given for each
+    /// example: as the likelihood of another variable, which has a value for each of their entries.
     pub fn with_selected(cards: Vec<usize>, selected: &BTreeMap<VarId, VarId>) -> Self {
-        Graph { selected: selected.clone(), ..Graph::new(cards) }
+        Graph {
+            selected: selected.clone(),
+            ..Graph::new(cards)
+        }
     }
 
     /// Adds a table.
     pub fn table(&mut self, table: Table) -> NodeId {
-        debug_assert_eq!(table.values.len(), table.axes.iter().map(|v| self.cards[v.index()]).product::<usize>());
+        debug_assert_eq!(
+            table.values.len(),
+            table
+                .axes
+                .iter()
+                .map(|v| self.cards[v.index()])
+                .product::<usize>()
+        );
         self.tables.push(table);
-        let id = TableId(u32::try_from(self.tables.len() - 1).expect("a graph has fewer than 2^32 tables"));
+        let id = TableId(
+            u32::try_from(self.tables.len() - 1).expect("a graph has fewer than 2^32 tables"),
+        );
         self.add(Op::Table(id))
     }
 
-    /// Adds a table, and says where its numbers come from. If that is a CPT that is given for each example, they are read
-    /// from there.
+    /// Adds a table, and says where its numbers come from. If that is a CPT that is given for each
+    /// example, they are read from there.
     pub fn table_from(&mut self, table: Table, origin: Option<Origin>) -> NodeId {
-        if let Some((origin, &input)) = origin.as_ref().and_then(|o| Some((o, self.selected.get(&o.child)?))) {
+        if let Some((origin, &input)) = origin
+            .as_ref()
+            .and_then(|o| Some((o, self.selected.get(&o.child)?)))
+        {
             let given = self.add(Op::Evidence(input));
-            return self.gather(given, Map { from: vec![input], over: table.axes, index: origin.entries.clone() });
+            return self.gather(
+                given,
+                Map {
+                    from: vec![input],
+                    over: table.axes,
+                    index: origin.entries.clone(),
+                },
+            );
         }
         let node = self.table(table);
         if let (Some(origin), Op::Table(id)) = (origin, &self.ops[node.index()]) {
@@ -231,21 +262,41 @@ impl Graph {
         debug_assert!(list.a.iter().all(|&i| f64::from(i) < self.size(a)));
         debug_assert!(list.b.iter().all(|&i| f64::from(i) < self.size(b)));
         self.lists.push(list);
-        let id = ListId(u32::try_from(self.lists.len() - 1).expect("a graph has fewer than 2^32 lists"));
+        let id =
+            ListId(u32::try_from(self.lists.len() - 1).expect("a graph has fewer than 2^32 lists"));
         self.add(Op::Join(a, b, id))
     }
 
     /// Adds what a map reads of a tensor. Equal maps are shared.
     pub fn gather(&mut self, a: NodeId, map: Map) -> NodeId {
-        let size = |vars: &[VarId]| vars.iter().map(|v| self.cards[v.index()]).product::<usize>();
+        let size = |vars: &[VarId]| {
+            vars.iter()
+                .map(|v| self.cards[v.index()])
+                .product::<usize>()
+        };
         debug_assert_eq!(map.index.len(), size(&map.over));
-        debug_assert!(map.from.iter().all(|v| self.axes(a).contains(*v) && !map.over.contains(v)));
-        debug_assert!(map.index.iter().all(|&i| i == Map::NOWHERE || (i as usize) < size(&map.from)));
-        let at = self.maps.iter().position(|m| *m == map).unwrap_or(self.maps.len());
+        debug_assert!(
+            map.from
+                .iter()
+                .all(|v| self.axes(a).contains(*v) && !map.over.contains(v))
+        );
+        debug_assert!(
+            map.index
+                .iter()
+                .all(|&i| i == Map::NOWHERE || (i as usize) < size(&map.from))
+        );
+        let at = self
+            .maps
+            .iter()
+            .position(|m| *m == map)
+            .unwrap_or(self.maps.len());
         if at == self.maps.len() {
             self.maps.push(map);
         }
-        self.add(Op::Gather(a, MapId(u32::try_from(at).expect("a graph has fewer than 2^32 maps"))))
+        self.add(Op::Gather(
+            a,
+            MapId(u32::try_from(at).expect("a graph has fewer than 2^32 maps")),
+        ))
     }
 
     /// Adds an operation, unless an equal one is there.
@@ -261,7 +312,11 @@ impl Graph {
             Op::Join(_, _, list) => self.lists[list.index()].axis.into_iter().collect(),
             Op::Gather(a, map) => {
                 let Map { from, over, .. } = &self.maps[map.index()];
-                self.axes(*a).iter().filter(|v| !from.contains(v)).chain(over.iter().copied()).collect()
+                self.axes(*a)
+                    .iter()
+                    .filter(|v| !from.contains(v))
+                    .chain(over.iter().copied())
+                    .collect()
             }
             Op::Rescale(a) => self.axes(*a).clone(),
             Op::Select(_, rule) => VarSet::from_iter([self.rules[rule.index()].axis]),
@@ -290,7 +345,10 @@ impl Graph {
 
     /// The operations in an order in which inputs precede uses.
     pub fn ops(&self) -> impl ExactSizeIterator<Item = (NodeId, &Op)> {
-        self.ops.iter().enumerate().map(|(i, op)| (NodeId::new(i), op))
+        self.ops
+            .iter()
+            .enumerate()
+            .map(|(i, op)| (NodeId::new(i), op))
     }
 
     /// One operation.
@@ -345,14 +403,21 @@ impl Graph {
 
     /// The number of entries of a node's tensor. It may be more than any memory has.
     pub fn size(&self, node: NodeId) -> f64 {
-        self.axes(node).iter().map(|v| self.cards[v.index()] as f64).product()
+        self.axes(node)
+            .iter()
+            .map(|v| self.cards[v.index()] as f64)
+            .product()
     }
 }
 
 impl Op {
     /// The table that it is.
     pub fn table(&self) -> Option<TableId> {
-        if let Op::Table(table) = self { Some(*table) } else { None }
+        if let Op::Table(table) = self {
+            Some(*table)
+        } else {
+            None
+        }
     }
 
     /// The nodes that it reads.
@@ -375,7 +440,10 @@ mod tests {
     fn equal_operations_are_shared_and_axes_are_derived() {
         let [a, b, c] = [0, 1, 2].map(VarId::new);
         let mut g = Graph::new(vec![2, 3, 2]);
-        let t = g.table(Table { axes: vec![b, a], values: vec![0.5; 6] });
+        let t = g.table(Table {
+            axes: vec![b, a],
+            values: vec![0.5; 6],
+        });
         let e = g.add(Op::Evidence(a));
         let keep = VarSet::from_iter([b, c]);
         let first = g.add(Op::Contract(t, e, keep.clone()));
@@ -388,8 +456,15 @@ mod tests {
     fn a_gather_has_the_arguments_in_place_of_the_values() {
         let [a, b, c] = [0, 1, 2].map(VarId::new);
         let mut g = Graph::new(vec![2, 3, 2]);
-        let t = g.table(Table { axes: vec![b, a], values: vec![0.5; 6] });
-        let map = Map { from: vec![b], over: vec![a, c], index: vec![0, 1, 2, Map::NOWHERE] };
+        let t = g.table(Table {
+            axes: vec![b, a],
+            values: vec![0.5; 6],
+        });
+        let map = Map {
+            from: vec![b],
+            over: vec![a, c],
+            index: vec![0, 1, 2, Map::NOWHERE],
+        };
         let gathered = g.gather(t, map.clone());
         assert_eq!(g.axes(gathered), &VarSet::from_iter([a, c]));
         assert_eq!((gathered, g.maps().len()), (g.gather(t, map), 1));

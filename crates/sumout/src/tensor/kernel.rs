@@ -1,12 +1,13 @@
 //! The loops of one contraction.
 //!
-//! A contraction out[o] = Σ_s a[·] b[·] is a nest of loops, one for each axis; every loop moves each of the
-//! three tensors by a fixed stride, zero where the tensor lacks the axis. A tensor may lack any axis: what is
-//! in `out` alone is broadcast, what is in one input alone is summed.
+//! A contraction out[o] = Σ_s a[·] b[·] is a nest of loops, one for each axis; every loop moves
+//! each of the three tensors by a fixed stride, zero where the tensor lacks the axis. A tensor may
+//! lack any axis: what is in `out` alone is broadcast, what is in one input alone is summed.
 //!
-//! Neighbouring loops that step through all three tensors as one are merged. The innermost loop is the
-//! longest one that moves every tensor by zero or one, for which the compiler emits vector code; the loops
-//! that sum come just outside of it, so that the row of `out` that is being summed stays in the first cache.
+//! Neighbouring loops that step through all three tensors as one are merged. The innermost loop is
+//! the longest one that moves every tensor by zero or one, for which the compiler emits vector
+//! code; the loops that sum come just outside of it, so that the row of `out` that is being summed
+//! stays in the first cache.
 
 /// Numbers that are added or maximised, and multiplied.
 pub(crate) trait Semiring {
@@ -72,7 +73,11 @@ impl Semiring for LogSumProduct {
 
     fn add(sum: &mut f64, x: f64) {
         let (high, low) = if *sum > x { (*sum, x) } else { (x, *sum) };
-        *sum = if low == f64::NEG_INFINITY { high } else { high + (low - high).exp().ln_1p() };
+        *sum = if low == f64::NEG_INFINITY {
+            high
+        } else {
+            high + (low - high).exp().ln_1p()
+        };
     }
 }
 
@@ -131,12 +136,16 @@ pub(crate) struct Nest {
 }
 
 impl Nest {
-    /// Orders and merges the loops, given with those of `out` in its axis order, then the summed ones.
+    /// Orders and merges the loops, given with those of `out` in its axis order, then the summed
+    /// ones.
     pub fn new(loops: impl IntoIterator<Item = Loop>) -> Self {
-        let (kept, summed): (Vec<Loop>, Vec<Loop>) = merged(loops).into_iter().partition(|l| l.out > 0);
+        let (kept, summed): (Vec<Loop>, Vec<Loop>) =
+            merged(loops).into_iter().partition(|l| l.out > 0);
         let mut loops: Vec<Loop> = kept.into_iter().chain(summed).collect();
         let is_unit = |l: &Loop| l.a <= 1 && l.b <= 1 && l.out <= 1;
-        let inner = (0..loops.len()).filter(|&i| is_unit(&loops[i])).max_by_key(|&i| loops[i].extent);
+        let inner = (0..loops.len())
+            .filter(|&i| is_unit(&loops[i]))
+            .max_by_key(|&i| loops[i].extent);
         if let Some(inner) = inner {
             let last = loops.remove(inner);
             loops.push(last);
@@ -157,7 +166,8 @@ impl Nest {
         }
     }
 
-    /// The sums with `out` fixed at `at`: visits every pair of positions in `a` and `b` that add to it.
+    /// The sums with `out` fixed at `at`: visits every pair of positions in `a` and `b` that add to
+    /// it.
     ///
     /// `at` are the positions of the tensors that the kept axes give.
     pub fn visit_summed(&self, (a, b): (usize, usize), visit: &mut impl FnMut(usize, usize)) {
@@ -165,7 +175,8 @@ impl Nest {
             match loops {
                 [] => visit(a, b),
                 [first, rest @ ..] if first.out == 0 => {
-                    (0..first.extent).for_each(|i| walk(rest, a + i * first.a, b + i * first.b, visit));
+                    (0..first.extent)
+                        .for_each(|i| walk(rest, a + i * first.a, b + i * first.b, visit));
                 }
                 [_, rest @ ..] => walk(rest, a, b, visit),
             }
@@ -177,7 +188,10 @@ impl Nest {
 /// Adds the products that a list pairs: out[o] += a[i] · b[j], for each of its columns' (i, j, o).
 pub(crate) fn join<S: Semiring>([i, j, o]: [&[u32]; 3], a: &[f64], b: &[f64], out: &mut [f64]) {
     for ((&i, &j), &o) in i.iter().zip(j).zip(o) {
-        S::add(&mut out[o as usize], S::multiply(a[i as usize], b[j as usize]));
+        S::add(
+            &mut out[o as usize],
+            S::multiply(a[i as usize], b[j as usize]),
+        );
     }
 }
 
@@ -187,8 +201,15 @@ fn merged(loops: impl IntoIterator<Item = Loop>) -> Vec<Loop> {
     for next in loops.into_iter().filter(|l| l.extent > 1) {
         let continues = |outer: usize, inner: usize| outer == inner * next.extent;
         match merged.last_mut() {
-            Some(last) if continues(last.a, next.a) && continues(last.b, next.b) && continues(last.out, next.out) => {
-                *last = Loop { extent: last.extent * next.extent, ..next };
+            Some(last)
+                if continues(last.a, next.a)
+                    && continues(last.b, next.b)
+                    && continues(last.out, next.out) =>
+            {
+                *last = Loop {
+                    extent: last.extent * next.extent,
+                    ..next
+                };
             }
             _ => merged.push(next),
         }
@@ -202,12 +223,23 @@ fn nest<S: Semiring>(outer: &[Loop], inner: &Loop, a: &[f64], b: &[f64], out: &m
         [last] => {
             // Rows are often short: a call for each of them would take as long as the row.
             for i in 0..last.extent {
-                row::<S>(inner, &a[i * last.a..], &b[i * last.b..], &mut out[i * last.out..]);
+                row::<S>(
+                    inner,
+                    &a[i * last.a..],
+                    &b[i * last.b..],
+                    &mut out[i * last.out..],
+                );
             }
         }
         [first, rest @ ..] => {
             for i in 0..first.extent {
-                nest::<S>(rest, inner, &a[i * first.a..], &b[i * first.b..], &mut out[i * first.out..]);
+                nest::<S>(
+                    rest,
+                    inner,
+                    &a[i * first.a..],
+                    &b[i * first.b..],
+                    &mut out[i * first.out..],
+                );
             }
         }
     }
@@ -218,12 +250,16 @@ fn nest<S: Semiring>(outer: &[Loop], inner: &Loop, a: &[f64], b: &[f64], out: &m
 fn row<S: Semiring>(l: &Loop, a: &[f64], b: &[f64], out: &mut [f64]) {
     let n = l.extent;
     match (l.a, l.b, l.out) {
-        (1, 1, 1) => {
-            out[..n].iter_mut().zip(&a[..n]).zip(&b[..n]).for_each(|((o, x), y)| S::add(o, S::multiply(*x, *y)))
-        }
+        (1, 1, 1) => out[..n]
+            .iter_mut()
+            .zip(&a[..n])
+            .zip(&b[..n])
+            .for_each(|((o, x), y)| S::add(o, S::multiply(*x, *y))),
         (0, 1, 1) => scaled::<S>(a[0], &b[..n], &mut out[..n]),
         (1, 0, 1) => scaled::<S>(b[0], &a[..n], &mut out[..n]),
-        (0, 0, 1) => out[..n].iter_mut().for_each(|o| S::add(o, S::multiply(a[0], b[0]))),
+        (0, 0, 1) => out[..n]
+            .iter_mut()
+            .for_each(|o| S::add(o, S::multiply(a[0], b[0]))),
         (1, 1, 0) => S::add(&mut out[0], dot::<S>(&a[..n], &b[..n])),
         (x, y, z) => (0..n).for_each(|i| S::add(&mut out[i * z], S::multiply(a[i * x], b[i * y]))),
     }
@@ -235,7 +271,8 @@ fn dot<S: Semiring>(a: &[f64], b: &[f64]) -> f64 {
     let mut sums = [S::ZERO; 8];
     let (a_blocks, b_blocks) = (a.chunks_exact(8), b.chunks_exact(8));
     let rest = a_blocks.remainder().iter().zip(b_blocks.remainder());
-    rest.zip(&mut sums).for_each(|((x, y), sum)| S::add(sum, S::multiply(*x, *y)));
+    rest.zip(&mut sums)
+        .for_each(|((x, y), sum)| S::add(sum, S::multiply(*x, *y)));
     for (x, y) in a_blocks.zip(b_blocks) {
         (0..8).for_each(|i| S::add(&mut sums[i], S::multiply(x[i], y[i])));
     }
@@ -246,7 +283,9 @@ fn dot<S: Semiring>(a: &[f64], b: &[f64]) -> f64 {
 
 #[inline(always)]
 fn scaled<S: Semiring>(factor: f64, row: &[f64], out: &mut [f64]) {
-    out.iter_mut().zip(row).for_each(|(o, x)| S::add(o, S::multiply(factor, *x)));
+    out.iter_mut()
+        .zip(row)
+        .for_each(|(o, x)| S::add(o, S::multiply(factor, *x)));
 }
 
 #[cfg(test)]
@@ -260,9 +299,24 @@ mod tests {
         let a: Vec<f64> = (0..m * k).map(|i| (i * i % 7) as f64).collect();
         let b: Vec<f64> = (0..k * n).map(|i| (i * 3 % 11) as f64).collect();
         let nest = Nest::new([
-            Loop { extent: m, a: k, b: 0, out: n },
-            Loop { extent: n, a: 0, b: 1, out: 1 },
-            Loop { extent: k, a: 1, b: n, out: 0 },
+            Loop {
+                extent: m,
+                a: k,
+                b: 0,
+                out: n,
+            },
+            Loop {
+                extent: n,
+                a: 0,
+                b: 1,
+                out: 1,
+            },
+            Loop {
+                extent: k,
+                a: 1,
+                b: n,
+                out: 0,
+            },
         ]);
         let mut out = vec![0.0; m * n];
         nest.run::<SumProduct>(&a, &b, &mut out);
@@ -274,7 +328,28 @@ mod tests {
 
     #[test]
     fn loops_that_step_as_one_are_merged() {
-        let loops = [Loop { extent: 2, a: 6, b: 0, out: 6 }, Loop { extent: 6, a: 1, b: 0, out: 1 }];
-        assert_eq!(Nest::new(loops).loops, [Loop { extent: 12, a: 1, b: 0, out: 1 }]);
+        let loops = [
+            Loop {
+                extent: 2,
+                a: 6,
+                b: 0,
+                out: 6,
+            },
+            Loop {
+                extent: 6,
+                a: 1,
+                b: 0,
+                out: 1,
+            },
+        ];
+        assert_eq!(
+            Nest::new(loops).loops,
+            [Loop {
+                extent: 12,
+                a: 1,
+                b: 0,
+                out: 1
+            }]
+        );
     }
 }

@@ -1,8 +1,9 @@
 //! Chooses the order of each tensor's axes, and turns a schedule into loops.
 //!
-//! Nothing is transposed at run time: whoever reads a tensor says how it is laid out. A contraction walks
-//! through its output's last axes in the innermost loop. An input that has them keeps them last, and its
-//! summed axes first; the other input is read one number at a time, with its summed axes last.
+//! Nothing is transposed at run time: whoever reads a tensor says how it is laid out. A contraction
+//! walks through its output's last axes in the innermost loop. An input that has them keeps them
+//! last, and its summed axes first; the other input is read one number at a time, with its summed
+//! axes last.
 
 use super::gather::Walk;
 use super::graph::{Graph, Map, NodeId, Op};
@@ -25,7 +26,8 @@ pub(crate) struct Program {
 #[derive(Clone, Debug)]
 pub(crate) struct Step {
     pub planned: Planned,
-    /// The loops of a contraction, and of each entry that a gather reads; a join goes by its list, a selection by its rule.
+    /// The loops of a contraction, and of each entry that a gather reads; a join goes by its list,
+    /// a selection by its rule.
     pub nest: Nest,
     /// How a gather moves through the entries of its map.
     pub walk: Walk,
@@ -36,18 +38,39 @@ impl Program {
     pub fn new(graph: &Graph, schedule: &Schedule) -> Self {
         let orders = orders(graph);
         let cards = graph.cards().to_vec();
-        let size = |slot: Slot| orders[schedule.node(slot).index()].iter().map(|v| cards[v.index()]).product();
+        let size = |slot: Slot| {
+            orders[schedule.node(slot).index()]
+                .iter()
+                .map(|v| cards[v.index()])
+                .product()
+        };
         let sizes = (0..schedule.slots()).map(size).collect();
         let strides = orders.iter().map(|order| strides(order, &cards)).collect();
-        let mut program = Program { steps: vec![], forward: schedule.forward, sizes, strides, cards };
+        let mut program = Program {
+            steps: vec![],
+            forward: schedule.forward,
+            sizes,
+            strides,
+            cards,
+        };
         for planned in &schedule.steps {
             let step = match planned.guide {
-                Guide::List(..) | Guide::Select | Guide::Unselect(_) => (Nest::default(), Walk::default()),
+                Guide::List(..) | Guide::Select | Guide::Unselect(_) => {
+                    (Nest::default(), Walk::default())
+                }
                 Guide::Axes => (program.nest(planned, schedule, &[]), Walk::default()),
-                Guide::Gather(map) => program.walk(planned, schedule, &graph.maps()[map.index()], false),
-                Guide::Scatter(map) => program.walk(planned, schedule, &graph.maps()[map.index()], true),
+                Guide::Gather(map) => {
+                    program.walk(planned, schedule, &graph.maps()[map.index()], false)
+                }
+                Guide::Scatter(map) => {
+                    program.walk(planned, schedule, &graph.maps()[map.index()], true)
+                }
             };
-            program.steps.push(Step { planned: planned.clone(), nest: step.0, walk: step.1 });
+            program.steps.push(Step {
+                planned: planned.clone(),
+                nest: step.0,
+                walk: step.1,
+            });
         }
         program
     }
@@ -73,18 +96,33 @@ impl Program {
     fn axis(&self, step: &Planned, schedule: &Schedule, v: VarId) -> Loop {
         let stride = |slot: Slot| {
             let mut strides = self.strides(schedule.node(slot));
-            strides.find(|(x, _)| *x == v).map_or(0, |(_, stride)| stride)
+            strides
+                .find(|(x, _)| *x == v)
+                .map_or(0, |(_, stride)| stride)
         };
         let (a, b, out) = (stride(step.a), step.b.map_or(0, stride), stride(step.out));
-        Loop { extent: self.cards[v.index()], a, b, out }
+        Loop {
+            extent: self.cards[v.index()],
+            a,
+            b,
+            out,
+        }
     }
 
-    /// The loops of each entry of a map, and how to go through the entries; backward the tensors change places.
+    /// The loops of each entry of a map, and how to go through the entries; backward the tensors
+    /// change places.
     fn walk(&self, step: &Planned, schedule: &Schedule, map: &Map, backward: bool) -> (Nest, Walk) {
         let mapped: Vec<VarId> = map.over.iter().chain(&map.from).copied().collect();
         let nest = self.nest(step, schedule, &mapped);
         let loops = |vars: &[VarId]| vars.iter().map(|&v| self.axis(step, schedule, v)).collect();
-        (nest, Walk { over: loops(&map.over), from: loops(&map.from), backward })
+        (
+            nest,
+            Walk {
+                over: loops(&map.over),
+                from: loops(&map.from),
+                backward,
+            },
+        )
     }
 }
 
@@ -106,7 +144,9 @@ fn orders(graph: &Graph) -> Vec<Vec<VarId>> {
         }
     }
     for node in (0..graph.len()).rev().map(NodeId::new) {
-        let order = orders[node.index()].get_or_insert_with(|| graph.axes(node).iter().collect()).clone();
+        let order = orders[node.index()]
+            .get_or_insert_with(|| graph.axes(node).iter().collect())
+            .clone();
         if let Op::Rescale(a) = graph.op(node) {
             orders[a.index()].get_or_insert(order);
         } else {

@@ -13,5 +13,7 @@ pub mod scalar;
 pub(crate) mod schedule;
 pub(crate) mod select;
 
-pub use graph::{Graph, List, ListId, Map, MapId, NodeId, Op, Origin, Rule, RuleId, Table, TableId, Weighing};
+pub use graph::{
+    Graph, List, ListId, Map, MapId, NodeId, Op, Origin, Rule, RuleId, Table, TableId, Weighing,
+};
 pub use scalar::ScalarGraph;

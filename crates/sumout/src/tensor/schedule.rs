@@ -1,15 +1,17 @@
-//! The order of a program's steps, when each tensor's memory is needed, and how much that is at most.
+//! The order of a program's steps, when each tensor's memory is needed, and how much that is at
+//! most.
 //!
-//! A schedule is made from the graph alone. It knows its peak memory before anything of that size is
-//! allocated, so an answer that does not fit is refused in time.
+//! A schedule is made from the graph alone. It knows its peak memory before anything of that size
+//! is allocated, so an answer that does not fit is refused in time.
 //!
-//! The backward pass is more steps over the same slots. For out = Σ a·b it adds, to the adjoint of a, the
-//! adjoint of `out` times b, summed to the axes of a. The same holds for joins, with the list's columns in
-//! other roles, and for gathers, where entries are added to where they were read. Rescaling only changes how a
-//! tensor is represented, not its value; a rescaled node shares the slot of its input, in both passes.
+//! The backward pass is more steps over the same slots. For out = Σ a·b it adds, to the adjoint of
+//! a, the adjoint of `out` times b, summed to the axes of a. The same holds for joins, with the
+//! list's columns in other roles, and for gathers, where entries are added to where they were read.
+//! Rescaling only changes how a tensor is represented, not its value; a rescaled node shares the
+//! slot of its input, in both passes.
 //!
-//! Marginals are those of the network that tests have selected: their backward pass stops at selections. So does any at a step,
-//! whose derivatives are zero.
+//! Marginals are those of the network that tests have selected: their backward pass stops at
+//! selections. So does any at a step, whose derivatives are zero.
 
 use super::graph::{Graph, List, ListId, MapId, NodeId, Op, TableId};
 use crate::vars::VarSet;
@@ -19,9 +21,11 @@ use crate::vars::VarSet;
 pub(crate) enum Want {
     /// The output.
     Output,
-    /// The output, and its derivative with respect to the evidence on these variables, for what was selected.
+    /// The output, and its derivative with respect to the evidence on these variables, for what was
+    /// selected.
     Marginals(VarSet),
-    /// The output, and its derivative with respect to the evidence on these variables, and to these tables.
+    /// The output, and its derivative with respect to the evidence on these variables, and to these
+    /// tables.
     Gradients(VarSet, Vec<TableId>),
     /// The output and all tensors on the way to it, to find where its maximum came from.
     Everything,
@@ -66,7 +70,8 @@ impl Column {
     }
 }
 
-/// One contraction, join, gather or selection. Without `b` it is a projection of `a`, a gather, or a selection.
+/// One contraction, join, gather or selection. Without `b` it is a projection of `a`, a gather, or
+/// a selection.
 #[derive(Clone, Debug)]
 pub(crate) struct Planned {
     pub a: Slot,
@@ -85,7 +90,9 @@ pub(crate) struct Planned {
 impl Planned {
     /// The slots that it reads.
     pub fn reads(&self) -> impl Iterator<Item = Slot> + '_ {
-        std::iter::once(self.a).chain(self.b).chain(self.more.iter().copied())
+        std::iter::once(self.a)
+            .chain(self.b)
+            .chain(self.more.iter().copied())
     }
 }
 
@@ -102,13 +109,20 @@ pub(crate) struct Schedule {
 impl Schedule {
     pub fn new(graph: &Graph, want: &Want) -> Self {
         let keeps_all = matches!(want, Want::Everything);
-        let mut schedule = Schedule { steps: vec![], forward: 0, keeps_all, nodes: graph.len() };
+        let mut schedule = Schedule {
+            steps: vec![],
+            forward: 0,
+            keeps_all,
+            nodes: graph.len(),
+        };
         let order = order(graph);
         schedule.add_forward(graph, &order);
         schedule.forward = schedule.steps.len();
         match want {
             Want::Output | Want::Everything => {}
-            Want::Marginals(vars) => schedule.add_backward(graph, &leads_to(graph, vars, &[], false), &order),
+            Want::Marginals(vars) => {
+                schedule.add_backward(graph, &leads_to(graph, vars, &[], false), &order)
+            }
             Want::Gradients(vars, tables) => {
                 schedule.add_backward(graph, &leads_to(graph, vars, tables, true), &order);
             }
@@ -148,7 +162,8 @@ impl Schedule {
             let (a, b, guide) = match graph.op(node) {
                 Op::Evidence(_) | Op::Table(_) => continue,
                 Op::Rescale(a) => {
-                    // An input has no step: tables are scaled when they are loaded, evidence by its product.
+                    // An input has no step: tables are scaled when they are loaded, evidence by its
+                    // product.
                     if let Some(step) = self.steps.iter_mut().rev().find(|s| s.out == slot(*a)) {
                         step.rescale = true;
                     }
@@ -159,7 +174,11 @@ impl Schedule {
                 Op::Join(a, b, list) => (slot(*a), Some(slot(*b)), Guide::List(*list, Column::Out)),
                 Op::Gather(a, map) => (slot(*a), None, Guide::Gather(*map)),
                 Op::Select(inputs, rule) => {
-                    let mut of = graph.tested(inputs, *rule).0.iter().map(|input| slot(*input));
+                    let mut of = graph
+                        .tested(inputs, *rule)
+                        .0
+                        .iter()
+                        .map(|input| slot(*input));
                     let first = of.next().expect("a test is of something");
                     self.push(first, None, slot(node), Guide::Select);
                     self.steps.last_mut().expect("just pushed").more = of.collect();
@@ -172,7 +191,16 @@ impl Schedule {
 
     fn push(&mut self, a: Slot, b: Option<Slot>, out: Slot, guide: Guide) {
         let more = vec![];
-        self.steps.push(Planned { a, b, more, out, guide, accumulate: false, rescale: false, free: vec![] });
+        self.steps.push(Planned {
+            a,
+            b,
+            more,
+            out,
+            guide,
+            accumulate: false,
+            rescale: false,
+            free: vec![],
+        });
     }
 
     fn add_backward(&mut self, graph: &Graph, leads_to: &[bool], order: &[NodeId]) {
@@ -186,18 +214,30 @@ impl Schedule {
             }
             let (a, b, guides) = match graph.op(node) {
                 Op::Select(inputs, rule) => {
-                    let of = graph.tested(inputs, *rule).0.iter().map(|input| value(*input)).collect();
+                    let of = graph
+                        .tested(inputs, *rule)
+                        .0
+                        .iter()
+                        .map(|input| value(*input))
+                        .collect();
                     self.unselect(graph, node, (inputs, of), leads_to, &mut has_adjoint);
                     continue;
                 }
                 Op::Contract(a, b, _) => (*a, Some(*b), [Guide::Axes; 2]),
                 Op::Project(a, _) => (*a, None, [Guide::Axes; 2]),
-                Op::Join(a, b, list) => (*a, Some(*b), [Column::A, Column::B].map(|to| Guide::List(*list, to))),
+                Op::Join(a, b, list) => (
+                    *a,
+                    Some(*b),
+                    [Column::A, Column::B].map(|to| Guide::List(*list, to)),
+                ),
                 Op::Gather(a, map) => (*a, None, [Guide::Scatter(*map); 2]),
                 Op::Evidence(_) | Op::Table(_) | Op::Rescale(_) => continue,
             };
             let pairs = [(Some(a), b, guides[0]), (b, Some(a), guides[1])];
-            for (to, other, guide) in pairs.into_iter().filter_map(|(to, other, guide)| Some((to?, other, guide))) {
+            for (to, other, guide) in pairs
+                .into_iter()
+                .filter_map(|(to, other, guide)| Some((to?, other, guide)))
+            {
                 if leads_to[value(to)] {
                     let out = Schedule::adjoint(graph, to);
                     self.push(Schedule::adjoint(graph, node), other.map(value), out, guide);
@@ -216,10 +256,18 @@ impl Schedule {
         leads_to: &[bool],
         has_adjoint: &mut [bool],
     ) {
-        for (k, &to) in inputs.iter().enumerate().filter(|(_, to)| leads_to[Schedule::value(graph, **to)]) {
+        for (k, &to) in inputs
+            .iter()
+            .enumerate()
+            .filter(|(_, to)| leads_to[Schedule::value(graph, **to)])
+        {
             let (from, out) = (Schedule::adjoint(graph, node), Schedule::adjoint(graph, to));
             self.push(from, None, out, Guide::Unselect(k));
-            self.steps.last_mut().expect("just pushed").more.clone_from(&of);
+            self.steps
+                .last_mut()
+                .expect("just pushed")
+                .more
+                .clone_from(&of);
             self.add_to(has_adjoint);
         }
     }
@@ -243,21 +291,29 @@ impl Schedule {
         }
         for step in self.steps.iter_mut().rev() {
             let slots: Vec<Slot> = std::iter::once(step.out).chain(step.reads()).collect();
-            step.free = slots.into_iter().filter(|&s| !std::mem::replace(&mut seen[s], true)).collect();
+            step.free = slots
+                .into_iter()
+                .filter(|&s| !std::mem::replace(&mut seen[s], true))
+                .collect();
         }
     }
 
-    /// The most bytes that are in use at any time, with the lists and maps; a float, as it can exceed all integers.
+    /// The most bytes that are in use at any time, with the lists and maps; a float, as it can
+    /// exceed all integers.
     pub fn peak_bytes(&self, graph: &Graph) -> f64 {
         let lists: usize = graph.lists().iter().map(|list| 3 * list.outs.len()).sum();
         let maps: usize = graph.maps().iter().map(|map| map.index.len()).sum();
         (size_of::<u32>() * (lists + maps)) as f64 + self.peak_tensors(graph)
     }
 
-    /// The bytes of what an engine derives from lists and maps: each term's places, and where sums begin.
+    /// The bytes of what an engine derives from lists and maps: each term's places, and where sums
+    /// begin.
     pub fn term_bytes(&self, graph: &Graph) -> f64 {
         let terms = |step: &Planned| {
-            let (from, to) = (graph.size(self.node(step.a)), graph.size(self.node(step.out)));
+            let (from, to) = (
+                graph.size(self.node(step.a)),
+                graph.size(self.node(step.out)),
+            );
             match step.guide {
                 Guide::Axes | Guide::Select | Guide::Unselect(_) => 0.0,
                 Guide::List(list, _) => 3.0 * graph.lists()[list.index()].outs.len() as f64 + to,
@@ -285,7 +341,8 @@ impl Schedule {
     }
 }
 
-/// The nodes that the output depends on, inputs before uses, in an order in which few tensors are live at a time.
+/// The nodes that the output depends on, inputs before uses, in an order in which few tensors are
+/// live at a time.
 ///
 /// Of two inputs, the one first that needs more memory beyond its result.
 fn order(graph: &Graph) -> Vec<NodeId> {
@@ -317,7 +374,8 @@ fn needs(graph: &Graph) -> Vec<f64> {
     for (node, op) in graph.ops() {
         let mut inputs: Vec<NodeId> = op.inputs().collect();
         let size = |n: &NodeId| graph.size(*n);
-        inputs.sort_by(|a, b| (needs[b.index()] - size(b)).total_cmp(&(needs[a.index()] - size(a))));
+        inputs
+            .sort_by(|a, b| (needs[b.index()] - size(b)).total_cmp(&(needs[a.index()] - size(a))));
         let (mut held, mut most) = (0.0, 0.0f64);
         for input in &inputs {
             most = most.max(held + needs[input.index()]);
@@ -328,14 +386,17 @@ fn needs(graph: &Graph) -> Vec<f64> {
     needs
 }
 
-/// Which nodes depend on the evidence on some variables, or on some tables; maybe through selections.
+/// Which nodes depend on the evidence on some variables, or on some tables; maybe through
+/// selections.
 fn leads_to(graph: &Graph, vars: &VarSet, tables: &[TableId], through: bool) -> Vec<bool> {
     let mut leads = vec![false; graph.len()];
     for (node, op) in graph.ops() {
         leads[node.index()] = match op {
             Op::Evidence(x) => vars.contains(*x),
             Op::Table(table) => tables.contains(table),
-            Op::Select(_, rule) if !through || graph.rules()[rule.index()].weighing.is_flat() => false,
+            Op::Select(_, rule) if !through || graph.rules()[rule.index()].weighing.is_flat() => {
+                false
+            }
             _ => op.inputs().any(|input| leads[input.index()]),
         };
     }

@@ -1,16 +1,19 @@
 //! What selections compute, for one example.
 //!
-//! With out(u) the numbers that are tested, p(u) = out(u) / Σ out(v), and weights w that depend on p:
+//! With out(u) the numbers that are tested, p(u) = out(u) / Σ out(v), and weights w that depend on
+//! p:
 //!
 //! ```text
 //! ∂L / ∂out(u) = (∂L/∂p(u) - Σ p(v) ∂L/∂p(v)) / Σ out(v)
 //! ```
 //!
-//! so that the power of two that the numbers of a tensor share does not matter, forward or backward.
+//! so that the power of two that the numbers of a tensor share does not matter, forward or
+//! backward.
 
 use super::graph::{Graph, NodeId, Op, Weighing};
 
-/// A posterior and a threshold that are not further apart are equal: another order of additions could make them so.
+/// A posterior and a threshold that are not further apart are equal: another order of additions
+/// could make them so.
 pub(crate) const ROUNDING: f64 = 1e-12;
 
 /// Less of a copy than this is none of it: products of such numbers could not be told from zero.
@@ -39,42 +42,90 @@ pub(crate) struct Slopes {
 
 impl Selector {
     /// A selection from tensors with so many entries, by the numbers of some tables.
-    pub fn new(weighing: Weighing, copies: usize, parts: Vec<usize>, tables: Vec<Vec<f64>>) -> Self {
-        let slope = if weighing == Weighing::Sigmoid { tables[1][0].exp() } else { 1.0 };
-        Selector { weighing, copies, parts, tables, slope }
+    pub fn new(
+        weighing: Weighing,
+        copies: usize,
+        parts: Vec<usize>,
+        tables: Vec<Vec<f64>>,
+    ) -> Self {
+        let slope = if weighing == Weighing::Sigmoid {
+            tables[1][0].exp()
+        } else {
+            1.0
+        };
+        Selector {
+            weighing,
+            copies,
+            parts,
+            tables,
+            slope,
+        }
     }
 
     /// The selection that a node of a graph is.
     pub fn of(graph: &Graph, node: NodeId) -> Self {
-        let Op::Select(inputs, rule) = graph.op(node) else { unreachable!("only selections are selected") };
+        let Op::Select(inputs, rule) = graph.op(node) else {
+            unreachable!("only selections are selected")
+        };
         let (of, tables) = graph.tested(inputs, *rule);
         let rule = &graph.rules()[rule.index()];
-        let numbers = |table: &NodeId| graph.op(*table).table().map(|t| graph.tables()[t.index()].values.clone());
-        let parts = of.iter().map(|tensor| graph.size(*tensor) as usize).collect();
-        Selector::new(rule.weighing, rule.copies, parts, tables.iter().filter_map(numbers).collect())
+        let numbers = |table: &NodeId| {
+            graph
+                .op(*table)
+                .table()
+                .map(|t| graph.tables()[t.index()].values.clone())
+        };
+        let parts = of
+            .iter()
+            .map(|tensor| graph.size(*tensor) as usize)
+            .collect();
+        Selector::new(
+            rule.weighing,
+            rule.copies,
+            parts,
+            tables.iter().filter_map(numbers).collect(),
+        )
     }
 
     /// Derivatives to add to.
     pub fn slopes(&self) -> Slopes {
-        let tables = self.tables.iter().map(|table| vec![0.0; table.len()]).collect();
-        Slopes { seen: vec![0.0; self.parts.iter().sum()], tables }
+        let tables = self
+            .tables
+            .iter()
+            .map(|table| vec![0.0; table.len()])
+            .collect();
+        Slopes {
+            seen: vec![0.0; self.parts.iter().sum()],
+            tables,
+        }
     }
 
     /// Divides each of the parts by its sum; where that is zero, all of it is equal.
     pub fn normalise(&self, seen: &mut [f64]) {
         for part in split(seen, &self.parts) {
             let (total, all) = (part.iter().sum::<f64>(), part.len() as f64);
-            part.iter_mut().for_each(|x| *x = if total > 0.0 { *x / total } else { 1.0 / all });
+            part.iter_mut()
+                .for_each(|x| *x = if total > 0.0 { *x / total } else { 1.0 / all });
         }
     }
 
-    /// Derivatives with respect to what was divided by its sum, from those with respect to the result.
+    /// Derivatives with respect to what was divided by its sum, from those with respect to the
+    /// result.
     pub fn pull(&self, before: &[f64], seen: &[f64], slopes: &mut [f64]) {
         let mut start = 0;
         for slopes in split(slopes, &self.parts) {
-            let (before, seen) = (&before[start..][..slopes.len()], &seen[start..][..slopes.len()]);
+            let (before, seen) = (
+                &before[start..][..slopes.len()],
+                &seen[start..][..slopes.len()],
+            );
             let (total, mean) = (before.iter().sum::<f64>(), dot(seen, slopes));
-            slopes.iter_mut().for_each(|s| *s = if total > 0.0 { (*s - mean) / total } else { 0.0 });
+            slopes.iter_mut().for_each(|s| {
+                *s = if total > 0.0 {
+                    (*s - mean) / total
+                } else {
+                    0.0
+                }
+            });
             start += slopes.len();
         }
     }
@@ -84,21 +135,29 @@ impl Selector {
         match self.weighing {
             Weighing::Step { larger, equal } => {
                 for (u, row) in to.chunks_exact_mut(self.copies).enumerate() {
-                    let passed = self.thresholds(u).filter(|t| passes(seen[u], *t, larger, equal)).count();
+                    let passed = self
+                        .thresholds(u)
+                        .filter(|t| passes(seen[u], *t, larger, equal))
+                        .count();
                     row.fill(0.0);
                     row[passed] = 1.0;
                 }
             }
             Weighing::Sigmoid => {
-                to.chunks_exact_mut(self.copies).enumerate().for_each(|(u, row)| self.weigh_softly(u, seen[u], row));
+                to.chunks_exact_mut(self.copies)
+                    .enumerate()
+                    .for_each(|(u, row)| self.weigh_softly(u, seen[u], row));
             }
             Weighing::Linear => weigh_linearly(seen, to),
             Weighing::Softmax => {
                 let weights = self.softmax(seen); // of one row that stands for all, or of each
-                to.chunks_exact_mut(weights.len()).for_each(|rows| rows.copy_from_slice(&weights));
+                to.chunks_exact_mut(weights.len())
+                    .for_each(|rows| rows.copy_from_slice(&weights));
             }
         }
-        to.iter_mut().filter(|w| **w < NOTHING).for_each(|w| *w = 0.0);
+        to.iter_mut()
+            .filter(|w| **w < NOTHING)
+            .for_each(|w| *w = 0.0);
     }
 
     /// The thresholds of a row.
@@ -111,12 +170,21 @@ impl Selector {
     }
 
     fn weigh_softly(&self, row: usize, p: f64, to: &mut [f64]) {
-        // s(x) - s(y) = s(x) · s(-y) · (1 - exp(y - x)), in which nothing cancels; the first x and the last -y are infinite.
-        let (slope, last, gaps) = (self.slope, self.copies - 1, &self.tables[0][row * self.copies..]);
+        // s(x) - s(y) = s(x) · s(-y) · (1 - exp(y - x)), in which nothing cancels; the first x and
+        // the last -y are infinite.
+        let (slope, last, gaps) = (
+            self.slope,
+            self.copies - 1,
+            &self.tables[0][row * self.copies..],
+        );
         let mut passed = 1.0;
         for (k, threshold) in self.thresholds(row).enumerate() {
             let (yes, no) = sigmoids(slope * (p - threshold));
-            to[k] = if k == 0 { no } else { passed * no * -(-slope * gaps[k]).exp_m1() };
+            to[k] = if k == 0 {
+                no
+            } else {
+                passed * no * -(-slope * gaps[k]).exp_m1()
+            };
             passed = yes;
         }
         to[last] = passed;
@@ -130,7 +198,10 @@ impl Selector {
 
     fn softmax(&self, seen: &[f64]) -> Vec<f64> {
         let (weights, biases) = self.linear(seen);
-        let logits = biases.iter().zip(weights.chunks_exact(seen.len())).map(|(b, row)| b + dot(row, seen));
+        let logits = biases
+            .iter()
+            .zip(weights.chunks_exact(seen.len()))
+            .map(|(b, row)| b + dot(row, seen));
         let mut numbers: Vec<f64> = logits.collect();
         for row in numbers.chunks_exact_mut(self.copies) {
             let largest = row.iter().copied().fold(f64::NEG_INFINITY, f64::max);
@@ -150,9 +221,13 @@ impl Selector {
                     self.differentiate_row(u, seen[u], given, to);
                 }
             }
-            // All shares together are one, so that it does not matter of which of them the first copy is less.
+            // All shares together are one, so that it does not matter of which of them the first
+            // copy is less.
             Weighing::Linear => {
-                given.chunks_exact(2).zip(&mut to.seen).for_each(|(given, to)| *to += given[1] - given[0]);
+                given
+                    .chunks_exact(2)
+                    .zip(&mut to.seen)
+                    .for_each(|(given, to)| *to += given[1] - given[0]);
             }
             Weighing::Softmax => self.differentiate_softmax(seen, given, to),
         }
@@ -168,7 +243,9 @@ impl Selector {
             to.seen[u] += moved;
             to.tables[1][0] += moved * (p - threshold);
             // The threshold is the sum of the gaps before it.
-            to.tables[0][u * self.copies..][..=k].iter_mut().for_each(|gap| *gap -= moved);
+            to.tables[0][u * self.copies..][..=k]
+                .iter_mut()
+                .for_each(|gap| *gap -= moved);
         }
     }
 
@@ -178,20 +255,29 @@ impl Selector {
         for rows in given.chunks_exact(found.len()) {
             sums.iter_mut().zip(rows).for_each(|(sum, g)| *sum += g);
         }
-        let rows = sums.chunks_exact(self.copies).zip(found.chunks_exact(self.copies));
+        let rows = sums
+            .chunks_exact(self.copies)
+            .zip(found.chunks_exact(self.copies));
         let means: Vec<f64> = rows.map(|(sums, found)| dot(sums, found)).collect();
         let (to_weights, to_biases) = to.tables[0].split_at_mut(weights.len());
         for (k, w) in found.iter().enumerate() {
             let by_logit = w * (sums[k] - means[k / self.copies]);
             let row = k * seen.len()..(k + 1) * seen.len();
-            to_weights[row.clone()].iter_mut().zip(seen).for_each(|(to, e)| *to += by_logit * e);
-            to.seen.iter_mut().zip(&weights[row]).for_each(|(to, w)| *to += by_logit * w);
+            to_weights[row.clone()]
+                .iter_mut()
+                .zip(seen)
+                .for_each(|(to, e)| *to += by_logit * e);
+            to.seen
+                .iter_mut()
+                .zip(&weights[row])
+                .for_each(|(to, w)| *to += by_logit * w);
             to_biases[k] += by_logit;
         }
     }
 }
 
-/// Of the first copy of a row as much as all others are probable: 1 - p would lose what is left of it beside one.
+/// Of the first copy of a row as much as all others are probable: 1 - p would lose what is left of
+/// it beside one.
 fn weigh_linearly(seen: &[f64], to: &mut [f64]) {
     let (mut before, mut behind) = (0.0, 0.0);
     for (row, p) in to.chunks_exact_mut(2).zip(seen) {
@@ -206,7 +292,11 @@ fn weigh_linearly(seen: &[f64], to: &mut [f64]) {
 
 /// What differs by rounding is equal.
 fn passes(p: f64, threshold: f64, larger: bool, equal: bool) -> bool {
-    if (p - threshold).abs() <= ROUNDING { equal } else { (p > threshold) == larger }
+    if (p - threshold).abs() <= ROUNDING {
+        equal
+    } else {
+        (p > threshold) == larger
+    }
 }
 
 /// s(x) and s(-x), without a difference of numbers that are nearly equal.
@@ -240,17 +330,34 @@ mod tests {
             at[i] += h;
             of(&at)
         };
-        (0..at.len()).map(|i| (moved(i, 1e-6) - moved(i, -1e-6)) / 2e-6).collect()
+        (0..at.len())
+            .map(|i| (moved(i, 1e-6) - moved(i, -1e-6)) / 2e-6)
+            .collect()
     }
 
     fn close(found: &[f64], expected: &[f64]) {
         assert_eq!(found.len(), expected.len());
-        assert!(found.iter().zip(expected).all(|(x, y)| (x - y).abs() < 1e-7), "{found:?} {expected:?}");
+        assert!(
+            found
+                .iter()
+                .zip(expected)
+                .all(|(x, y)| (x - y).abs() < 1e-7),
+            "{found:?} {expected:?}"
+        );
     }
 
     /// Σ g·w for weights w of the copies, with derivatives with respect to all that they depend on.
-    fn check(weighing: Weighing, copies: usize, before: &[f64], parts: &[usize], rows: usize, tables: &[&[f64]]) {
-        let given: Vec<f64> = (0..rows * copies).map(|i| ((7 * i) % 5) as f64 - 1.5).collect();
+    fn check(
+        weighing: Weighing,
+        copies: usize,
+        before: &[f64],
+        parts: &[usize],
+        rows: usize,
+        tables: &[&[f64]],
+    ) {
+        let given: Vec<f64> = (0..rows * copies)
+            .map(|i| ((7 * i) % 5) as f64 - 1.5)
+            .collect();
         let selector = |tables: &[&[f64]]| {
             let tables = tables.iter().map(|table| table.to_vec()).collect();
             Selector::new(weighing, copies, parts.to_vec(), tables)
@@ -261,7 +368,9 @@ mod tests {
             selector.normalise(&mut seen);
             selector.weigh(&seen, &mut weights);
             for row in weights.chunks_exact(copies) {
-                assert!((row.iter().sum::<f64>() - 1.0).abs() < 1e-12 && row.iter().all(|w| *w >= 0.0));
+                assert!(
+                    (row.iter().sum::<f64>() - 1.0).abs() < 1e-12 && row.iter().all(|w| *w >= 0.0)
+                );
             }
             dot(&weights, &given)
         };
@@ -270,7 +379,10 @@ mod tests {
         selector.normalise(&mut seen);
         selector.differentiate(&seen, &given, &mut slopes);
         selector.pull(before, &seen, &mut slopes.seen);
-        close(&slopes.seen, &central(&|before| loss(before, tables), before));
+        close(
+            &slopes.seen,
+            &central(&|before| loss(before, tables), before),
+        );
         for (k, found) in slopes.tables.iter().enumerate() {
             let with = |numbers: &[f64]| {
                 let mut tables = tables.to_vec();
@@ -284,13 +396,34 @@ mod tests {
     #[test]
     fn derivatives_of_weights_are_central_differences() {
         let three = [0.2, 0.3, 0.5, 0.3, 0.6, 0.1, 0.05, 0.55, 0.4];
-        check(Weighing::Sigmoid, 3, &[2.5, 7.0, 0.5], &[3], 3, &[&three, &[9f64.ln()]]);
-        check(Weighing::Sigmoid, 2, &[0.3, 0.7], &[2], 2, &[&[0.4, 0.6, 0.4, 0.6], &[2.0]]);
+        check(
+            Weighing::Sigmoid,
+            3,
+            &[2.5, 7.0, 0.5],
+            &[3],
+            3,
+            &[&three, &[9f64.ln()]],
+        );
+        check(
+            Weighing::Sigmoid,
+            2,
+            &[0.3, 0.7],
+            &[2],
+            2,
+            &[&[0.4, 0.6, 0.4, 0.6], &[2.0]],
+        );
         check(Weighing::Linear, 2, &[0.2, 1.2, 0.6], &[3], 3, &[]);
         let numbers = [0.3, -1.0, 0.8, 2.0, 0.0, 0.5, 0.1, 0.2, -0.3];
         check(Weighing::Softmax, 3, &[0.25, 0.75], &[2], 2, &[&numbers]);
         let each: Vec<f64> = (0..36).map(|i| f64::from((5 * i) % 7) - 3.0).collect();
-        check(Weighing::Softmax, 3, &[0.5, 1.5, 0.1, 0.2, 0.7], &[2, 3], 2, &[&each]);
+        check(
+            Weighing::Softmax,
+            3,
+            &[0.5, 1.5, 0.1, 0.2, 0.7],
+            &[2, 3],
+            2,
+            &[&each],
+        );
     }
 
     #[test]

@@ -7,8 +7,14 @@ use rand_chacha::ChaCha8Rng;
 use sumout::{Batch, Circuit, Column, Cpt, Evidence, Finding, Level, Network, VarId};
 
 /// What a planner may know: all of it.
-pub const LEVELS: [Level; 6] =
-    [Level::Classical, Level::Paper, Level::Functional, Level::Tables, Level::Support, Level::Auto];
+pub const LEVELS: [Level; 6] = [
+    Level::Classical,
+    Level::Paper,
+    Level::Functional,
+    Level::Tables,
+    Level::Support,
+    Level::Auto,
+];
 
 /// What enumeration finds.
 pub struct Truth {
@@ -23,13 +29,20 @@ pub struct Truth {
 /// Enumerates all joint states.
 pub fn enumerate(net: &Network, evidence: &Evidence) -> Truth {
     let cards = net.cards();
-    let mut truth = Truth { joints: cards.iter().map(|&c| vec![0.0; c]).collect(), evidence: 0.0, best: 0.0 };
+    let mut truth = Truth {
+        joints: cards.iter().map(|&c| vec![0.0; c]).collect(),
+        evidence: 0.0,
+        best: 0.0,
+    };
     let (tables, mut states) = (tables(net), vec![0; cards.len()]);
     for _ in 0..cards.iter().product() {
         let p = product(net, &tables, evidence, &cards, &states);
         truth.evidence += p;
         truth.best = truth.best.max(p);
-        states.iter().zip(&mut truth.joints).for_each(|(&state, joint)| joint[state] += p);
+        states
+            .iter()
+            .zip(&mut truth.joints)
+            .for_each(|(&state, joint)| joint[state] += p);
         for (state, card) in states.iter_mut().zip(&cards) {
             *state += 1;
             if *state < *card {
@@ -47,18 +60,31 @@ pub fn weight(net: &Network, evidence: &Evidence, cards: &[usize], states: &[usi
 }
 
 fn tables(net: &Network) -> Vec<Vec<f64>> {
-    net.cpts().iter().map(|cpt| cpt.table(&net.cards())).collect()
+    net.cpts()
+        .iter()
+        .map(|cpt| cpt.table(&net.cards()))
+        .collect()
 }
 
-fn product(net: &Network, tables: &[Vec<f64>], evidence: &Evidence, cards: &[usize], states: &[usize]) -> f64 {
+fn product(
+    net: &Network,
+    tables: &[Vec<f64>],
+    evidence: &Evidence,
+    cards: &[usize],
+    states: &[usize],
+) -> f64 {
     let entry = |(cpt, table): (&Cpt, &Vec<f64>)| {
-        table[cpt.scope().iter().fold(0, |i, v| i * cards[v.index()] + states[v.index()])]
+        table[cpt
+            .scope()
+            .iter()
+            .fold(0, |i, v| i * cards[v.index()] + states[v.index()])]
     };
     let likelihood = |(v, finding): (VarId, &Finding)| match finding {
         Finding::Hard(value) => f64::from(u8::from(states[v.index()] == *value)),
         Finding::Soft(likelihood) => likelihood[states[v.index()]],
     };
-    net.cpts().iter().zip(tables).map(entry).product::<f64>() * evidence.iter().map(likelihood).product::<f64>()
+    net.cpts().iter().zip(tables).map(entry).product::<f64>()
+        * evidence.iter().map(likelihood).product::<f64>()
 }
 
 /// Does something for each number below `count`, on all cores.
@@ -75,17 +101,32 @@ pub fn in_parallel(count: u64, work: impl Fn(u64) + Sync) {
 /// Hard, soft or mixed evidence on some variables.
 pub fn random_evidence(net: &Network, rng: &mut ChaCha8Rng) -> Evidence {
     let mut evidence = Evidence::new();
-    let (share, softness) = (rng.random::<f64>() * 0.7, [0.0, 0.5, 1.0][rng.random_range(0..3)]);
+    let (share, softness) = (
+        rng.random::<f64>() * 0.7,
+        [0.0, 0.5, 1.0][rng.random_range(0..3)],
+    );
     for v in net.ids() {
         if rng.random::<f64>() < share {
             let card = net.card(v);
             let finding = if rng.random::<f64>() < softness {
                 let zero = rng.random_range(0..2 * card); // sometimes a likelihood is zero
-                Finding::Soft((0..card).map(|i| if i == zero { 0.0 } else { 3.0 * rng.random::<f64>() }).collect())
+                Finding::Soft(
+                    (0..card)
+                        .map(|i| {
+                            if i == zero {
+                                0.0
+                            } else {
+                                3.0 * rng.random::<f64>()
+                            }
+                        })
+                        .collect(),
+                )
             } else {
                 Finding::Hard(rng.random_range(0..card))
             };
-            evidence.insert(net, v, finding).expect("every variable gets one finding");
+            evidence
+                .insert(net, v, finding)
+                .expect("every variable gets one finding");
         }
     }
     evidence
@@ -95,13 +136,22 @@ pub fn random_evidence(net: &Network, rng: &mut ChaCha8Rng) -> Evidence {
 pub fn random_markov(nodes: usize, rng: &mut ChaCha8Rng) -> Network {
     let mut b = Network::markov("random");
     let cards: Vec<usize> = (0..nodes).map(|_| rng.random_range(1..=3)).collect();
-    let vars: Vec<_> =
-        (0..nodes).map(|i| b.variable(format!("x{i}"), (0..cards[i]).map(|v| format!("s{v}")))).collect();
+    let vars: Vec<_> = (0..nodes)
+        .map(|i| b.variable(format!("x{i}"), (0..cards[i]).map(|v| format!("s{v}"))))
+        .collect();
     for _ in 0..rng.random_range(0..2 * nodes) {
-        let scope: Vec<usize> = (0..nodes).filter(|_| rng.random::<f64>() < 2.0 / nodes as f64).collect();
+        let scope: Vec<usize> = (0..nodes)
+            .filter(|_| rng.random::<f64>() < 2.0 / nodes as f64)
+            .collect();
         let size: usize = scope.iter().map(|&v| cards[v]).product();
         let zeros = if rng.random::<bool>() { 0.3 } else { 0.0 };
-        let number = |rng: &mut ChaCha8Rng| if rng.random::<f64>() < zeros { 0.0 } else { 5.0 * rng.random::<f64>() };
+        let number = |rng: &mut ChaCha8Rng| {
+            if rng.random::<f64>() < zeros {
+                0.0
+            } else {
+                5.0 * rng.random::<f64>()
+            }
+        };
         let table: Vec<f64> = (0..size).map(|_| number(rng)).collect();
         b.potential(scope.into_iter().map(|v| vars[v]), table);
     }
@@ -118,7 +168,9 @@ pub fn batch(net: &Network, circuit: &Circuit, rows: &[Evidence]) -> Batch {
     let mut batch = Batch::new(rows.len());
     for input in circuit.inputs() {
         let card = net.card(input);
-        let is_soft = rows.iter().any(|row| matches!(row.get(input), Some(Finding::Soft(_))));
+        let is_soft = rows
+            .iter()
+            .any(|row| matches!(row.get(input), Some(Finding::Soft(_))));
         let value = |row: &Evidence| match row.get(input) {
             Some(Finding::Hard(value)) => *value as i32,
             _ => -1,

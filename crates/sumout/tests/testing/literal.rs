@@ -23,8 +23,15 @@ pub enum Kind {
 }
 
 impl Kind {
-    pub const ALL: [Kind; 7] =
-        [Kind::Step, Kind::Interval, Kind::Sigmoid, Kind::SoftInterval, Kind::Linear, Kind::Softmax, Kind::Logits];
+    pub const ALL: [Kind; 7] = [
+        Kind::Step,
+        Kind::Interval,
+        Kind::Sigmoid,
+        Kind::SoftInterval,
+        Kind::Linear,
+        Kind::Softmax,
+        Kind::Logits,
+    ];
 }
 
 /// What comes out.
@@ -56,23 +63,41 @@ impl Literal {
             }
         };
         let tables = net.ids().map(uniform).collect();
-        let mut selecting = Selecting { net, cards: cards.clone(), tables, margin: f64::INFINITY };
+        let mut selecting = Selecting {
+            net,
+            cards: cards.clone(),
+            tables,
+            margin: f64::INFINITY,
+        };
         let mut is_possible = true;
         for v in net.ids() {
             if let Body::Tested(tested) = net.cpts()[v.index()].body() {
                 is_possible &= selecting.select(v, tested, evidence);
             }
         }
-        let (mut joints, mut total, mut best) = (cards.iter().map(|&c| vec![0.0; c]).collect::<Vec<_>>(), 0.0, 0.0f64);
+        let (mut joints, mut total, mut best) = (
+            cards.iter().map(|&c| vec![0.0; c]).collect::<Vec<_>>(),
+            0.0,
+            0.0f64,
+        );
         if is_possible {
             selecting.each(evidence, |states, p| {
                 total += p;
                 best = best.max(p);
-                states.iter().zip(&mut joints).for_each(|(&state, joint)| joint[state] += p);
+                states
+                    .iter()
+                    .zip(&mut joints)
+                    .for_each(|(&state, joint)| joint[state] += p);
             });
         }
         let margin = selecting.margin;
-        Literal { joints, evidence: total, best, is_close: margin < 1e-7, margin }
+        Literal {
+            joints,
+            evidence: total,
+            best,
+            is_close: margin < 1e-7,
+            margin,
+        }
     }
 }
 
@@ -80,14 +105,19 @@ impl Selecting<'_> {
     /// Selects the CPT of a variable; says whether the evidence that is seen is possible.
     fn select(&mut self, x: VarId, tested: &Tested, evidence: &Evidence) -> bool {
         let seen = seen(self.net, x);
-        let part = evidence.iter().map(|(v, _)| v).filter(|v| !seen.contains(v));
+        let part = evidence
+            .iter()
+            .map(|(v, _)| v)
+            .filter(|v| !seen.contains(v));
         let part = part.fold(evidence.clone(), |part, v| part.without(v));
         let parents = self.net.parents(x).to_vec();
         let rows: usize = parents.iter().map(|p| self.cards[p.index()]).product();
         let mut posterior = vec![0.0; rows];
         let cards = self.cards.clone();
         self.each(&part, |states, p| {
-            posterior[parents.iter().fold(0, |at, v| at * cards[v.index()] + states[v.index()])] += p;
+            posterior[parents
+                .iter()
+                .fold(0, |at, v| at * cards[v.index()] + states[v.index()])] += p;
         });
         let total: f64 = posterior.iter().sum();
         if total == 0.0 && !matches!(tested.test.selection, Selection::Softmax { .. }) {
@@ -99,8 +129,11 @@ impl Selecting<'_> {
         for (u, p) in posterior.iter().enumerate() {
             let weights = self.weights(&tested.test, u, *p, evidence);
             for k in 0..card {
-                table[u * card + k] =
-                    weights.iter().enumerate().map(|(c, w)| w * tested.table[c * size + u * card + k]).sum();
+                table[u * card + k] = weights
+                    .iter()
+                    .enumerate()
+                    .map(|(c, w)| w * tested.table[c * size + u * card + k])
+                    .sum();
             }
         }
         self.tables[x.index()] = table;
@@ -109,7 +142,10 @@ impl Selecting<'_> {
 
     fn weights(&mut self, test: &Test, u: usize, p: f64, evidence: &Evidence) -> Vec<f64> {
         let k = test.copies;
-        let thresholds = test.thresholds.get(u * (k - 1)..(u + 1) * (k - 1)).unwrap_or_default();
+        let thresholds = test
+            .thresholds
+            .get(u * (k - 1)..(u + 1) * (k - 1))
+            .unwrap_or_default();
         let sigmoid = |slope: f64, x: f64| 1.0 / (1.0 + (-slope * x).exp());
         match &test.selection {
             Selection::Linear => vec![1.0 - p, p],
@@ -134,12 +170,22 @@ impl Selecting<'_> {
                 };
                 (0..k).map(|c| s(c) - s(c + 1)).collect()
             }
-            Selection::Softmax { of, weights, biases } => {
-                let e: Vec<f64> = of.iter().flat_map(|v| indicators(self.cards[v.index()], evidence.get(*v))).collect();
+            Selection::Softmax {
+                of,
+                weights,
+                biases,
+            } => {
+                let e: Vec<f64> = of
+                    .iter()
+                    .flat_map(|v| indicators(self.cards[v.index()], evidence.get(*v)))
+                    .collect();
                 let first = if biases.len() > k { u * k } else { 0 }; // each row has its own, or all have the same
                 let logit = |c: usize| {
                     let at = first + c;
-                    biases[at] + (0..e.len()).map(|i| weights[at * e.len() + i] * e[i]).sum::<f64>()
+                    biases[at]
+                        + (0..e.len())
+                            .map(|i| weights[at * e.len() + i] * e[i])
+                            .sum::<f64>()
                 };
                 let total: f64 = (0..k).map(|c| logit(c).exp()).sum();
                 (0..k).map(|c| logit(c).exp() / total).collect()
@@ -154,8 +200,9 @@ impl Selecting<'_> {
             let mut p = 1.0;
             for v in self.net.ids() {
                 let scope = self.net.cpts()[v.index()].scope();
-                p *= self.tables[v.index()]
-                    [scope.iter().fold(0, |at, v| at * self.cards[v.index()] + states[v.index()])];
+                p *= self.tables[v.index()][scope
+                    .iter()
+                    .fold(0, |at, v| at * self.cards[v.index()] + states[v.index()])];
                 p *= match evidence.get(v) {
                     None => 1.0,
                     Some(Finding::Hard(value)) => f64::from(u8::from(states[v.index()] == *value)),
@@ -177,7 +224,9 @@ impl Selecting<'_> {
 fn indicators(card: usize, finding: Option<&Finding>) -> Vec<f64> {
     match finding {
         None => vec![1.0 / card as f64; card],
-        Some(Finding::Hard(value)) => (0..card).map(|v| f64::from(u8::from(v == *value))).collect(),
+        Some(Finding::Hard(value)) => (0..card)
+            .map(|v| f64::from(u8::from(v == *value)))
+            .collect(),
         Some(Finding::Soft(l)) => l.iter().map(|x| x / l.iter().sum::<f64>()).collect(),
     }
 }
@@ -185,8 +234,10 @@ fn indicators(card: usize, finding: Option<&Finding>) -> Vec<f64> {
 fn below(net: &Network, x: VarId) -> BTreeSet<VarId> {
     let mut found = BTreeSet::from([x]);
     loop {
-        let more: Vec<VarId> =
-            net.ids().filter(|v| !found.contains(v) && net.parents(*v).iter().any(|p| found.contains(p))).collect();
+        let more: Vec<VarId> = net
+            .ids()
+            .filter(|v| !found.contains(v) && net.parents(*v).iter().any(|p| found.contains(p)))
+            .collect();
         if more.is_empty() {
             return found;
         }
@@ -199,7 +250,10 @@ fn seen(net: &Network, x: VarId) -> BTreeSet<VarId> {
     let is_tested = |v: &VarId| matches!(net.cpts()[v.index()].body(), Body::Tested(_));
     let is_ancestor = |v: VarId| v != x && below(net, v).contains(&x);
     let hidden = |is_selected: &dyn Fn(VarId) -> bool| -> BTreeSet<VarId> {
-        net.ids().filter(|v| is_tested(v) && !is_selected(*v)).flat_map(|v| below(net, v)).collect()
+        net.ids()
+            .filter(|v| is_tested(v) && !is_selected(*v))
+            .flat_map(|v| below(net, v))
+            .collect()
     };
     match net.sight() {
         Sight::Ancestral => net.ids().filter(|v| is_ancestor(*v)).collect(),
@@ -219,26 +273,40 @@ fn row(rng: &mut ChaCha8Rng, card: usize) -> Vec<f64> {
         _ => {}
     }
     let total: f64 = row.iter().sum();
-    if total == 0.0 { vec![1.0 / card as f64; card] } else { row.into_iter().map(|x| x / total).collect() }
+    if total == 0.0 {
+        vec![1.0 / card as f64; card]
+    } else {
+        row.into_iter().map(|x| x / total).collect()
+    }
 }
 
-/// A network of three to eight variables, with one to four tests: of any shape, or nearly a chain, in which the posteriors of
-/// early tests say all that later ones need of what is before them.
+/// A network of three to eight variables, with one to four tests: of any shape, or nearly a chain,
+/// in which the posteriors of early tests say all that later ones need of what is before them.
 pub fn random(rng: &mut ChaCha8Rng, kind: Kind, sight: Sight) -> Network {
     loop {
         let mut b = Network::builder("random");
         b.sight(sight);
         let (n, is_chain) = (rng.random_range(3..=8), rng.random_bool(0.4));
         let cards: Vec<usize> = (0..n).map(|_| rng.random_range(2..=3)).collect();
-        let nodes: Vec<Node> =
-            (0..n).map(|i| b.variable(format!("x{i}"), (0..cards[i]).map(|v| format!("s{v}")))).collect();
+        let nodes: Vec<Node> = (0..n)
+            .map(|i| b.variable(format!("x{i}"), (0..cards[i]).map(|v| format!("s{v}"))))
+            .collect();
         let mut tests = 0;
         for i in 0..n {
-            let mut earlier: Vec<usize> = (if is_chain { i.saturating_sub(2) } else { 0 }..i).collect();
+            let mut earlier: Vec<usize> =
+                (if is_chain { i.saturating_sub(2) } else { 0 }..i).collect();
             earlier.shuffle(rng);
-            earlier.truncate(if is_chain { 1 } else { rng.random_range(0..=i.min(2)) });
+            earlier.truncate(if is_chain {
+                1
+            } else {
+                rng.random_range(0..=i.min(2))
+            });
             let rows: usize = earlier.iter().map(|&p| cards[p]).product();
-            let table = |rng: &mut ChaCha8Rng| (0..rows).flat_map(|_| row(rng, cards[i])).collect::<Vec<f64>>();
+            let table = |rng: &mut ChaCha8Rng| {
+                (0..rows)
+                    .flat_map(|_| row(rng, cards[i]))
+                    .collect::<Vec<f64>>()
+            };
             let parents: Vec<Node> = earlier.iter().map(|&p| nodes[p]).collect();
             if earlier.is_empty() || tests == 4 || rng.random_bool(0.4) {
                 let table = table(rng);
@@ -247,8 +315,11 @@ pub fn random(rng: &mut ChaCha8Rng, kind: Kind, sight: Sight) -> Network {
             }
             tests += 1;
             if kind == Kind::Logits {
-                let mut numbers =
-                    |count: usize| (0..count).map(|_| 4.0 * rng.random::<f64>() - 2.0).collect::<Vec<f64>>();
+                let mut numbers = |count: usize| {
+                    (0..count)
+                        .map(|_| 4.0 * rng.random::<f64>() - 2.0)
+                        .collect::<Vec<f64>>()
+                };
                 let biases = numbers(rows * cards[i]);
                 let weights = numbers(biases.len() * cards[earlier[0]]);
                 b.logits(nodes[i], parents, [nodes[earlier[0]]], weights, biases);
@@ -270,22 +341,38 @@ pub fn random(rng: &mut ChaCha8Rng, kind: Kind, sight: Sight) -> Network {
 fn role(rng: &mut ChaCha8Rng) -> Role {
     let kind = rng.random_range(0..8);
     let tie = (kind == 0).then(|| "tied".to_owned());
-    Role { keep_zeros: kind == 1, fixed: kind == 2, tie, ..Role::default() }
+    Role {
+        keep_zeros: kind == 1,
+        fixed: kind == 2,
+        tie,
+        ..Role::default()
+    }
 }
 
 fn test(rng: &mut ChaCha8Rng, kind: Kind, rows: usize, cards: &[usize], parent: usize) -> Test {
-    let copies = if matches!(kind, Kind::Interval | Kind::SoftInterval | Kind::Softmax) { 3 } else { 2 };
+    let copies = if matches!(kind, Kind::Interval | Kind::SoftInterval | Kind::Softmax) {
+        3
+    } else {
+        2
+    };
     let slope = 2.0 + 20.0 * rng.random::<f64>();
     let selection = match kind {
         Kind::Step | Kind::Interval => Selection::Step(Comparison::ALL[rng.random_range(0..4)]),
-        Kind::Sigmoid | Kind::SoftInterval => Selection::Sigmoid { slope, is_learned: rng.random_bool(0.5) },
+        Kind::Sigmoid | Kind::SoftInterval => Selection::Sigmoid {
+            slope,
+            is_learned: rng.random_bool(0.5),
+        },
         Kind::Linear => Selection::Linear,
         Kind::Softmax | Kind::Logits => {
             // An ancestor is always seen.
             let mut number = || 4.0 * rng.random::<f64>() - 2.0;
             let weights = (0..copies * cards[parent]).map(|_| number()).collect();
             let biases = (0..copies).map(|_| number()).collect();
-            Selection::Softmax { of: vec![VarId::new(parent)], weights, biases }
+            Selection::Softmax {
+                of: vec![VarId::new(parent)],
+                weights,
+                biases,
+            }
         }
     };
     let mut thresholds = vec![];
@@ -294,7 +381,11 @@ fn test(rng: &mut ChaCha8Rng, kind: Kind, rows: usize, cards: &[usize], parent: 
         row.sort_by(f64::total_cmp);
         thresholds.extend(row);
     }
-    Test { copies, thresholds, selection }
+    Test {
+        copies,
+        thresholds,
+        selection,
+    }
 }
 
 /// The same network, its variables declared in another order.
@@ -310,13 +401,22 @@ pub fn reordered(net: &Network, rng: &mut ChaCha8Rng) -> Network {
     }
     for v in &order {
         let cpt = &net.cpts()[v.index()];
-        let parents: Vec<Node> = cpt.parents().iter().map(|p| of[p.index()].unwrap()).collect();
+        let parents: Vec<Node> = cpt
+            .parents()
+            .iter()
+            .map(|p| of[p.index()].unwrap())
+            .collect();
         let node = of[v.index()].unwrap();
         match cpt.body() {
             Body::Tested(tested) => {
                 let size = tested.table.len() / tested.roles.len();
-                let copies: Vec<Vec<f64>> = tested.table.chunks_exact(size).map(<[f64]>::to_vec).collect();
-                b.tested(node, parents, copies, tested.test.clone()).copies(tested.roles.clone());
+                let copies: Vec<Vec<f64>> = tested
+                    .table
+                    .chunks_exact(size)
+                    .map(<[f64]>::to_vec)
+                    .collect();
+                b.tested(node, parents, copies, tested.test.clone())
+                    .copies(tested.roles.clone());
             }
             _ => {
                 b.table(node, parents, cpt.table(&net.cards()));

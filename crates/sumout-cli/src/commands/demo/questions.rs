@@ -34,7 +34,10 @@ pub fn tell(out: &mut dyn Write) -> Result<()> {
 }
 
 pub fn to_json() -> Result<Vec<Value>> {
-    QUESTIONS.into_iter().map(|(words, line)| answer(words, line)).collect()
+    QUESTIONS
+        .into_iter()
+        .map(|(words, line)| answer(words, line))
+        .collect()
 }
 
 fn answer(words: &str, line: &str) -> Result<Value> {
@@ -45,7 +48,8 @@ fn answer(words: &str, line: &str) -> Result<Value> {
 }
 
 fn ask(line: &str, out: &mut dyn Write) -> Result<Outcome> {
-    let cli = Cli::try_parse_from(line.split_whitespace()).expect("the demo's command lines are right");
+    let cli =
+        Cli::try_parse_from(line.split_whitespace()).expect("the demo's command lines are right");
     run_command(&cli, out)
 }
 

@@ -4,7 +4,8 @@
 //! source ──a thread──▶ chunks ──all processors──▶ answers ──this thread──▶ file
 //! ```
 //!
-//! Between them wait a few chunks at most, so that the memory does not depend on the number of rows.
+//! Between them wait a few chunks at most, so that the memory does not depend on the number of
+//! rows.
 
 use std::io::{IsTerminal, stderr};
 use std::panic::resume_unwind;
@@ -23,14 +24,15 @@ use crate::text::{counted, grouped};
 /// So many rows are in a chunk at first, and at most: a chunk should take a fraction of a second.
 const ROWS: [usize; 2] = [512, 16384];
 
-/// A chunk that takes fewer seconds is followed by longer ones, and one that takes more by shorter ones.
+/// A chunk that takes fewer seconds is followed by longer ones, and one that takes more by shorter
+/// ones.
 const SECONDS: [f64; 2] = [0.02, 0.2];
 
 /// So many chunks wait at most.
 const WAITING: usize = 2;
 
-/// Chunks behind the first have at least so many examples: a handful would be computed by other means, with other
-/// roundings, and then answers would depend on where a run was interrupted.
+/// Chunks behind the first have at least so many examples: a handful would be computed by other
+/// means, with other roundings, and then answers would depend on where a run was interrupted.
 const LEAST: usize = 8;
 
 /// So many bad rows are named.
@@ -70,17 +72,31 @@ struct Piece {
 
 impl Pipeline<'_> {
     /// Answers all rows, and writes the answers in order.
-    pub fn run(&self, source: Box<dyn Source>, mut write: impl FnMut(&Rows<'_>, Check) -> Result<()>) -> Result<Seen> {
+    pub fn run(
+        &self,
+        source: Box<dyn Source>,
+        mut write: impl FnMut(&Rows<'_>, Check) -> Result<()>,
+    ) -> Result<Seen> {
         let answering = Answering::new(self.circuit, &self.running)?;
         let rows = AtomicUsize::new(ROWS[0]);
         let (pieces, to_compute) = sync_channel(WAITING);
         let (answers, to_write) = sync_channel::<(Rows<'_>, Check)>(WAITING);
-        let mut reader = Reader { pipeline: self, source, rows: &rows, print: Fingerprint::default(), read: 0 };
+        let mut reader = Reader {
+            pipeline: self,
+            source,
+            rows: &rows,
+            print: Fingerprint::default(),
+            read: 0,
+        };
         thread::scope(|scope| {
             scope.spawn(move || reader.run(&pieces));
             let computing = scope.spawn(|| self.compute(&answering, &rows, to_compute, answers));
-            let written = to_write.into_iter().try_for_each(|(rows, check)| write(&rows, check));
-            let seen = computing.join().unwrap_or_else(|panic| resume_unwind(panic));
+            let written = to_write
+                .into_iter()
+                .try_for_each(|(rows, check)| write(&rows, check));
+            let seen = computing
+                .join()
+                .unwrap_or_else(|panic| resume_unwind(panic));
             written.and(seen)
         })
     }
@@ -93,7 +109,10 @@ impl Pipeline<'_> {
         pieces: Receiver<sumout::Result<Piece>>,
         answers: SyncSender<(Rows<'a>, Check)>,
     ) -> Result<Seen> {
-        let mut seen = Seen { resumed: self.earlier, ..Seen::default() };
+        let mut seen = Seen {
+            resumed: self.earlier,
+            ..Seen::default()
+        };
         let bar = progress();
         bar.set_position(self.earlier);
         bar.reset_eta();
@@ -119,24 +138,44 @@ impl Pipeline<'_> {
     }
 
     fn answer(&self, answering: &Answering<'_>, piece: Piece) -> Result<Rows<'_>> {
-        let Piece { mut chunk, check, .. } = piece;
+        let Piece {
+            mut chunk, check, ..
+        } = piece;
         let (count, first) = (chunk.rows, check.rows - chunk.rows as u64);
-        let labels = self.label.and_then(|label| chunk.take(label)).unwrap_or_default();
-        let (numbers, logs) = answering.run(&chunk.batch(self.circuit, if first == 0 { 1 } else { LEAST })?)?;
+        let labels = self
+            .label
+            .and_then(|label| chunk.take(label))
+            .unwrap_or_default();
+        let (numbers, logs) =
+            answering.run(&chunk.batch(self.circuit, if first == 0 { 1 } else { LEAST })?)?;
         let skip = self.earlier.saturating_sub(first) as usize;
         let bad = chunk.bad.iter().map(|(row, _)| *row).collect();
-        Ok(Rows { titles: &self.titles, numbers, logs, labels, count, skip, bad })
+        Ok(Rows {
+            titles: &self.titles,
+            numbers,
+            logs,
+            labels,
+            count,
+            skip,
+            bad,
+        })
     }
 
     /// Says which rows cannot be read; stops unless they are to be skipped.
     fn name_bad(&self, piece: &Piece, seen: &Seen) -> Result<()> {
         let first = piece.check.rows - piece.chunk.rows as u64;
-        let bad = piece.chunk.bad.iter().map(|(row, what)| (first + *row as u64, what));
+        let bad = piece
+            .chunk
+            .bad
+            .iter()
+            .map(|(row, what)| (first + *row as u64, what));
         for (said, (row, what)) in (seen.bad..).zip(bad.filter(|(row, _)| *row >= self.earlier)) {
             let number = row + 1;
             if !self.skip_bad_rows {
                 let error = Error::new(ErrorKind::Evidence, format!("row {number}: {what}"));
-                return Err(error.hint("correct it, or leave such rows empty with `--skip-bad-rows`").into());
+                return Err(error
+                    .hint("correct it, or leave such rows empty with `--skip-bad-rows`")
+                    .into());
             }
             if said < NAMED {
                 talk(&format!("row {number} is left empty: {what}"));
@@ -174,23 +213,39 @@ impl Reader<'_> {
                 return;
             }
         }
-        while self.next(self.rows.load(Ordering::Relaxed)).transpose().is_some_and(goes_on) {}
+        while self
+            .next(self.rows.load(Ordering::Relaxed))
+            .transpose()
+            .is_some_and(goes_on)
+        {}
     }
 
     fn next(&mut self, rows: usize) -> sumout::Result<Option<Piece>> {
-        let Some(mut chunk) = self.source.next(rows)? else { return Ok(None) };
+        let Some(mut chunk) = self.source.next(rows)? else {
+            return Ok(None);
+        };
         chunk.check_hard(self.pipeline.circuit)?;
         self.print = chunk.fingerprint(self.print);
         self.read += chunk.rows as u64;
-        let check = Check { rows: self.read, print: self.print };
-        Ok(Some(Piece { chunk, check, total: self.source.len() }))
+        let check = Check {
+            rows: self.read,
+            print: self.print,
+        };
+        Ok(Some(Piece {
+            chunk,
+            check,
+            total: self.source.len(),
+        }))
     }
 
     /// A chunk that an earlier run has read; none if all of its rows have been written.
     fn known(&mut self, expected: Check) -> sumout::Result<Option<Piece>> {
         let piece = self.next((expected.rows - self.read) as usize)?;
         if self.read < expected.rows {
-            let (found, read) = (counted(self.read as usize, "row"), grouped(expected.rows as usize));
+            let (found, read) = (
+                counted(self.read as usize, "row"),
+                grouped(expected.rows as usize),
+            );
             return Err(refused(format!(
                 "the data has {found}, but the unfinished file was computed from {read} or more"
             )));
@@ -215,6 +270,7 @@ fn progress() -> ProgressBar {
         return ProgressBar::hidden();
     }
     let style = "{bar:30} {human_pos} of {human_len} rows, {per_sec}, {eta} left";
-    let style = ProgressStyle::with_template(style).unwrap_or_else(|_| ProgressStyle::default_bar());
+    let style =
+        ProgressStyle::with_template(style).unwrap_or_else(|_| ProgressStyle::default_bar());
     ProgressBar::no_length().with_style(style)
 }

@@ -62,17 +62,33 @@ impl<'a> Scores<'a> {
     /// No rows yet; without names, all metrics are meant.
     pub fn new(circuit: &'a Circuit, metrics: &[Metric]) -> Result<Self> {
         if circuit.explains() {
-            let error =
-                Error::new(ErrorKind::Evidence, "the circuit is for explanations, and metrics are of posteriors");
+            let error = Error::new(
+                ErrorKind::Evidence,
+                "the circuit is for explanations, and metrics are of posteriors",
+            );
             return Err(error.hint("compile it with a target, and without `--mpe`"));
         }
         let [target] = circuit.targets()[..] else {
-            let message = format!("metrics are of one target, but the circuit has {}", circuit.targets().len());
+            let message = format!(
+                "metrics are of one target, but the circuit has {}",
+                circuit.targets().len()
+            );
             return Err(Error::new(ErrorKind::Evidence, message).hint("compile it with a target"));
         };
-        let metrics = if metrics.is_empty() { Metric::value_variants() } else { metrics }.to_vec();
+        let metrics = if metrics.is_empty() {
+            Metric::value_variants()
+        } else {
+            metrics
+        }
+        .to_vec();
         let tally = Tally::new(circuit.variable(target).values.len());
-        Ok(Scores { circuit, target, metrics, tally, unlabelled: 0 })
+        Ok(Scores {
+            circuit,
+            target,
+            metrics,
+            tally,
+            unlabelled: 0,
+        })
     }
 
     /// The variable whose values are labels.
@@ -86,15 +102,29 @@ impl<'a> Scores<'a> {
 
     /// Opens a file of rows with labels.
     pub fn open(&self, path: &Path) -> Result<Box<dyn Source>> {
-        let source = data::open(path, &Labelled { circuit: self.circuit, target: self.target })?;
+        let source = data::open(
+            path,
+            &Labelled {
+                circuit: self.circuit,
+                target: self.target,
+            },
+        )?;
         let (name, label) = (path.display(), &self.variable().name);
         let found = &source.columns().found;
         if !found.iter().any(|(_, var)| *var == self.target) {
-            let error = Error::new(ErrorKind::Format, format!("`{name}`: there is no column `{label}` for labels"));
-            return Err(error.hint(format!("`--metric` compares answers with the true values of `{label}`: add them")));
+            let error = Error::new(
+                ErrorKind::Format,
+                format!("`{name}`: there is no column `{label}` for labels"),
+            );
+            return Err(error.hint(format!(
+                "`--metric` compares answers with the true values of `{label}`: add them"
+            )));
         }
         if found.len() == 1 && self.circuit.inputs().next().is_some() {
-            let error = Error::new(ErrorKind::Format, format!("`{name}`: no column is an input of the circuit"));
+            let error = Error::new(
+                ErrorKind::Format,
+                format!("`{name}`: no column is an input of the circuit"),
+            );
             return Err(error.hint(data::wanted(self.circuit)));
         }
         Ok(source)
@@ -116,8 +146,14 @@ impl<'a> Scores<'a> {
         if self.tally.examples() > 0 {
             return Ok(());
         }
-        let error = Error::new(ErrorKind::Evidence, "no row has a label, so that there is nothing to compare with");
-        Err(error.hint(format!("labels are values of `{}` in its column", self.variable().name)))
+        let error = Error::new(
+            ErrorKind::Evidence,
+            "no row has a label, so that there is nothing to compare with",
+        );
+        Err(error.hint(format!(
+            "labels are values of `{}` in its column",
+            self.variable().name
+        )))
     }
 
     fn wants(&self, metric: Metric) -> bool {
@@ -127,23 +163,43 @@ impl<'a> Scores<'a> {
     /// For people: numbers, and below them tables.
     pub fn write(&self, out: &mut dyn Write) -> io::Result<()> {
         let tally = &self.tally;
-        let right = format!("({} of {})", grouped(tally.right() as usize), grouped(tally.examples() as usize));
+        let right = format!(
+            "({} of {})",
+            grouped(tally.right() as usize),
+            grouped(tally.examples() as usize)
+        );
         let lines = [
             (Metric::Accuracy, "accuracy", tally.accuracy(), &*right),
-            (Metric::CrossEntropy, "cross entropy", tally.cross_entropy(), ""),
-            (Metric::Calibration, "calibration error", tally.calibration_error(), ""),
+            (
+                Metric::CrossEntropy,
+                "cross entropy",
+                tally.cross_entropy(),
+                "",
+            ),
+            (
+                Metric::Calibration,
+                "calibration error",
+                tally.calibration_error(),
+                "",
+            ),
         ];
         let lines = lines.into_iter().filter(|(metric, ..)| self.wants(*metric));
-        let lines: Vec<[String; 3]> = lines.map(|(_, name, x, more)| [name.into(), shown(x), more.into()]).collect();
+        let lines: Vec<[String; 3]> = lines
+            .map(|(_, name, x, more)| [name.into(), shown(x), more.into()])
+            .collect();
         table(out, [Align::Left; 3], &lines)?;
-        let tables = [(Metric::Calibration, self.bins()), (Metric::Confusion, self.confusion())];
+        let tables = [
+            (Metric::Calibration, self.bins()),
+            (Metric::Confusion, self.confusion()),
+        ];
         let mut is_first = lines.is_empty();
         for (_, rows) in tables.into_iter().filter(|(metric, _)| self.wants(*metric)) {
             if !std::mem::take(&mut is_first) {
                 writeln!(out)?;
             }
-            let align: Vec<Align> =
-                (0..rows[0].len()).map(|c| if c == 0 { Align::Left } else { Align::Right }).collect();
+            let align: Vec<Align> = (0..rows[0].len())
+                .map(|c| if c == 0 { Align::Left } else { Align::Right })
+                .collect();
             table(out, align, &rows)?;
         }
         Ok(())
@@ -153,20 +209,48 @@ impl<'a> Scores<'a> {
     pub fn remarks(&self) -> Vec<String> {
         let rows = |count: u64| counted(count as usize, "row");
         let remarks = [
-            (self.unlabelled, format!("not counted, because they have no label: {}", rows(self.unlabelled))),
-            (self.tally.impossible(), format!("impossible, and counted as wrong: {}", rows(self.tally.impossible()))),
+            (
+                self.unlabelled,
+                format!(
+                    "not counted, because they have no label: {}",
+                    rows(self.unlabelled)
+                ),
+            ),
+            (
+                self.tally.impossible(),
+                format!(
+                    "impossible, and counted as wrong: {}",
+                    rows(self.tally.impossible())
+                ),
+            ),
         ];
-        remarks.into_iter().filter(|(count, _)| *count > 0).map(|(_, text)| text).collect()
+        remarks
+            .into_iter()
+            .filter(|(count, _)| *count > 0)
+            .map(|(_, text)| text)
+            .collect()
     }
 
     /// Confidence and accuracy, where there are rows.
     fn bins(&self) -> Vec<Vec<String>> {
-        let title = ["confidence", "rows", "mean confidence", "accuracy"].map(String::from).to_vec();
-        let bins = self.tally.bins().iter().enumerate().filter(|(_, bin)| bin.examples() > 0);
+        let title = ["confidence", "rows", "mean confidence", "accuracy"]
+            .map(String::from)
+            .to_vec();
+        let bins = self
+            .tally
+            .bins()
+            .iter()
+            .enumerate()
+            .filter(|(_, bin)| bin.examples() > 0);
         let row = |(at, bin): (usize, &Bin)| {
             let [from, to] = ends(at);
             let count = grouped(bin.examples() as usize);
-            vec![format!("{from:.1} to {to:.1}"), count, shown(bin.confidence()), shown(bin.accuracy())]
+            vec![
+                format!("{from:.1} to {to:.1}"),
+                count,
+                shown(bin.confidence()),
+                shown(bin.accuracy()),
+            ]
         };
         [title].into_iter().chain(bins.map(row)).collect()
     }
@@ -175,17 +259,32 @@ impl<'a> Scores<'a> {
     fn confusion(&self) -> Vec<Vec<String>> {
         let values = &self.variable().values;
         let answers = values.iter().map(String::as_str).chain(["undecided"]);
-        let title = ["label / answer"].into_iter().chain(answers).map(String::from).collect();
+        let title = ["label / answer"]
+            .into_iter()
+            .chain(answers)
+            .map(String::from)
+            .collect();
         let row = |(label, value): (usize, &String)| {
-            let counts = self.counts(label).into_iter().chain([self.tally.confusion(label, None)]);
-            [value.clone()].into_iter().chain(counts.map(|count| grouped(count as usize))).collect()
+            let counts = self
+                .counts(label)
+                .into_iter()
+                .chain([self.tally.confusion(label, None)]);
+            [value.clone()]
+                .into_iter()
+                .chain(counts.map(|count| grouped(count as usize)))
+                .collect()
         };
-        [title].into_iter().chain(values.iter().enumerate().map(row)).collect()
+        [title]
+            .into_iter()
+            .chain(values.iter().enumerate().map(row))
+            .collect()
     }
 
     /// How often rows with a label got each value for an answer.
     fn counts(&self, label: usize) -> Vec<u64> {
-        (0..self.variable().values.len()).map(|answer| self.tally.confusion(label, Some(answer))).collect()
+        (0..self.variable().values.len())
+            .map(|answer| self.tally.confusion(label, Some(answer)))
+            .collect()
     }
 
     /// For programs.
@@ -195,7 +294,10 @@ impl<'a> Scores<'a> {
             "target": self.variable().name, "rows": tally.examples(), "unlabelled": self.unlabelled,
             "impossible": tally.impossible(),
         });
-        for metric in Metric::value_variants().iter().filter(|metric| self.wants(**metric)) {
+        for metric in Metric::value_variants()
+            .iter()
+            .filter(|metric| self.wants(**metric))
+        {
             let (name, value) = match metric {
                 Metric::Accuracy => ("accuracy", json!(tally.accuracy())),
                 Metric::CrossEntropy => ("cross_entropy", json!(tally.cross_entropy())),
@@ -220,7 +322,9 @@ impl<'a> Scores<'a> {
     fn confusion_json(&self) -> Value {
         let values = &self.variable().values;
         let counts: Vec<Vec<u64>> = (0..values.len()).map(|label| self.counts(label)).collect();
-        let undecided: Vec<u64> = (0..values.len()).map(|label| self.tally.confusion(label, None)).collect();
+        let undecided: Vec<u64> = (0..values.len())
+            .map(|label| self.tally.confusion(label, None))
+            .collect();
         json!({"values": values, "counts": counts, "undecided": undecided})
     }
 }

@@ -1,7 +1,8 @@
 //! How loss and accuracy went, as a picture: two panels, one above the other.
 //!
-//! Epochs of the start that went on are counted from 1. Before them, from 0 down, stand the epochs of all starts, in grey, so
-//! that the one that went on meets the curve that it became. A dot is the epoch whose parameters were kept.
+//! Epochs of the start that went on are counted from 1. Before them, from 0 down, stand the epochs
+//! of all starts, in grey, so that the one that went on meets the curve that it became. A dot is
+//! the epoch whose parameters were kept.
 
 use std::fmt::Write;
 
@@ -31,18 +32,42 @@ pub fn draw(history: &[Epoch], kept: Option<usize>) -> String {
          font-size=\"12\">\n<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n"
     );
     let (top, bottom) = (40.0, if has_accuracy { 250.0 } else { HEIGHT - 48.0 });
-    let mut curves = vec![Curve { colour: LEARNED, dashes: "", of: |epoch| Some(epoch.loss) }];
+    let mut curves = vec![Curve {
+        colour: LEARNED,
+        dashes: "",
+        of: |epoch| Some(epoch.loss),
+    }];
     let mut names = vec![("loss", LEARNED)];
     if is_watched {
-        curves.push(Curve { colour: WATCHED, dashes: "6 3", of: |epoch| Some(epoch.watched_loss) });
+        curves.push(Curve {
+            colour: WATCHED,
+            dashes: "6 3",
+            of: |epoch| Some(epoch.watched_loss),
+        });
         names.push(("loss of watched examples", WATCHED));
     }
     let losses = Scale::of_losses(history, &curves, top, bottom);
-    Panel { time: &time, scale: losses, curves, kept }.draw(history, &mut svg);
+    Panel {
+        time: &time,
+        scale: losses,
+        curves,
+        kept,
+    }
+    .draw(history, &mut svg);
     if has_accuracy {
         let scale = Scale::of_accuracies(history, bottom + 36.0, HEIGHT - 48.0);
-        let curves = vec![Curve { colour: ACCURACY, dashes: "", of: |epoch| epoch.accuracy.map(|a| 100.0 * a) }];
-        Panel { time: &time, scale, curves, kept }.draw(history, &mut svg);
+        let curves = vec![Curve {
+            colour: ACCURACY,
+            dashes: "",
+            of: |epoch| epoch.accuracy.map(|a| 100.0 * a),
+        }];
+        Panel {
+            time: &time,
+            scale,
+            curves,
+            kept,
+        }
+        .draw(history, &mut svg);
         names.push(("accuracy in per cent", ACCURACY));
     }
     if time.tried > 0 {
@@ -63,9 +88,21 @@ struct Time {
 impl Time {
     fn new(history: &[Epoch]) -> Self {
         let run = history.iter().filter(|epoch| epoch.start.is_none()).count();
-        let tried = |start| history.iter().filter(|epoch| epoch.start == Some(start)).count();
-        let starts = history.iter().filter_map(|epoch| epoch.start).max().map_or(0, |last| last + 1);
-        Time { tried: (0..starts).map(tried).max().unwrap_or(0), run }
+        let tried = |start| {
+            history
+                .iter()
+                .filter(|epoch| epoch.start == Some(start))
+                .count()
+        };
+        let starts = history
+            .iter()
+            .filter_map(|epoch| epoch.start)
+            .max()
+            .map_or(0, |last| last + 1);
+        Time {
+            tried: (0..starts).map(tried).max().unwrap_or(0),
+            run,
+        }
     }
 
     /// Places are of epochs from 1 - tried to run.
@@ -87,9 +124,19 @@ impl Time {
 
     fn draw_axis(&self, svg: &mut String) {
         for epoch in ticks(1.0 - self.tried as f64, self.run as f64, 8) {
-            text(svg, (self.x(epoch), HEIGHT - 32.0), "middle", &epoch.to_string());
+            text(
+                svg,
+                (self.x(epoch), HEIGHT - 32.0),
+                "middle",
+                &epoch.to_string(),
+            );
         }
-        text(svg, ((LEFT + RIGHT) / 2.0, HEIGHT - 12.0), "middle", "epoch");
+        text(
+            svg,
+            ((LEFT + RIGHT) / 2.0, HEIGHT - 12.0),
+            "middle",
+            "epoch",
+        );
     }
 }
 
@@ -97,10 +144,21 @@ impl Time {
 fn ticks(low: f64, high: f64, most: usize) -> Vec<f64> {
     let rough = ((high - low) / most as f64).max(f64::MIN_POSITIVE);
     let unit = 10f64.powf(rough.log10().floor());
-    let step = [1.0, 2.0, 5.0, 10.0].map(|k| k * unit).into_iter().find(|step| *step >= rough).unwrap_or(unit);
-    let step = if high - low >= 1.0 && high.fract() == 0.0 && low.fract() == 0.0 { step.max(1.0) } else { step };
+    let step = [1.0, 2.0, 5.0, 10.0]
+        .map(|k| k * unit)
+        .into_iter()
+        .find(|step| *step >= rough)
+        .unwrap_or(unit);
+    let step = if high - low >= 1.0 && high.fract() == 0.0 && low.fract() == 0.0 {
+        step.max(1.0)
+    } else {
+        step
+    };
     let count = ((high / step).floor() - (low / step).ceil()).max(0.0) as usize;
-    (0..=count).map(|k| ((low / step).ceil() + k as f64) * step).filter(|x| *x <= high).collect()
+    (0..=count)
+        .map(|k| ((low / step).ceil() + k as f64) * step)
+        .filter(|x| *x <= high)
+        .collect()
 }
 
 /// From numbers to places on a vertical axis.
@@ -114,19 +172,39 @@ struct Scale {
 
 impl Scale {
     fn of_losses(history: &[Epoch], curves: &[Curve], top: f64, bottom: f64) -> Self {
-        let values =
-            || curves.iter().flat_map(|c| history.iter().filter_map(c.of)).filter(|y| y.is_finite() && *y < f64::MAX);
+        let values = || {
+            curves
+                .iter()
+                .flat_map(|c| history.iter().filter_map(c.of))
+                .filter(|y| y.is_finite() && *y < f64::MAX)
+        };
         let (low, high) = range(values());
         let is_logarithmic = low > 0.0 && high > WIDE * low;
         // Curves do not lie on the axis.
-        let low = if is_logarithmic { 0.8 * low } else { low - 0.05 * (high - low) };
-        Scale { low, high, is_logarithmic, top, bottom }
+        let low = if is_logarithmic {
+            0.8 * low
+        } else {
+            low - 0.05 * (high - low)
+        };
+        Scale {
+            low,
+            high,
+            is_logarithmic,
+            top,
+            bottom,
+        }
     }
 
     fn of_accuracies(history: &[Epoch], top: f64, bottom: f64) -> Self {
         let (low, _) = range(history.iter().filter_map(|epoch| epoch.accuracy));
         let low = (100.0 * low / 10.0).floor().min(9.0) * 10.0;
-        Scale { low, high: 100.0, is_logarithmic: false, top, bottom }
+        Scale {
+            low,
+            high: 100.0,
+            is_logarithmic: false,
+            top,
+            bottom,
+        }
     }
 
     fn y(&self, value: f64) -> f64 {
@@ -151,7 +229,9 @@ impl Scale {
 
 /// The least and the largest, apart from each other.
 fn range(values: impl Iterator<Item = f64>) -> (f64, f64) {
-    let (low, high) = values.fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), y| (a.min(y), b.max(y)));
+    let (low, high) = values.fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), y| {
+        (a.min(y), b.max(y))
+    });
     match low.partial_cmp(&high) {
         Some(std::cmp::Ordering::Less) => (low, high),
         Some(std::cmp::Ordering::Equal) => (low - 0.5, high + 0.5),
@@ -176,16 +256,34 @@ struct Panel<'a> {
 impl Panel<'_> {
     fn draw(&self, history: &[Epoch], svg: &mut String) {
         self.draw_grid(svg);
-        let starts = history.iter().filter_map(|epoch| epoch.start).max().map_or(0, |last| last + 1);
+        let starts = history
+            .iter()
+            .filter_map(|epoch| epoch.start)
+            .max()
+            .map_or(0, |last| last + 1);
         for start in 0..starts {
-            self.line(history, &self.curves[self.curves.len() - 1], Some(start), svg);
+            self.line(
+                history,
+                &self.curves[self.curves.len() - 1],
+                Some(start),
+                svg,
+            );
         }
         for curve in &self.curves {
             self.line(history, curve, None, svg);
-            let kept = self.kept.and_then(|at| Some((at, (curve.of)(&history[at])?)));
+            let kept = self
+                .kept
+                .and_then(|at| Some((at, (curve.of)(&history[at])?)));
             if let Some((at, value)) = kept {
-                let (x, y) = (self.time.x(self.time.number(history, at)), self.scale.y(value));
-                let _ = writeln!(svg, "<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"4\" fill=\"{}\"/>", curve.colour);
+                let (x, y) = (
+                    self.time.x(self.time.number(history, at)),
+                    self.scale.y(value),
+                );
+                let _ = writeln!(
+                    svg,
+                    "<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"4\" fill=\"{}\"/>",
+                    curve.colour
+                );
             }
         }
     }
@@ -198,7 +296,11 @@ impl Panel<'_> {
             .filter(|(_, value)| value.is_finite())
             .map(|(epoch, value)| format!("{:.1},{:.1}", self.time.x(epoch), self.scale.y(value)))
             .collect();
-        let (colour, dashes) = if start.is_some() { (TRIED, "") } else { (curve.colour, curve.dashes) };
+        let (colour, dashes) = if start.is_some() {
+            (TRIED, "")
+        } else {
+            (curve.colour, curve.dashes)
+        };
         let _ = writeln!(
             svg,
             "<polyline points=\"{}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"1.5\" stroke-dasharray=\"{dashes}\"/>",
@@ -209,15 +311,29 @@ impl Panel<'_> {
     fn draw_grid(&self, svg: &mut String) {
         for value in self.scale.ticks() {
             let y = self.scale.y(value);
-            let _ = writeln!(svg, "<path d=\"M{LEFT} {y:.1}H{RIGHT}\" stroke=\"#e6e6e6\"/>");
+            let _ = writeln!(
+                svg,
+                "<path d=\"M{LEFT} {y:.1}H{RIGHT}\" stroke=\"#e6e6e6\"/>"
+            );
             let sign = if value < 0.0 { "-" } else { "" };
-            text(svg, (LEFT - 8.0, y + 4.0), "end", &format!("{sign}{}", short(value.abs())));
+            text(
+                svg,
+                (LEFT - 8.0, y + 4.0),
+                "end",
+                &format!("{sign}{}", short(value.abs())),
+            );
         }
         let Scale { top, bottom, .. } = self.scale;
-        let _ = writeln!(svg, "<path d=\"M{LEFT} {top}V{bottom}H{RIGHT}\" fill=\"none\" stroke=\"#333\"/>");
+        let _ = writeln!(
+            svg,
+            "<path d=\"M{LEFT} {top}V{bottom}H{RIGHT}\" fill=\"none\" stroke=\"#333\"/>"
+        );
         if self.time.tried > 0 {
             let x = self.time.x(0.5);
-            let _ = writeln!(svg, "<path d=\"M{x:.1} {top}V{bottom}\" stroke=\"#999\" stroke-dasharray=\"2 3\"/>");
+            let _ = writeln!(
+                svg,
+                "<path d=\"M{x:.1} {top}V{bottom}\" stroke=\"#999\" stroke-dasharray=\"2 3\"/>"
+            );
         }
     }
 }
@@ -234,12 +350,18 @@ fn short(x: f64) -> String {
 fn legend(names: &[(&str, &str)], svg: &mut String) {
     let mut x = LEFT;
     for (name, colour) in names {
-        let _ = writeln!(svg, "<path d=\"M{x} 18h22\" stroke=\"{colour}\" stroke-width=\"2\"/>");
+        let _ = writeln!(
+            svg,
+            "<path d=\"M{x} 18h22\" stroke=\"{colour}\" stroke-width=\"2\"/>"
+        );
         text(svg, (x + 28.0, 22.0), "start", name);
         x += 52.0 + 6.5 * name.len() as f64;
     }
 }
 
 fn text(svg: &mut String, (x, y): (f64, f64), anchor: &str, text: &str) {
-    let _ = writeln!(svg, "<text x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"{anchor}\">{text}</text>");
+    let _ = writeln!(
+        svg,
+        "<text x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"{anchor}\">{text}</text>"
+    );
 }

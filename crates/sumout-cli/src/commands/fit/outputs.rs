@@ -10,38 +10,70 @@ use crate::output::{Result, talk};
 use crate::text::counted;
 
 impl Args {
-    /// The files to write must be of known kinds, and in folders that there are, before hours are spent.
+    /// The files to write must be of known kinds, and in folders that there are, before hours are
+    /// spent.
     pub(super) fn refuse_outputs(&self) -> Result<()> {
         for path in self.output.iter().filter(|path| !is_circuit(path)) {
             if Format::of_path(path).is_none() {
-                let error = Error::new(ErrorKind::Format, format!("`{}` names no format", path.display()));
-                return Err(error.hint("write a network to .json or .bif, or a circuit to .sumout").into());
+                let error = Error::new(
+                    ErrorKind::Format,
+                    format!("`{}` names no format", path.display()),
+                );
+                return Err(error
+                    .hint("write a network to .json or .bif, or a circuit to .sumout")
+                    .into());
             }
         }
         self.refuse_circuits()?;
-        if let Some(path) = self.curve.as_deref().filter(|path| path.extension().is_none_or(|e| e != "svg")) {
-            let error = Error::new(ErrorKind::Format, format!("`{}` is no name of an SVG file", path.display()));
+        if let Some(path) = self
+            .curve
+            .as_deref()
+            .filter(|path| path.extension().is_none_or(|e| e != "svg"))
+        {
+            let error = Error::new(
+                ErrorKind::Format,
+                format!("`{}` is no name of an SVG file", path.display()),
+            );
             return Err(error.hint("the curve is drawn to a .svg file").into());
         }
-        self.output.iter().chain(&self.curve).try_for_each(|path| refuse_nowhere(path))
+        self.output
+            .iter()
+            .chain(&self.curve)
+            .try_for_each(|path| refuse_nowhere(path))
     }
 
     fn refuse_circuits(&self) -> Result<()> {
         let circuits = self.output.iter().filter(|path| is_circuit(path)).count();
         if circuits > self.target.len() {
-            let (files, targets) = (counted(circuits, "circuit"), counted(self.target.len(), "target"));
-            let error = Error::new(ErrorKind::Format, format!("{files} for {targets}: each is of one target"));
-            return Err(error.hint("name targets with `--target`, or write a network").into());
+            let (files, targets) = (
+                counted(circuits, "circuit"),
+                counted(self.target.len(), "target"),
+            );
+            let error = Error::new(
+                ErrorKind::Format,
+                format!("{files} for {targets}: each is of one target"),
+            );
+            return Err(error
+                .hint("name targets with `--target`, or write a network")
+                .into());
         }
         Ok(())
     }
 }
 
 fn refuse_nowhere(path: &Path) -> Result<()> {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty() && !folder.is_dir());
+    let folder = path
+        .parent()
+        .filter(|folder| !folder.as_os_str().is_empty() && !folder.is_dir());
     let Some(folder) = folder else { return Ok(()) };
-    let what = format!("cannot write `{}`: there is no folder `{}`", path.display(), folder.display());
-    Err(Error::new(ErrorKind::Io, what).hint("make the folder first").into())
+    let what = format!(
+        "cannot write `{}`: there is no folder `{}`",
+        path.display(),
+        folder.display()
+    );
+    Err(Error::new(ErrorKind::Io, what)
+        .hint("make the folder first")
+        .into())
 }
 
 /// Writes a network; of what its format cannot carry, names are missed, and so that is said.
@@ -49,7 +81,14 @@ pub(super) fn write_network(net: &Network, path: &Path) -> Result<()> {
     if Format::of_path(path) == Some(Format::Uai) {
         talk("UAI files have no names: variables are x0, x1, …, values s0, s1, …");
     }
-    Ok(format::write(net, path, &WriteOptions { loss: format::Loss::Accept, ..WriteOptions::default() })?)
+    Ok(format::write(
+        net,
+        path,
+        &WriteOptions {
+            loss: format::Loss::Accept,
+            ..WriteOptions::default()
+        },
+    )?)
 }
 
 pub(super) fn is_circuit(path: &Path) -> bool {

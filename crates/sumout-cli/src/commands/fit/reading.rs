@@ -1,7 +1,7 @@
 //! Reads all examples of a file.
 //!
-//! In CSV and Parquet files, columns `NAME=VALUE` have the probabilities of a variable's values: soft labels, or likelihoods of
-//! inputs. A column of weights says how much each example counts.
+//! In CSV and Parquet files, columns `NAME=VALUE` have the probabilities of a variable's values:
+//! soft labels, or likelihoods of inputs. A column of weights says how much each example counts.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -19,18 +19,37 @@ const ROWS: usize = 1 << 15;
 /// The examples, and what is ignored or missing on stderr.
 pub fn examples(args: &Args, net: &Network, targets: &[VarId]) -> Result<Examples> {
     let is_matrix = args.data.extension().is_some_and(|e| e == "npy");
-    let mut source = data::open(&args.data, &(net, variables(args, net, targets, is_matrix)?))?;
+    let mut source = data::open(
+        &args.data,
+        &(net, variables(args, net, targets, is_matrix)?),
+    )?;
     let soft = Soft::new(args, net, &source.columns().ignored)?;
-    if let Some((var, _)) = soft.variables.iter().find(|(var, _)| source.columns().found.iter().any(|(_, v)| v == var))
+    if let Some((var, _)) = soft
+        .variables
+        .iter()
+        .find(|(var, _)| source.columns().found.iter().any(|(_, v)| v == var))
     {
         let name = &net.variable(*var).name;
-        let what = format!("`{}` has values of `{name}`, and probabilities of its values, too", args.data.display());
-        return Err(Error::new(ErrorKind::Format, what).hint("remove the one or the others").into());
+        let what = format!(
+            "`{}` has values of `{name}`, and probabilities of its values, too",
+            args.data.display()
+        );
+        return Err(Error::new(ErrorKind::Format, what)
+            .hint("remove the one or the others")
+            .into());
     }
-    let unused: Vec<&str> =
-        source.columns().ignored.iter().map(|title| &**title).filter(|title| !soft.has(title)).collect();
+    let unused: Vec<&str> = source
+        .columns()
+        .ignored
+        .iter()
+        .map(|title| &**title)
+        .filter(|title| !soft.has(title))
+        .collect();
     if !unused.is_empty() {
-        talk(&format!("columns that are no variables are ignored: {}", unused.join(", ")));
+        talk(&format!(
+            "columns that are no variables are ignored: {}",
+            unused.join(", ")
+        ));
     }
     let mut columns: BTreeMap<VarId, Vec<i32>> = BTreeMap::new();
     let (mut rows, mut bad) = (0, vec![]);
@@ -38,18 +57,29 @@ pub fn examples(args: &Args, net: &Network, targets: &[VarId]) -> Result<Example
         if let Some((row, what)) = chunk.bad.first().filter(|_| !args.skip_bad_rows) {
             let message = format!("`{}`: row {}: {what}", args.data.display(), rows + row + 1);
             let error = Error::new(ErrorKind::Evidence, message);
-            return Err(error.hint("mend it, or leave such rows out with `--skip-bad-rows`").into());
+            return Err(error
+                .hint("mend it, or leave such rows out with `--skip-bad-rows`")
+                .into());
         }
         bad.extend(chunk.bad.iter().map(|(row, _)| rows + row));
-        chunk.columns.into_iter().for_each(|(var, values)| columns.entry(var).or_default().extend(values.positions()));
+        chunk
+            .columns
+            .into_iter()
+            .for_each(|(var, values)| columns.entry(var).or_default().extend(values.positions()));
         rows += chunk.rows;
     }
     if !bad.is_empty() {
-        talk(&format!("{} that cannot be read are left out", counted(bad.len(), "row")));
+        talk(&format!(
+            "{} that cannot be read are left out",
+            counted(bad.len(), "row")
+        ));
     }
     let mut examples = Examples::new(rows - bad.len());
     for (var, values) in columns {
-        let kept = values.into_iter().enumerate().filter(|(row, _)| bad.binary_search(row).is_err());
+        let kept = values
+            .into_iter()
+            .enumerate()
+            .filter(|(row, _)| bad.binary_search(row).is_err());
         examples.insert(var, Column::Values(kept.map(|(_, value)| value).collect()));
     }
     soft.read(args, &bad, &mut examples)?;
@@ -67,24 +97,48 @@ impl Soft {
     fn new(args: &Args, net: &Network, titles: &[String]) -> Result<Self> {
         let titles_of = |v: VarId| {
             let variable = net.variable(v);
-            variable.values.iter().map(|value| format!("{}={value}", variable.name)).collect::<Vec<_>>()
+            variable
+                .values
+                .iter()
+                .map(|value| format!("{}={value}", variable.name))
+                .collect::<Vec<_>>()
         };
         let is_there = |(_, names): &(VarId, Vec<String>)| {
-            names.iter().any(|name| titles.iter().any(|title| is_called(title, name)))
+            names
+                .iter()
+                .any(|name| titles.iter().any(|title| is_called(title, name)))
         };
-        let variables: Vec<_> = net.ids().map(|v| (v, titles_of(v))).filter(is_there).collect();
-        let soft = Soft { variables, weights: args.weights.clone() };
-        let has_none = args.data.extension().is_some_and(|e| e == "npy") || args.data.as_os_str() == "-";
+        let variables: Vec<_> = net
+            .ids()
+            .map(|v| (v, titles_of(v)))
+            .filter(is_there)
+            .collect();
+        let soft = Soft {
+            variables,
+            weights: args.weights.clone(),
+        };
+        let has_none =
+            args.data.extension().is_some_and(|e| e == "npy") || args.data.as_os_str() == "-";
         if has_none && (soft.weights.is_some() || !soft.variables.is_empty()) {
-            let error = Error::new(ErrorKind::Format, "weights and soft labels are read from CSV and Parquet files");
-            return Err(error.hint("write the examples to a .csv or .parquet file").into());
+            let error = Error::new(
+                ErrorKind::Format,
+                "weights and soft labels are read from CSV and Parquet files",
+            );
+            return Err(error
+                .hint("write the examples to a .csv or .parquet file")
+                .into());
         }
         Ok(soft)
     }
 
     fn has(&self, title: &str) -> bool {
-        self.weights.as_deref().is_some_and(|name| is_called(title, name))
-            || self.variables.iter().any(|(_, names)| names.iter().any(|name| is_called(title, name)))
+        self.weights
+            .as_deref()
+            .is_some_and(|name| is_called(title, name))
+            || self
+                .variables
+                .iter()
+                .any(|(_, names)| names.iter().any(|name| is_called(title, name)))
     }
 
     /// Reads the numbers of all rows but the bad ones.
@@ -95,18 +149,28 @@ impl Soft {
         let name = args.data.display();
         for (var, titles) in &self.variables {
             let hint = "give a column of probabilities for every value";
-            let columns: Vec<Vec<f64>> =
-                titles.iter().map(|title| column(&args.data, title, hint, bad)).collect::<sumout::Result<_>>()?;
+            let columns: Vec<Vec<f64>> = titles
+                .iter()
+                .map(|title| column(&args.data, title, hint, bad))
+                .collect::<sumout::Result<_>>()?;
             if columns.iter().any(|column| column.len() != examples.len()) {
-                let error =
-                    Error::new(ErrorKind::Format, format!("`{name}`: blank rows cannot be told from soft labels"));
+                let error = Error::new(
+                    ErrorKind::Format,
+                    format!("`{name}`: blank rows cannot be told from soft labels"),
+                );
                 return Err(error.hint("remove the blank rows").into());
             }
-            let cells = (0..examples.len()).flat_map(|row| columns.iter().map(move |column| column[row]));
+            let cells =
+                (0..examples.len()).flat_map(|row| columns.iter().map(move |column| column[row]));
             examples.insert(*var, Column::Likelihoods(cells.collect()));
         }
         if let Some(title) = &self.weights {
-            examples.weigh(column(&args.data, title, "`--weights` names a column of numbers", bad)?)?;
+            examples.weigh(column(
+                &args.data,
+                title,
+                "`--weights` names a column of numbers",
+                bad,
+            )?)?;
         }
         Ok(())
     }
@@ -114,29 +178,43 @@ impl Soft {
 
 /// Whether a column, perhaps with what else may have been meant, has this title.
 fn is_called(title: &str, name: &str) -> bool {
-    title.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with(" (did you mean "))
+    title
+        .strip_prefix(name)
+        .is_some_and(|rest| rest.is_empty() || rest.starts_with(" (did you mean "))
 }
 
 /// The numbers of a column, but for bad rows; empty cells are zero.
 fn column(path: &Path, title: &str, hint: &str, bad: &[usize]) -> sumout::Result<Vec<f64>> {
-    let wrong = |what: String| Error::new(ErrorKind::Format, format!("`{}`: {what}", path.display()));
+    let wrong =
+        |what: String| Error::new(ErrorKind::Format, format!("`{}`: {what}", path.display()));
     let cells = data::numbers(path, title)?;
     let cells = cells.ok_or_else(|| wrong(format!("there is no column `{title}`")).hint(hint))?;
     let said = |(row, cell): (usize, data::Number)| {
         let what = |cell| wrong(format!("row {}: `{cell}` in column `{title}`", row + 1));
         cell.map_err(|cell| what(cell).hint("numbers are finite and not negative"))
     };
-    cells.into_iter().enumerate().filter(|(row, _)| bad.binary_search(row).is_err()).map(said).collect()
+    cells
+        .into_iter()
+        .enumerate()
+        .filter(|(row, _)| bad.binary_search(row).is_err())
+        .map(said)
+        .collect()
 }
 
-/// What the file may have columns for; a matrix has one for each input, and then one for each target.
+/// What the file may have columns for; a matrix has one for each input, and then one for each
+/// target.
 fn variables(args: &Args, net: &Network, targets: &[VarId], is_matrix: bool) -> Result<Vec<VarId>> {
     if !is_matrix {
         return Ok(net.ids().collect());
     }
     if args.given.is_empty() {
-        let error = Error::new(ErrorKind::Format, "the columns of an .npy file have no names");
-        return Err(error.hint("name the inputs with `--given`; the targets come after them").into());
+        let error = Error::new(
+            ErrorKind::Format,
+            "the columns of an .npy file have no names",
+        );
+        return Err(error
+            .hint("name the inputs with `--given`; the targets come after them")
+            .into());
     }
     let mut variables = vec![];
     for name in &args.given {

@@ -36,7 +36,9 @@ const ROUNDING: f64 = 1e-6;
 
 impl Promised {
     fn to_json(&self) -> Value {
-        let snapped = self.snapped.map(|(loss, accuracy)| json!({"loss": loss, "accuracy": accuracy}));
+        let snapped = self
+            .snapped
+            .map(|(loss, accuracy)| json!({"loss": loss, "accuracy": accuracy}));
         let difference = self
             .difference
             .map(|found| json!({"largest": found.largest, "examples": found.examples, "unthinned": found.unthinned}));
@@ -45,18 +47,46 @@ impl Promised {
 
     fn write(&self, what: &str, out: &mut dyn Write) -> io::Result<()> {
         if let Some((loss, accuracy)) = self.snapped {
-            let accuracy = accuracy.map_or(String::new(), |a| format!(", accuracy {:.2} %", 100.0 * a));
-            writeln!(out, "snapped      loss {}{accuracy} of all examples", signed(loss))?;
+            let accuracy =
+                accuracy.map_or(String::new(), |a| format!(", accuracy {:.2} %", 100.0 * a));
+            writeln!(
+                out,
+                "snapped      loss {}{accuracy} of all examples",
+                signed(loss)
+            )?;
         }
-        let Some(Difference { largest, examples, unthinned }) = self.difference else { return Ok(()) };
-        let by = if unthinned { "uses no functions" } else { "uses only what is a function" };
-        let checked = format!("on {}, by a circuit that {by}", counted(examples, "example"));
+        let Some(Difference {
+            largest,
+            examples,
+            unthinned,
+        }) = self.difference
+        else {
+            return Ok(());
+        };
+        let by = if unthinned {
+            "uses no functions"
+        } else {
+            "uses only what is a function"
+        };
+        let checked = format!(
+            "on {}, by a circuit that {by}",
+            counted(examples, "example")
+        );
         if largest <= ROUNDING {
-            return writeln!(out, "functions    {what} of the network are those of the circuit: checked {checked}");
+            return writeln!(
+                out,
+                "functions    {what} of the network are those of the circuit: checked {checked}"
+            );
         }
         let largest = significant(largest, 3);
-        writeln!(out, "functions    not yet: {what} of the network differ from the circuit's by up to {largest}")?;
-        writeln!(out, "             ({checked}); its plan is part of what was learned; `--snap` makes functions")
+        writeln!(
+            out,
+            "functions    not yet: {what} of the network differ from the circuit's by up to {largest}"
+        )?;
+        writeln!(
+            out,
+            "             ({checked}); its plan is part of what was learned; `--snap` makes functions"
+        )
     }
 }
 
@@ -87,33 +117,74 @@ impl Report<'_> {
 
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
         let groups = self.params.groups();
-        writeln!(out, "parameters   {} in {}", grouped(self.params.len()), counted(groups.len(), "group"))?;
-        let width = groups.iter().take(LISTED).map(|group| group.name.chars().count()).fold(10, usize::max);
+        writeln!(
+            out,
+            "parameters   {} in {}",
+            grouped(self.params.len()),
+            counted(groups.len(), "group")
+        )?;
+        let width = groups
+            .iter()
+            .take(LISTED)
+            .map(|group| group.name.chars().count())
+            .fold(10, usize::max);
         for group in groups.iter().take(LISTED) {
-            let (tables, parameters) =
-                (counted(group.members.len(), "table"), counted(group.weights.len(), "parameter"));
-            writeln!(out, "  {:<width$} {tables} of shape {:?}, {parameters}", group.name, group.shape)?;
+            let (tables, parameters) = (
+                counted(group.members.len(), "table"),
+                counted(group.weights.len(), "parameter"),
+            );
+            writeln!(
+                out,
+                "  {:<width$} {tables} of shape {:?}, {parameters}",
+                group.name, group.shape
+            )?;
         }
         if groups.len() > LISTED {
-            writeln!(out, "  … and {} more; `--json` lists all", groups.len() - LISTED)?;
+            writeln!(
+                out,
+                "  … and {} more; `--json` lists all",
+                groups.len() - LISTED
+            )?;
         }
         let Some(best) = self.best else { return Ok(()) };
         self.write_end(best, out)?;
-        let what = if best.accuracy.is_some() { "posteriors" } else { "logarithms of P" };
-        self.promised.as_ref().map_or(Ok(()), |promised| promised.write(what, out))
+        let what = if best.accuracy.is_some() {
+            "posteriors"
+        } else {
+            "logarithms of P"
+        };
+        self.promised
+            .as_ref()
+            .map_or(Ok(()), |promised| promised.write(what, out))
     }
 
     fn write_end(&self, best: &Epoch, out: &mut dyn Write) -> io::Result<()> {
         let epochs = counted(self.history.len(), "epoch");
-        writeln!(out, "learned      {epochs} in {} s", significant(self.seconds, 3))?;
+        writeln!(
+            out,
+            "learned      {epochs} in {} s",
+            significant(self.seconds, 3)
+        )?;
         let is_watched = best.loss != best.watched_loss;
-        let of = if is_watched { "the examples that were watched" } else { "all examples" };
+        let of = if is_watched {
+            "the examples that were watched"
+        } else {
+            "all examples"
+        };
         writeln!(out, "loss         {} of {of}", signed(best.watched_loss))?;
         if best.impossible > 0 {
-            writeln!(out, "impossible   {} under the network", counted(best.impossible, "example"))?;
+            writeln!(
+                out,
+                "impossible   {} under the network",
+                counted(best.impossible, "example")
+            )?;
         }
         if best.contradicted > 0 {
-            writeln!(out, "contradicted {}: their labels have probability 0", counted(best.contradicted, "example"))?;
+            writeln!(
+                out,
+                "contradicted {}: their labels have probability 0",
+                counted(best.contradicted, "example")
+            )?;
         }
         match best.accuracy {
             Some(accuracy) => writeln!(out, "accuracy     {:.2} % of {of}", 100.0 * accuracy),

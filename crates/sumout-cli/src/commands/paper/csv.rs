@@ -24,30 +24,57 @@ pub fn write(tables: &[Table], out: &mut (impl Write + ?Sized)) -> io::Result<()
     writer.flush()
 }
 
-/// The numbers of a row: their names, ours, and the paper's; those that only the paper has come last.
+/// The numbers of a row: their names, ours, and the paper's; those that only the paper has come
+/// last.
 fn numbers(row: &Value) -> Vec<(String, String, String)> {
     let mut all = vec![];
     collect(row, "", &mut all);
-    let (mut paper, ours): (Vec<_>, Vec<_>) = all.into_iter().partition(|(name, _)| name.contains("paper."));
-    paper.iter_mut().for_each(|(name, _)| *name = name.replacen("paper.", "", 1));
-    let of_paper = |name: &str| paper.iter().find(|(other, _)| other == name).map_or(String::new(), |(_, x)| x.clone());
-    let mut lines: Vec<_> = ours.iter().map(|(name, x)| (name.clone(), x.clone(), of_paper(name))).collect();
+    let (mut paper, ours): (Vec<_>, Vec<_>) = all
+        .into_iter()
+        .partition(|(name, _)| name.contains("paper."));
+    paper
+        .iter_mut()
+        .for_each(|(name, _)| *name = name.replacen("paper.", "", 1));
+    let of_paper = |name: &str| {
+        paper
+            .iter()
+            .find(|(other, _)| other == name)
+            .map_or(String::new(), |(_, x)| x.clone())
+    };
+    let mut lines: Vec<_> = ours
+        .iter()
+        .map(|(name, x)| (name.clone(), x.clone(), of_paper(name)))
+        .collect();
     let is_alone = |name: &String| !ours.iter().any(|(other, _)| other == name);
     lines.extend(
-        paper.iter().filter(|(name, _)| is_alone(name)).map(|(name, x)| (name.clone(), String::new(), x.clone())),
+        paper
+            .iter()
+            .filter(|(name, _)| is_alone(name))
+            .map(|(name, x)| (name.clone(), String::new(), x.clone())),
     );
     lines
 }
 
-/// Numbers by their names, such as `entries.support`; numbers of training examples are part of the name.
+/// Numbers by their names, such as `entries.support`; numbers of training examples are part of the
+/// name.
 fn collect(value: &Value, name: &str, to: &mut Vec<(String, String)>) {
-    let inner = |key: &str| if name.is_empty() { key.to_owned() } else { format!("{name}.{key}") };
+    let inner = |key: &str| {
+        if name.is_empty() {
+            key.to_owned()
+        } else {
+            format!("{name}.{key}")
+        }
+    };
     match value {
         Value::Number(number) => to.push((name.to_owned(), number.to_string())),
-        Value::Object(fields) => fields.iter().for_each(|(key, value)| collect(value, &inner(key), to)),
+        Value::Object(fields) => fields
+            .iter()
+            .for_each(|(key, value)| collect(value, &inner(key), to)),
         Value::Array(values) => {
             for (at, value) in values.iter().enumerate() {
-                let key = value.get("examples").map_or(at.to_string(), ToString::to_string);
+                let key = value
+                    .get("examples")
+                    .map_or(at.to_string(), ToString::to_string);
                 collect(value, &inner(&key), to);
             }
         }
@@ -56,7 +83,9 @@ fn collect(value: &Value, name: &str, to: &mut Vec<(String, String)>) {
 }
 
 fn text(value: &Value) -> String {
-    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+    value
+        .as_str()
+        .map_or_else(|| value.to_string(), str::to_owned)
 }
 
 #[cfg(test)]
@@ -72,10 +101,19 @@ mod tests {
             "accuracies": [{"examples": 25, "mean": 90.5, "paper": {"mean": 80}}],
             "paper": {"nodes": 6, "entries": 9},
         });
-        let lines: Vec<String> = numbers(&row).into_iter().map(|(a, b, c)| format!("{a} {b} {c}")).collect();
+        let lines: Vec<String> = numbers(&row)
+            .into_iter()
+            .map(|(a, b, c)| format!("{a} {b} {c}"))
+            .collect();
         assert_eq!(
             lines,
-            ["nodes 5 6", "entries.ours 7 ", "accuracies.25.examples 25 ", "accuracies.25.mean 90.5 80", "entries  9"]
+            [
+                "nodes 5 6",
+                "entries.ours 7 ",
+                "accuracies.25.examples 25 ",
+                "accuracies.25.mean 90.5 80",
+                "entries  9"
+            ]
         );
     }
 }

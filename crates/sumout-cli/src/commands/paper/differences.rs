@@ -1,5 +1,5 @@
-//! Where the paper's text says something else than the released program of its author does, which is followed, since it
-//! gives the numbers that are printed.
+//! Where the paper's text says something else than the released program of its author does, which
+//! is followed, since it gives the numbers that are printed.
 
 const NODES_LATER: &str = "The text prunes nodes before it makes a jointree; the program prunes only values and edges then, and leaves \
     of pruned nodes later. Here nothing, or only nodes with a single value, is pruned.";
@@ -13,8 +13,7 @@ const DEAD_LEAVES: &str = "The program also removes replicas whose own variable 
 const DIGIT_WIDTH: &str = "The text says that a digit is seven pixels high and four wide; in the program's model, the length of a segment is \
     any multiple of four that fits, while the images always have four.";
 
-const TIMES: &str =
-    "The printed times are of a first call, with what TensorFlow does once included; ours are medians of later calls.";
+const TIMES: &str = "The printed times are of a first call, with what TensorFlow does once included; ours are medians of later calls.";
 
 const NOISE: &str = "The text flips min(N, a - 1, b/2) different ones of all b background pixels; the program turns on \
     min(N, a - 1, 2b/3) of those that do not touch the rectangle, and may choose one twice. \

@@ -9,12 +9,20 @@ use crate::text::{Align, table};
 
 /// The number of a table, or a word for one that the paper does not have.
 pub fn label(number: u32) -> String {
-    if number == TAC { "tac".to_owned() } else { number.to_string() }
+    if number == TAC {
+        "tac".to_owned()
+    } else {
+        number.to_string()
+    }
 }
 
 /// The same for JSON.
 pub fn number(number: u32) -> Value {
-    if number == TAC { json!(label(TAC)) } else { json!(number) }
+    if number == TAC {
+        json!(label(TAC))
+    } else {
+        json!(number)
+    }
 }
 
 /// A table as it came out.
@@ -61,33 +69,53 @@ pub struct Column {
 
 /// A column that says what a row is.
 pub const fn key(name: &'static str) -> Column {
-    Column { name, whose: Whose::Key }
+    Column {
+        name,
+        whose: Whose::Key,
+    }
 }
 
 /// A column with our numbers.
 pub const fn ours(name: &'static str) -> Column {
-    Column { name, whose: Whose::Ours }
+    Column {
+        name,
+        whose: Whose::Ours,
+    }
 }
 
 /// A column with the paper's numbers.
 pub const fn paper(name: &'static str) -> Column {
-    Column { name, whose: Whose::Paper }
+    Column {
+        name,
+        whose: Whose::Paper,
+    }
 }
 
 impl Column {
     fn align(&self) -> Align {
-        if self.whose == Whose::Key { Align::Left } else { Align::Right }
+        if self.whose == Whose::Key {
+            Align::Left
+        } else {
+            Align::Right
+        }
     }
 }
 
 impl Grid {
     pub fn new(columns: impl Into<Vec<Column>>) -> Self {
-        Grid { columns: columns.into(), rows: vec![] }
+        Grid {
+            columns: columns.into(),
+            rows: vec![],
+        }
     }
 
     pub fn push(&mut self, row: impl Into<Vec<String>>) {
         let row = row.into();
-        assert_eq!(row.len(), self.columns.len(), "a row has a cell for each column");
+        assert_eq!(
+            row.len(),
+            self.columns.len(),
+            "a row has a cell for each column"
+        );
         self.rows.push(row);
     }
 
@@ -96,7 +124,10 @@ impl Grid {
             Whose::Paper => "printed".to_owned(),
             _ => column.name.to_owned(),
         });
-        let rows: Vec<Vec<String>> = [header.collect()].into_iter().chain(self.rows.iter().cloned()).collect();
+        let rows: Vec<Vec<String>> = [header.collect()]
+            .into_iter()
+            .chain(self.rows.iter().cloned())
+            .collect();
         let align: Vec<Align> = self.columns.iter().map(Column::align).collect();
         let mut text = vec![];
         table(&mut text, align, &rows).expect("memory takes what is written");
@@ -117,7 +148,11 @@ impl Table {
 
     /// What it is called.
     pub fn name(&self) -> String {
-        if self.number == TAC { "Testing circuits".to_owned() } else { format!("Table {}", self.number) }
+        if self.number == TAC {
+            "Testing circuits".to_owned()
+        } else {
+            format!("Table {}", self.number)
+        }
     }
 
     pub fn text(&self) -> String {
@@ -132,7 +167,9 @@ impl Table {
         }
         if !self.differences.is_empty() {
             text += "Where the paper's text and its author's program differ:\n";
-            self.differences.iter().for_each(|difference| text += &wrapped(difference, "- "));
+            self.differences
+                .iter()
+                .for_each(|difference| text += &wrapped(difference, "- "));
         }
         text
     }

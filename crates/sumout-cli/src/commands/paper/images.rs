@@ -1,4 +1,5 @@
-//! Tables 1 and 3: how large circuits for the two case studies are, and how long it takes to compile and to evaluate them.
+//! Tables 1 and 3: how large circuits for the two case studies are, and how long it takes to
+//! compile and to evaluate them.
 
 use std::collections::BTreeSet;
 use std::time::Instant;
@@ -22,28 +23,56 @@ const LEVELS: [Level; 3] = [Level::Paper, Level::Functional, Level::Support];
 /// With `--quick` there are no larger images than this.
 const QUICK: usize = 3;
 
-/// So many examples are evaluated at once, as in the paper; fewer of a circuit with very many entries.
+/// So many examples are evaluated at once, as in the paper; fewer of a circuit with very many
+/// entries.
 const BATCH: usize = 64;
 const LARGE: (f64, usize) = (1e7, 8);
 
 pub fn rectangles(work: &Work<'_>) -> sumout::Result<Table> {
-    compute("rectangles; P(label | all pixels)", &TABLE_1, &Query::of("label").given(["pixel_*"]), work)
+    compute(
+        "rectangles; P(label | all pixels)",
+        &TABLE_1,
+        &Query::of("label").given(["pixel_*"]),
+        work,
+    )
 }
 
 pub fn digits(work: &Work<'_>) -> sumout::Result<Table> {
-    compute("digits; P(d | all pixels)", &TABLE_3, &Query::of("d").given(["p_*"]), work)
+    compute(
+        "digits; P(d | all pixels)",
+        &TABLE_3,
+        &Query::of("d").given(["p_*"]),
+        work,
+    )
 }
 
-fn compute(title: &str, printed: &'static [Image], query: &Query, work: &Work<'_>) -> sumout::Result<Table> {
-    let printed = &printed[..if work.args.quick { QUICK } else { printed.len() }];
-    let chosen = work.rows(printed.iter().map(|row| (row.model.to_owned(), row)).collect());
+fn compute(
+    title: &str,
+    printed: &'static [Image],
+    query: &Query,
+    work: &Work<'_>,
+) -> sumout::Result<Table> {
+    let printed = &printed[..if work.args.quick {
+        QUICK
+    } else {
+        printed.len()
+    }];
+    let chosen = work.rows(
+        printed
+            .iter()
+            .map(|row| (row.model.to_owned(), row))
+            .collect(),
+    );
     work.bar.set_length(chosen.len() as u64);
     let (mut rows, mut machines) = (vec![], BTreeSet::new());
     for (name, printed) in chosen {
         let depends = json!({"effort": work.args.effort(), "batch": BATCH, "as_printed": work.args.as_printed});
         if let Some(cell) = work.cell(&name, depends, || Found::new(printed, query, work.args))? {
             machines.insert(cell.machine);
-            rows.push(Row { printed, found: cell.result });
+            rows.push(Row {
+                printed,
+                found: cell.result,
+            });
         }
     }
     let mut table = work.table(title, rows.iter().map(Row::to_json).collect(), machines);
@@ -80,29 +109,61 @@ impl Found {
     fn new(printed: &Image, query: &Query, args: &Args) -> sumout::Result<Self> {
         let net = Network::read(printed.model)?;
         let structure = structure(&net, MAX_LEAVES);
-        let sizes = [structure.classical, structure.functional].map(|size| (size.nodes, size.rank, size.binary_rank));
+        let sizes = [structure.classical, structure.functional]
+            .map(|size| (size.nodes, size.rank, size.binary_rank));
         let measure = |level| Measured::new(&net, printed.model, query, level, args);
-        Ok(Found { sizes, circuits: LEVELS.into_iter().map(measure).collect::<sumout::Result<_>>()? })
+        Ok(Found {
+            sizes,
+            circuits: LEVELS
+                .into_iter()
+                .map(measure)
+                .collect::<sumout::Result<_>>()?,
+        })
     }
 
     fn size(&self, at: usize) -> Size {
         let (nodes, rank, binary_rank) = self.sizes[at];
-        Size { nodes, rank, binary_rank }
+        Size {
+            nodes,
+            rank,
+            binary_rank,
+        }
     }
 }
 
 impl Measured {
-    fn new(net: &Network, model: &str, query: &Query, level: Level, args: &Args) -> sumout::Result<Self> {
-        let options = Options { level, seed: args.seed, effort: args.effort(), ..Options::default() };
+    fn new(
+        net: &Network,
+        model: &str,
+        query: &Query,
+        level: Level,
+        args: &Args,
+    ) -> sumout::Result<Self> {
+        let options = Options {
+            level,
+            seed: args.seed,
+            effort: args.effort(),
+            ..Options::default()
+        };
         let plan = net.plan(query, &options)?;
         let start = Instant::now();
         let circuit = plan.circuit();
         let compile_seconds = plan.report().compile_seconds + start.elapsed().as_secs_f64();
         let (entries, multiply_adds) = (plan.report().entries.0, plan.report().multiply_adds.0);
         let rows = if entries < LARGE.0 { BATCH } else { LARGE.1 };
-        let images = Scenes { noise: args.noise(), ..Scenes::test(model)? }.examples(args.seed)?.first(rows)?;
+        let images = Scenes {
+            noise: args.noise(),
+            ..Scenes::test(model)?
+        }
+        .examples(args.seed)?
+        .first(rows)?;
         let eval_seconds = evaluated(&circuit, &scenes::batch(net, &circuit, &images)?)?;
-        Ok(Measured { entries, multiply_adds, compile_seconds, eval_seconds })
+        Ok(Measured {
+            entries,
+            multiply_adds,
+            compile_seconds,
+            eval_seconds,
+        })
     }
 }
 
@@ -128,9 +189,20 @@ struct Row {
 
 impl Row {
     fn to_json(&self) -> Value {
-        let Image { model, classical, functional, entries, eval_seconds, compile_seconds } = self.printed;
+        let Image {
+            model,
+            classical,
+            functional,
+            entries,
+            eval_seconds,
+            compile_seconds,
+        } = self.printed;
         let by_level = |number: fn(&Measured) -> Value| -> Value {
-            LEVELS.iter().zip(&self.found.circuits).map(|(level, c)| (level.name().to_owned(), number(c))).collect()
+            LEVELS
+                .iter()
+                .zip(&self.found.circuits)
+                .map(|(level, c)| (level.name().to_owned(), number(c)))
+                .collect()
         };
         json!({
             "row": model,
@@ -162,12 +234,19 @@ fn clusters(size: &Size) -> Value {
 
 /// Ours and the paper's numbers of nodes and clusters.
 fn structures(rows: &[Row]) -> Grid {
-    let numbers =
-        [ours("nodes"), paper("nodes"), ours("rank"), paper("rank"), ours("binary rank"), paper("binary rank")];
+    let numbers = [
+        ours("nodes"),
+        paper("nodes"),
+        ours("rank"),
+        paper("rank"),
+        ours("binary rank"),
+        paper("binary rank"),
+    ];
     let mut grid = Grid::new([&[key("model"), key("")][..], &numbers].concat());
     for Row { printed, found } in rows {
         let mut push = |name: &str, mark: &str, ours: Size, printed: &Size| {
-            let numbers = [ours.nodes, printed.nodes, ours.rank, printed.rank].map(|n| n.to_string());
+            let numbers =
+                [ours.nodes, printed.nodes, ours.rank, printed.rank].map(|n| n.to_string());
             let ranks = [ours.binary_rank, printed.binary_rank].map(|rank| format!("{rank:.1}"));
             grid.push([&[name.to_owned(), mark.to_owned()][..], &numbers, &ranks].concat());
         };
@@ -180,18 +259,51 @@ fn structures(rows: &[Row]) -> Grid {
 /// Ours and the paper's entries and times.
 fn sizes(rows: &[Row]) -> Grid {
     let names = [
-        [paper("entries"), ours("entries: paper"), ours("functional"), ours("support")],
-        [paper("evaluating"), ours("evaluating: paper"), ours("functional"), ours("support")],
-        [paper("compiling"), ours("compiling: paper"), ours("functional"), ours("support")],
+        [
+            paper("entries"),
+            ours("entries: paper"),
+            ours("functional"),
+            ours("support"),
+        ],
+        [
+            paper("evaluating"),
+            ours("evaluating: paper"),
+            ours("functional"),
+            ours("support"),
+        ],
+        [
+            paper("compiling"),
+            ours("compiling: paper"),
+            ours("functional"),
+            ours("support"),
+        ],
     ];
     let mut grid = Grid::new([&[key("model")][..], &names.concat()].concat());
     for Row { printed, found } in rows {
-        let mut cells = vec![printed.model.to_owned(), Count(printed.entries as f64).to_string()];
-        cells.extend(found.circuits.iter().map(|circuit| Count(circuit.entries).to_string()));
+        let mut cells = vec![
+            printed.model.to_owned(),
+            Count(printed.entries as f64).to_string(),
+        ];
+        cells.extend(
+            found
+                .circuits
+                .iter()
+                .map(|circuit| Count(circuit.entries).to_string()),
+        );
         cells.push(duration(printed.eval_seconds));
-        cells.extend(found.circuits.iter().map(|circuit| duration(circuit.eval_seconds)));
+        cells.extend(
+            found
+                .circuits
+                .iter()
+                .map(|circuit| duration(circuit.eval_seconds)),
+        );
         cells.push(duration(printed.compile_seconds));
-        cells.extend(found.circuits.iter().map(|circuit| duration(circuit.compile_seconds)));
+        cells.extend(
+            found
+                .circuits
+                .iter()
+                .map(|circuit| duration(circuit.compile_seconds)),
+        );
         grid.push(cells);
     }
     grid

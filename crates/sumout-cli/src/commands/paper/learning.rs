@@ -27,12 +27,28 @@ const QUICK: [usize; 3] = [25, 100, 1000];
 
 pub fn rectangles(work: &Work<'_>) -> sumout::Result<Table> {
     let title = "rectangles; accuracy in per cent by number of training examples";
-    compute(title, &TABLE_2, &Asked { target: "label", inputs: "pixel_*" }, work)
+    compute(
+        title,
+        &TABLE_2,
+        &Asked {
+            target: "label",
+            inputs: "pixel_*",
+        },
+        work,
+    )
 }
 
 pub fn digits(work: &Work<'_>) -> sumout::Result<Table> {
     let title = "digits; accuracy in per cent by number of training examples";
-    compute(title, &TABLE_4, &Asked { target: "d", inputs: "p_*" }, work)
+    compute(
+        title,
+        &TABLE_4,
+        &Asked {
+            target: "d",
+            inputs: "p_*",
+        },
+        work,
+    )
 }
 
 /// What is learned.
@@ -50,18 +66,36 @@ struct Plan {
     course: OnceLock<Course>,
 }
 
-fn compute(title: &str, printed: &'static [Accuracy], asked: &Asked, work: &Work<'_>) -> sumout::Result<Table> {
+fn compute(
+    title: &str,
+    printed: &'static [Accuracy],
+    asked: &Asked,
+    work: &Work<'_>,
+) -> sumout::Result<Table> {
     let args = work.args;
     let mut plans = vec![];
     for printed in &printed[..if args.trainable { 2 } else { 1 }] {
-        for (preset, learning) in [("paper", Learning::paper()), ("default", Learning::default())] {
+        for (preset, learning) in [
+            ("paper", Learning::paper()),
+            ("default", Learning::default()),
+        ] {
             let net = Network::read(printed.model)?;
             let name = format!("{}/{preset}", printed.model);
-            plans.push((name, Plan { printed, preset, learning, net, course: OnceLock::new() }));
+            plans.push((
+                name,
+                Plan {
+                    printed,
+                    preset,
+                    learning,
+                    net,
+                    course: OnceLock::new(),
+                },
+            ));
         }
     }
     let plans = work.rows(plans);
-    work.bar.set_length((plans.len() * args.sizes().len() * args.runs()) as u64);
+    work.bar
+        .set_length((plans.len() * args.sizes().len() * args.runs()) as u64);
     let (mut rows, mut machines) = (vec![], BTreeSet::new());
     for (name, plan) in &plans {
         rows.extend(Row::new(name, plan, asked, work, &mut machines)?);
@@ -70,7 +104,9 @@ fn compute(title: &str, printed: &'static [Accuracy], asked: &Asked, work: &Work
     table.grids = vec![grid(&rows)];
     table.notes = vec![NOTE.to_owned()];
     if args.as_printed {
-        table.notes.push("Rectangles have the noise of the paper's text.".into());
+        table
+            .notes
+            .push("Rectangles have the noise of the paper's text.".into());
     }
     Ok(table)
 }
@@ -86,14 +122,23 @@ impl Args {
 
     fn sizes(&self) -> Vec<usize> {
         let all = if self.quick { &QUICK[..] } else { &EXAMPLES };
-        if self.examples.is_empty() { all.to_vec() } else { self.examples.clone() }
+        if self.examples.is_empty() {
+            all.to_vec()
+        } else {
+            self.examples.clone()
+        }
     }
 }
 
 /// A number of examples that the paper has, too.
 pub fn size(text: &str) -> Result<usize, String> {
     let known = text.parse().ok().filter(|n| EXAMPLES.contains(n));
-    known.ok_or_else(|| format!("the paper has {}", EXAMPLES.map(|n| n.to_string()).join(", ")))
+    known.ok_or_else(|| {
+        format!(
+            "the paper has {}",
+            EXAMPLES.map(|n| n.to_string()).join(", ")
+        )
+    })
 }
 
 impl Plan {
@@ -104,9 +149,20 @@ impl Plan {
         }
         let net = &self.net;
         let given = net.matching(asked.inputs)?.into_iter().collect();
-        let subject = Subject { targets: vec![net.find(asked.target)?], given, ..Subject::default() };
-        let options = Options { seed: args.seed, effort: args.effort(), ..Options::default() };
-        let running = Running { threads: 1, ..Running::default() };
+        let subject = Subject {
+            targets: vec![net.find(asked.target)?],
+            given,
+            ..Subject::default()
+        };
+        let options = Options {
+            seed: args.seed,
+            effort: args.effort(),
+            ..Options::default()
+        };
+        let running = Running {
+            threads: 1,
+            ..Running::default()
+        };
         let course = net.course(&subject, self.learning.clone(), &options, &running)?;
         Ok(self.course.get_or_init(|| course))
     }
@@ -147,18 +203,44 @@ impl<'a> Row<'a> {
                     "examples": examples, "run": run, "effort": args.effort(), "as_printed": args.as_printed,
                     "learning": plan.learning,
                 });
-                work.cell(name, depends, || Run::new(plan.course(asked, args)?, plan, examples, seed, args.noise()))
+                work.cell(name, depends, || {
+                    Run::new(
+                        plan.course(asked, args)?,
+                        plan,
+                        examples,
+                        seed,
+                        args.noise(),
+                    )
+                })
             };
-            let cells: Vec<_> = (0..args.runs()).into_par_iter().map(run).collect::<sumout::Result<_>>()?;
+            let cells: Vec<_> = (0..args.runs())
+                .into_par_iter()
+                .map(run)
+                .collect::<sumout::Result<_>>()?;
             machines.extend(cells.iter().flatten().map(|cell| cell.machine.clone()));
-            let runs: Vec<Run> = cells.into_iter().flatten().map(|cell| cell.result).collect();
+            let runs: Vec<Run> = cells
+                .into_iter()
+                .flatten()
+                .map(|cell| cell.result)
+                .collect();
             let Some(first) = runs.first() else { continue };
             parameters = first.parameters;
             let seconds = runs.iter().map(|run| run.seconds).sum::<f64>() / runs.len() as f64;
             let accuracy = mean(runs.iter().map(|run| 100.0 * run.accuracy));
-            found.push(Found { examples, runs: runs.len(), accuracy, seconds });
+            found.push(Found {
+                examples,
+                runs: runs.len(),
+                accuracy,
+                seconds,
+            });
         }
-        Ok((!found.is_empty()).then_some(Row { name, printed, preset: plan.preset, parameters, found }))
+        Ok((!found.is_empty()).then_some(Row {
+            name,
+            printed,
+            preset: plan.preset,
+            parameters,
+            found,
+        }))
     }
 
     /// The paper's accuracy for a number of examples.
@@ -207,12 +289,32 @@ struct Run {
 }
 
 impl Run {
-    fn new(course: &Course, plan: &Plan, count: usize, seed: u64, noise: Noise) -> sumout::Result<Self> {
+    fn new(
+        course: &Course,
+        plan: &Plan,
+        count: usize,
+        seed: u64,
+        noise: Noise,
+    ) -> sumout::Result<Self> {
         let model = plan.printed.model.split(',').next().unwrap_or_default();
-        let training =
-            scenes::examples(&plan.net, &Scenes { noise, ..Scenes::training(model)? }.examples(seed)?.first(count)?)?;
-        let test =
-            scenes::examples(&plan.net, &Scenes { noise, ..Scenes::test(model)? }.examples(seed)?.first(TESTED)?)?;
+        let training = scenes::examples(
+            &plan.net,
+            &Scenes {
+                noise,
+                ..Scenes::training(model)?
+            }
+            .examples(seed)?
+            .first(count)?,
+        )?;
+        let test = scenes::examples(
+            &plan.net,
+            &Scenes {
+                noise,
+                ..Scenes::test(model)?
+            }
+            .examples(seed)?
+            .first(TESTED)?,
+        )?;
         let start = Instant::now();
         let mut trainer = course.trainer_with(&training, seed)?;
         while !trainer.is_done() {
@@ -220,13 +322,21 @@ impl Run {
         }
         let seconds = start.elapsed().as_secs_f64();
         let (_, accuracy) = course.measure(&trainer.learned(), &test)?;
-        Ok(Run { parameters: course.params().len(), accuracy: accuracy.unwrap_or(f64::NAN), seconds })
+        Ok(Run {
+            parameters: course.params().len(),
+            accuracy: accuracy.unwrap_or(f64::NAN),
+            seconds,
+        })
     }
 }
 
 /// A number of standard errors, with its sign; nothing if there is a single run.
 fn signed(apart: f64) -> String {
-    if apart.is_nan() { String::new() } else { format!("{apart:+.1}") }
+    if apart.is_nan() {
+        String::new()
+    } else {
+        format!("{apart:+.1}")
+    }
 }
 
 fn grid(rows: &[Row<'_>]) -> Grid {

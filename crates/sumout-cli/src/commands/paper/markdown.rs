@@ -7,7 +7,10 @@ use super::grid::{Column, Grid, Table, Whose};
 
 /// The document: how it was made, and the tables.
 pub fn document(args: &Args, tables: &[Table]) -> String {
-    let mut text = format!("# The paper's tables, computed again\n\n{}\n", head(args, tables));
+    let mut text = format!(
+        "# The paper's tables, computed again\n\n{}\n",
+        head(args, tables)
+    );
     for table in tables {
         text += &format!("\n## {}: {}\n", table.name(), table.title);
         for grid in &table.grids {
@@ -18,16 +21,27 @@ pub fn document(args: &Args, tables: &[Table]) -> String {
         }
         if !table.differences.is_empty() {
             text += "\nWhere the paper's text and its author's program differ:\n\n";
-            table.differences.iter().for_each(|difference| text += &format!("- {difference}\n"));
+            table
+                .differences
+                .iter()
+                .for_each(|difference| text += &format!("- {difference}\n"));
         }
     }
     text
 }
 
 fn head(args: &Args, tables: &[Table]) -> String {
-    let machines: BTreeSet<&str> = tables.iter().flat_map(|table| &table.machines).map(String::as_str).collect();
+    let machines: BTreeSet<&str> = tables
+        .iter()
+        .flat_map(|table| &table.machines)
+        .map(String::as_str)
+        .collect();
     let machines = machines.into_iter().collect::<Vec<_>>().join("; ");
-    let noise = if args.as_printed { ", with the noise of the paper's text" } else { "" };
+    let noise = if args.as_printed {
+        ", with the noise of the paper's text"
+    } else {
+        ""
+    };
     let quick = if args.quick { ", a quick run" } else { "" };
     format!(
         "The tables of A. Darwiche, \"An Advance on Variable Elimination with Applications to Tensor-Based Computation\", ECAI \
@@ -45,16 +59,31 @@ fn grid(grid: &Grid) -> String {
         Whose::Paper => format!("*{}*", column.name),
         _ => column.name.to_owned(),
     });
-    let align = grid.columns.iter().map(|column| if column.whose == Whose::Key { "---" } else { "---:" }.to_owned());
+    let align = grid.columns.iter().map(|column| {
+        if column.whose == Whose::Key {
+            "---"
+        } else {
+            "---:"
+        }
+        .to_owned()
+    });
     let mut text = line(header) + &line(align);
     for row in &grid.rows {
-        text += &line(row.iter().zip(&grid.columns).map(|(cell, column)| self::cell(cell, column)));
+        text += &line(
+            row.iter()
+                .zip(&grid.columns)
+                .map(|(cell, column)| self::cell(cell, column)),
+        );
     }
     text
 }
 
 fn cell(text: &str, column: &Column) -> String {
-    if column.whose == Whose::Paper && !text.is_empty() { format!("*{text}*") } else { text.to_owned() }
+    if column.whose == Whose::Paper && !text.is_empty() {
+        format!("*{text}*")
+    } else {
+        text.to_owned()
+    }
 }
 
 fn line(cells: impl Iterator<Item = String>) -> String {

@@ -1,7 +1,7 @@
 //! `sumout paper`: the paper's tables, computed again, with the paper's numbers beside ours.
 //!
-//! A table is made of [cells](store), which are kept as they come. Its rows are means over cells, and are shown as text, JSON,
-//! CSV, Markdown or a page.
+//! A table is made of [cells](store), which are kept as they come. Its rows are means over cells,
+//! and are shown as text, JSON, CSV, Markdown or a page.
 
 mod csv;
 mod differences;
@@ -50,8 +50,9 @@ Examples:
 #[derive(clap::Args, Debug, Default)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// The tables: 1 sizes and 2 accuracies for rectangles, 3 and 4 the same for digits, 5 random networks, 6 tensors
-    /// against single numbers; all of these if none is named. And `tac`: testing circuits.
+    /// The tables: 1 sizes and 2 accuracies for rectangles, 3 and 4 the same for digits, 5 random
+    /// networks, 6 tensors against single numbers; all of these if none is named. And `tac`:
+    /// testing circuits.
     #[arg(value_name = "TABLE", value_parser = table_number)]
     tables: Vec<u32>,
 
@@ -79,11 +80,13 @@ pub struct Args {
     #[arg(long)]
     as_printed: bool,
 
-    /// Seed the search for plans, in Tables 2 and 4 the examples and runs, and in Tables 5 and 6 the networks.
+    /// Seed the search for plans, in Tables 2 and 4 the examples and runs, and in Tables 5 and 6
+    /// the networks.
     #[arg(long, value_name = "N", default_value_t = 0)]
     seed: u64,
 
-    /// Search longer (2 = twice as long) or shorter (0.1) for good plans; 1 if not given, 0.1 with `--quick`.
+    /// Search longer (2 = twice as long) or shorter (0.1) for good plans; 1 if not given, 0.1 with
+    /// `--quick`.
     #[arg(long, value_name = "X", allow_negative_numbers = true, value_parser = effort)]
     effort: Option<f64>,
 
@@ -111,7 +114,8 @@ struct Keeping {
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
 
-    /// Write a line for each number, ours and the paper's: to a file, or to standard output if it is `-`.
+    /// Write a line for each number, ours and the paper's: to a file, or to standard output if it
+    /// is `-`.
     #[arg(long, value_name = "FILE")]
     csv: Option<PathBuf>,
 
@@ -126,12 +130,20 @@ impl Args {
     }
 
     fn noise(&self) -> Noise {
-        if self.as_printed { Noise::Printed } else { Noise::Released }
+        if self.as_printed {
+            Noise::Printed
+        } else {
+            Noise::Released
+        }
     }
 
     /// The tables that are asked for, each once.
     fn tables(&self) -> sumout::Result<Vec<(u32, Compute)>> {
-        let mut chosen: Vec<(u32, Compute)> = if self.tables.is_empty() { TABLES[..6].to_vec() } else { vec![] };
+        let mut chosen: Vec<(u32, Compute)> = if self.tables.is_empty() {
+            TABLES[..6].to_vec()
+        } else {
+            vec![]
+        };
         for &number in &self.tables {
             if !chosen.iter().any(|(n, _)| *n == number) {
                 chosen.push(find(number)?);
@@ -157,7 +169,9 @@ struct Work<'a> {
 impl Work<'_> {
     /// The rows that are asked for, of those that there are by their names.
     fn rows<T>(&self, all: Vec<(String, T)>) -> Vec<(String, T)> {
-        let is_asked = |name: &str| self.args.row.is_empty() || self.args.row.iter().any(|row| name.starts_with(row));
+        let is_asked = |name: &str| {
+            self.args.row.is_empty() || self.args.row.iter().any(|row| name.starts_with(row))
+        };
         all.into_iter().filter(|(name, _)| is_asked(name)).collect()
     }
 
@@ -175,7 +189,15 @@ impl Work<'_> {
     /// The table, once its rows are there.
     fn table(&self, title: &str, rows: Vec<Value>, machines: BTreeSet<String>) -> Table {
         let differences = differences::of(self.number);
-        Table { number: self.number, title: title.into(), rows, grids: vec![], notes: vec![], differences, machines }
+        Table {
+            number: self.number,
+            title: title.into(),
+            rows,
+            grids: vec![],
+            notes: vec![],
+            differences,
+            machines,
+        }
     }
 }
 
@@ -193,18 +215,23 @@ const TABLES: [(u32, Compute); 7] = [
 ];
 
 fn find(number: u32) -> sumout::Result<(u32, Compute)> {
-    TABLES.into_iter().find(|(n, _)| *n == number).ok_or_else(|| {
-        let numbers = TABLES.map(|(n, _)| grid::label(n)).join(", ");
-        let error = Error::new(ErrorKind::Name, format!("the paper has no table {number}"));
-        error.hint(format!("its tables are {numbers}"))
-    })
+    TABLES
+        .into_iter()
+        .find(|(n, _)| *n == number)
+        .ok_or_else(|| {
+            let numbers = TABLES.map(|(n, _)| grid::label(n)).join(", ");
+            let error = Error::new(ErrorKind::Name, format!("the paper has no table {number}"));
+            error.hint(format!("its tables are {numbers}"))
+        })
 }
 
 /// The number of a table; testing circuits are called `tac`.
 fn table_number(text: &str) -> std::result::Result<u32, String> {
     match text {
         "tac" => Ok(tac::TAC),
-        _ => text.parse().map_err(|_| "tables are 1 to 6, and tac".to_owned()),
+        _ => text
+            .parse()
+            .map_err(|_| "tables are 1 to 6, and tac".to_owned()),
     }
 }
 
@@ -214,21 +241,34 @@ fn objective_parser() -> impl TypedValueParser<Value = Objective> {
 
 pub fn run(args: &Args, json: bool, out: &mut dyn Write) -> Result<Outcome> {
     if json && args.prints_csv() {
-        let error = Error::new(ErrorKind::Name, "`--json` and `--csv -` both print to standard output");
+        let error = Error::new(
+            ErrorKind::Name,
+            "`--json` and `--csv -` both print to standard output",
+        );
         return Err(error.hint("write the CSV to a file").into());
     }
     let chosen = args.tables()?;
     let store = Store::new(args.keeping.store.as_deref(), args.keeping.stored)?;
     let mut tables: Vec<Table> = vec![];
     for (number, compute) in chosen {
-        let work = Work { args, store: &store, bar: progress_bar(number), number };
+        let work = Work {
+            args,
+            store: &store,
+            bar: progress_bar(number),
+            number,
+        };
         let table = compute(&work)?;
         work.bar.finish_and_clear();
         if table.rows.is_empty() && !args.row.is_empty() {
             continue;
         }
         if !json && !args.prints_csv() {
-            write!(out, "{}{}", if tables.is_empty() { "" } else { "\n" }, table.text())?;
+            write!(
+                out,
+                "{}{}",
+                if tables.is_empty() { "" } else { "\n" },
+                table.text()
+            )?;
             out.flush()?;
         }
         tables.push(table);
@@ -249,7 +289,10 @@ fn refuse_nothing(args: &Args, tables: &[Table]) -> sumout::Result<()> {
     if !tables.is_empty() {
         return Ok(());
     }
-    let error = Error::new(ErrorKind::Name, format!("no row's name begins with `{}`", args.row.join("` or `")));
+    let error = Error::new(
+        ErrorKind::Name,
+        format!("no row's name begins with `{}`", args.row.join("` or `")),
+    );
     Err(error.hint("rows are called such as `rect:20`, `digits:10/default`, `75/4/25` or `5-10M`; those with `trainable` need `--trainable`"))
 }
 
@@ -266,13 +309,20 @@ fn to_json(args: &Args, tables: &[Table]) -> Value {
 }
 
 fn write_files(args: &Args, tables: &[Table]) -> Result<()> {
-    let Keeping { html, csv, markdown, .. } = &args.keeping;
+    let Keeping {
+        html,
+        csv,
+        markdown,
+        ..
+    } = &args.keeping;
     if let Some(path) = csv.as_deref().filter(|_| !args.prints_csv()) {
         sumout::files::save(path, |file| csv::write(tables, file))?;
         talk(&format!("wrote {}", path.display()));
     }
     if let Some(path) = markdown {
-        sumout::files::save(path, |file| file.write_all(markdown::document(args, tables).as_bytes()))?;
+        sumout::files::save(path, |file| {
+            file.write_all(markdown::document(args, tables).as_bytes())
+        })?;
         talk(&format!("wrote {}", path.display()));
     }
     if let Some(path) = html {
@@ -285,7 +335,8 @@ fn write_files(args: &Args, tables: &[Table]) -> Result<()> {
 
 /// Shows on a terminal how much of a table is done.
 fn progress_bar(table: u32) -> ProgressBar {
-    let style = ProgressStyle::with_template("{prefix} {bar:30} {pos}/{len}, {elapsed}, about {eta} to go");
+    let style =
+        ProgressStyle::with_template("{prefix} {bar:30} {pos}/{len}, {elapsed}, about {eta} to go");
     ProgressBar::new(0)
         .with_prefix(format!("table {}", grid::label(table)))
         .with_style(style.expect("the template is well formed"))

@@ -1,7 +1,7 @@
 //! All tables as one page that needs nothing else: no script, no font, no picture from elsewhere.
 //!
-//! Plots are drawn from the rows of the tables. Colours follow the reader's light or dark preference, and lines differ in
-//! dashes and marks, too.
+//! Plots are drawn from the rows of the tables. Colours follow the reader's light or dark
+//! preference, and lines differ in dashes and marks, too.
 
 mod plot;
 mod plots;
@@ -18,7 +18,11 @@ const STYLE: &str = include_str!("page/style.css");
 /// The page.
 pub fn page(args: &Args, tables: &[Table]) -> sumout::Result<String> {
     let about = About::new(tables);
-    let samples = if about.has_images { samples::figures(args)? } else { String::new() };
+    let samples = if about.has_images {
+        samples::figures(args)?
+    } else {
+        String::new()
+    };
     let figures = plots::figures(tables) + &samples;
     let sections: String = tables.iter().map(section).collect();
     Ok(format!(
@@ -44,25 +48,47 @@ impl About {
     fn new(tables: &[Table]) -> Self {
         if tables.iter().all(|table| table.number == TAC) {
             let lead = "A. Choi and A. Darwiche (PGM 2018), and Y. Shen, H. Huang, A. Choi and A. Darwiche (ICML 2019)";
-            return About { title: "Testing circuits, beside the literature", lead, has_images: false };
+            return About {
+                title: "Testing circuits, beside the literature",
+                lead,
+                has_images: false,
+            };
         }
         let lead = "A. Darwiche, <cite>An Advance on Variable Elimination with Applications to Tensor-Based \
                     Computation</cite>, ECAI 2020";
-        About { title: "The paper's tables, computed again", lead, has_images: true }
+        About {
+            title: "The paper's tables, computed again",
+            lead,
+            has_images: true,
+        }
     }
 }
 
 fn header(args: &Args, tables: &[Table], about: &About) -> String {
     let links: String = tables
         .iter()
-        .map(|table| format!("<a href=\"#table-{}\">{}</a>\n", label(table.number), table.name()))
+        .map(|table| {
+            format!(
+                "<a href=\"#table-{}\">{}</a>\n",
+                label(table.number),
+                table.name()
+            )
+        })
         .collect();
     let facts: String = facts(args, tables, about)
         .into_iter()
         .map(|(name, value)| format!("<div><dt>{name}</dt><dd>{}</dd></div>\n", escaped(&value)))
         .collect();
-    let About { title, lead, has_images } = about;
-    let images = if *has_images { "<a href=\"#samples\">Images</a>\n" } else { "" };
+    let About {
+        title,
+        lead,
+        has_images,
+    } = about;
+    let images = if *has_images {
+        "<a href=\"#samples\">Images</a>\n"
+    } else {
+        ""
+    };
     format!(
         "<header>\n<h1>{title}</h1>\n\
          <p class=\"lead\">{lead}: what is printed, beside what <code>sumout</code> finds.</p>\n\
@@ -72,13 +98,24 @@ fn header(args: &Args, tables: &[Table], about: &About) -> String {
 
 /// Where the numbers come from.
 fn facts(args: &Args, tables: &[Table], about: &About) -> Vec<(&'static str, String)> {
-    let machines: BTreeSet<&str> = tables.iter().flat_map(|table| &table.machines).map(String::as_str).collect();
-    let noise = if args.as_printed { "the paper's text" } else { "its author's program" };
+    let machines: BTreeSet<&str> = tables
+        .iter()
+        .flat_map(|table| &table.machines)
+        .map(String::as_str)
+        .collect();
+    let noise = if args.as_printed {
+        "the paper's text"
+    } else {
+        "its author's program"
+    };
     let mut facts = vec![
         ("sumout", env!("CARGO_PKG_VERSION").to_owned()),
         ("seed", args.seed.to_string()),
         ("effort", args.effort().to_string()),
-        ("machine", machines.into_iter().collect::<Vec<_>>().join("; ")),
+        (
+            "machine",
+            machines.into_iter().collect::<Vec<_>>().join("; "),
+        ),
     ];
     if about.has_images {
         facts.insert(3, ("noise of rectangles as in", noise.to_owned()));
@@ -91,9 +128,16 @@ fn facts(args: &Args, tables: &[Table], about: &About) -> Vec<(&'static str, Str
 
 fn section(table: &Table) -> String {
     let grids: String = table.grids.iter().map(grid).collect();
-    let notes: String = table.notes.iter().map(|note| format!("<p>{}</p>\n", marked(note))).collect();
-    let differences: String =
-        table.differences.iter().map(|difference| format!("<li>{}</li>\n", marked(difference))).collect();
+    let notes: String = table
+        .notes
+        .iter()
+        .map(|note| format!("<p>{}</p>\n", marked(note)))
+        .collect();
+    let differences: String = table
+        .differences
+        .iter()
+        .map(|difference| format!("<li>{}</li>\n", marked(difference)))
+        .collect();
     let differences = match differences.is_empty() {
         true => String::new(),
         false => format!(
@@ -120,13 +164,19 @@ fn grid(grid: &Grid) -> String {
 fn heading(column: &Column) -> String {
     let (class, name) = (class(column.whose), escaped(column.name));
     match column.whose {
-        Whose::Paper => format!("<th class=\"{class}\" scope=\"col\">{name}<small>paper</small></th>"),
+        Whose::Paper => {
+            format!("<th class=\"{class}\" scope=\"col\">{name}<small>paper</small></th>")
+        }
         _ => format!("<th class=\"{class}\" scope=\"col\">{name}</th>"),
     }
 }
 
 fn row(grid: &Grid, row: &[String]) -> String {
-    let begins = if row[0].is_empty() { "" } else { " class=\"begins\"" };
+    let begins = if row[0].is_empty() {
+        ""
+    } else {
+        " class=\"begins\""
+    };
     let cells = row.iter().zip(&grid.columns).map(|(cell, column)| {
         let class = class(column.whose);
         format!("<td class=\"{class}\">{}</td>", escaped(cell))
@@ -146,13 +196,22 @@ fn class(whose: Whose) -> &'static str {
 fn marked(text: &str) -> String {
     let parts = text.split('`').enumerate();
     parts
-        .map(|(at, part)| if at % 2 == 1 { format!("<code>{}</code>", escaped(part)) } else { escaped(part) })
+        .map(|(at, part)| {
+            if at % 2 == 1 {
+                format!("<code>{}</code>", escaped(part))
+            } else {
+                escaped(part)
+            }
+        })
         .collect()
 }
 
 /// Text without the characters that mean something in HTML.
 fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+    text.replace('&', "&amp;")
+        .replace('<', "&lt;")
+        .replace('>', "&gt;")
+        .replace('"', "&quot;")
 }
 
 #[cfg(test)]

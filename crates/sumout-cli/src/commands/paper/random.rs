@@ -1,6 +1,8 @@
-//! Table 5: how much functions reduce the largest cluster, and the whole circuit, of random networks.
+//! Table 5: how much functions reduce the largest cluster, and the whole circuit, of random
+//! networks.
 //!
-//! Nothing is asked and nothing is given, so that no variable is pruned, and all of a plan is computed once.
+//! Nothing is asked and nothing is given, so that no variable is pruned, and all of a plan is
+//! computed once.
 
 use std::collections::BTreeSet;
 
@@ -23,9 +25,17 @@ const NETWORKS: usize = 10;
 
 pub fn networks(work: &Work<'_>) -> sumout::Result<Table> {
     let each = if work.args.quick { 2 } else { NETWORKS };
-    let chosen = work.rows(TABLE_5.iter().enumerate().map(|(at, row)| (name(row).join("/"), (at, row))).collect());
+    let chosen = work.rows(
+        TABLE_5
+            .iter()
+            .enumerate()
+            .map(|(at, row)| (name(row).join("/"), (at, row)))
+            .collect(),
+    );
     work.bar.set_length((chosen.len() * each) as u64);
-    let cases: Vec<(usize, usize)> = (0..chosen.len()).flat_map(|row| (0..each).map(move |k| (row, k))).collect();
+    let cases: Vec<(usize, usize)> = (0..chosen.len())
+        .flat_map(|row| (0..each).map(move |k| (row, k)))
+        .collect();
     let cells = cases.par_iter().map(|&(row, network)| {
         let (name, (at, printed)) = &chosen[row];
         let seed = work.args.seed + (at * NETWORKS + network) as u64;
@@ -35,12 +45,33 @@ pub fn networks(work: &Work<'_>) -> sumout::Result<Table> {
         Ok((row, work.cell(name, depends, || Compared::new(printed, seed, work.args))?))
     });
     let cells: Vec<_> = cells.collect::<sumout::Result<_>>()?;
-    let machines: BTreeSet<String> = cells.iter().flat_map(|(_, cell)| cell).map(|cell| cell.machine.clone()).collect();
-    let of = |row: usize| cells.iter().filter(move |(of, _)| *of == row).flat_map(|(_, cell)| cell).map(|c| &c.result);
-    let rows: Vec<Row> = chosen.iter().enumerate().filter_map(|(at, (_, (_, row)))| Row::new(row, of(at))).collect();
+    let machines: BTreeSet<String> = cells
+        .iter()
+        .flat_map(|(_, cell)| cell)
+        .map(|cell| cell.machine.clone())
+        .collect();
+    let of = |row: usize| {
+        cells
+            .iter()
+            .filter(move |(of, _)| *of == row)
+            .flat_map(|(_, cell)| cell)
+            .map(|c| &c.result)
+    };
+    let rows: Vec<Row> = chosen
+        .iter()
+        .enumerate()
+        .filter_map(|(at, (_, (_, row)))| Row::new(row, of(at)))
+        .collect();
     let objective = work.args.objective;
-    let title = format!("random networks; the plans have little {}", objective.name());
-    let mut table = work.table(&title, rows.iter().map(|row| row.to_json(objective)).collect(), machines);
+    let title = format!(
+        "random networks; the plans have little {}",
+        objective.name()
+    );
+    let mut table = work.table(
+        &title,
+        rows.iter().map(|row| row.to_json(objective)).collect(),
+        machines,
+    );
     table.grids = vec![ranks(&rows), sizes(&rows)];
     table.notes = notes(&rows);
     Ok(table)
@@ -67,17 +98,43 @@ struct Compared {
 
 impl Compared {
     fn new(row: &Random, seed: u64, args: &Args) -> sumout::Result<Self> {
-        let Random { nodes, max_parents, functional, .. } = *row;
-        let net = network(&Shape { nodes, max_values: 3, max_parents, functional }, seed)?;
+        let Random {
+            nodes,
+            max_parents,
+            functional,
+            ..
+        } = *row;
+        let net = network(
+            &Shape {
+                nodes,
+                max_values: 3,
+                max_parents,
+                functional,
+            },
+            seed,
+        )?;
         let structure = structure(&net, MAX_LEAVES);
         // Explanations prune no variable.
-        let question = Question { explain: true, ..Question::default() };
-        let plan = |level: Level, objective: Objective| {
-            let search = Search { level, objective, seed: args.seed, effort: args.effort(), thorough: true };
-            let plan = compile::plan(&net, &question, &search);
-            plan.map(|plan| plan.cost()).ok_or_else(|| Error::new(ErrorKind::Model, "the network is impossible"))
+        let question = Question {
+            explain: true,
+            ..Question::default()
         };
-        let (paper, ours) = (plan(Level::Paper, args.objective)?, plan(Level::Functional, args.objective)?);
+        let plan = |level: Level, objective: Objective| {
+            let search = Search {
+                level,
+                objective,
+                seed: args.seed,
+                effort: args.effort(),
+                thorough: true,
+            };
+            let plan = compile::plan(&net, &question, &search);
+            plan.map(|plan| plan.cost())
+                .ok_or_else(|| Error::new(ErrorKind::Model, "the network is impossible"))
+        };
+        let (paper, ours) = (
+            plan(Level::Paper, args.objective)?,
+            plan(Level::Functional, args.objective)?,
+        );
         let narrow = plan(Level::Functional, Objective::LargestCluster)?;
         Ok(Compared {
             original: structure.classical.binary_rank,
@@ -93,12 +150,16 @@ impl Compared {
 
 /// What a plan has of what it should have little of.
 fn amount(objective: Objective, cost: &Cost) -> f64 {
-    let Prices { store, multiply, .. } = objective.prices();
+    let Prices {
+        store, multiply, ..
+    } = objective.prices();
     match objective {
         Objective::LargestCluster => cost.largest_cluster,
         Objective::Entries => entries(cost),
         Objective::MultiplyAdds => cost.multiply_adds + cost.constant_multiply_adds,
-        Objective::Time => store * entries(cost) + multiply * (cost.multiply_adds + cost.constant_multiply_adds),
+        Objective::Time => {
+            store * entries(cost) + multiply * (cost.multiply_adds + cost.constant_multiply_adds)
+        }
     }
 }
 
@@ -106,7 +167,8 @@ fn entries(cost: &Cost) -> f64 {
     cost.entries + cost.constant_entries
 }
 
-/// Networks of one kind. All means but that of the original networks are over those that are not capped.
+/// Networks of one kind. All means but that of the original networks are over those that are not
+/// capped.
 struct Row {
     printed: &'static Random,
     networks: usize,
@@ -119,7 +181,8 @@ struct Row {
     reduction: Mean,
     /// The base-2 logarithms of geometric means of entries, of the paper's plans and ours.
     entries: [f64; 2],
-    /// Plans that have more than the paper's of what they should have little of, and those with a larger cluster.
+    /// Plans that have more than the paper's of what they should have little of, and those with a
+    /// larger cluster.
     worse: usize,
     wider: usize,
     /// How far the mean of the replicated networks is from the printed one.
@@ -128,7 +191,10 @@ struct Row {
 
 impl Row {
     /// None if there are no networks.
-    fn new<'a>(printed: &'static Random, compared: impl Iterator<Item = &'a Compared>) -> Option<Self> {
+    fn new<'a>(
+        printed: &'static Random,
+        compared: impl Iterator<Item = &'a Compared>,
+    ) -> Option<Self> {
         let compared: Vec<&Compared> = compared.collect();
         let free: Vec<&Compared> = compared.iter().copied().filter(|c| !c.is_capped).collect();
         if free.is_empty() {
@@ -158,7 +224,14 @@ impl Row {
     }
 
     fn to_json(&self, objective: Objective) -> Value {
-        let Random { nodes, max_parents, functional, original, shrunk, reduction } = self.printed;
+        let Random {
+            nodes,
+            max_parents,
+            functional,
+            original,
+            shrunk,
+            reduction,
+        } = self.printed;
         let mean = mean::to_json;
         json!({
             "row": name(self.printed).join("/"),
@@ -184,12 +257,17 @@ impl Row {
 
 /// `75`, `4`, `25`: nodes, parents, and the percentage of functions.
 fn name(row: &Random) -> [String; 3] {
-    [row.nodes.to_string(), row.max_parents.to_string(), format!("{:.0}", 100.0 * row.functional)]
+    [
+        row.nodes.to_string(),
+        row.max_parents.to_string(),
+        format!("{:.0}", 100.0 * row.functional),
+    ]
 }
 
 fn notes(rows: &[Row]) -> Vec<String> {
     let near = rows.iter().filter(|row| row.standard_errors <= 3.0).count();
-    let [worse, wider] = [|row: &Row| row.worse, |row: &Row| row.wider].map(|of| rows.iter().map(of).sum::<usize>());
+    let [worse, wider] =
+        [|row: &Row| row.worse, |row: &Row| row.wider].map(|of| rows.iter().map(of).sum::<usize>());
     vec![
         "Ranks: the binary rank of the largest cluster, mean ± standard deviation. Original: a min-fill order without \
          functions. Replicated: the same with functions replicated, which is what the printed numbers fit; errors: how many \
@@ -224,7 +302,12 @@ fn ranks(rows: &[Row]) -> Grid {
         ours("ours"),
     ]);
     for row in rows {
-        let Random { original, shrunk, reduction, .. } = &row.printed;
+        let Random {
+            original,
+            shrunk,
+            reduction,
+            ..
+        } = &row.printed;
         let text = |mean: &Mean| mean::text(mean, 1);
         let [nodes, parents, functions] = name(row.printed);
         let mut cells = vec![nodes, parents, functions + " %"];
@@ -237,13 +320,35 @@ fn ranks(rows: &[Row]) -> Grid {
 }
 
 fn sizes(rows: &[Row]) -> Grid {
-    let numbers = ["entries: paper", "entries: ours", "ratio", "networks", "capped", "worse", "wider"].map(ours);
-    let mut grid = Grid::new([&[key("nodes"), key("parents"), key("functions")][..], &numbers].concat());
+    let numbers = [
+        "entries: paper",
+        "entries: ours",
+        "ratio",
+        "networks",
+        "capped",
+        "worse",
+        "wider",
+    ]
+    .map(ours);
+    let mut grid = Grid::new(
+        [
+            &[key("nodes"), key("parents"), key("functions")][..],
+            &numbers,
+        ]
+        .concat(),
+    );
     for row in rows {
         let [nodes, parents, functions] = name(row.printed);
         let [paper, ours] = row.entries.map(|log| format!("2^{log:.1}"));
         let counts = [row.networks, row.capped, row.worse, row.wider].map(|n| n.to_string());
-        let first = [nodes, parents, functions + " %", paper, ours, format!("{:.2}", row.ratio())];
+        let first = [
+            nodes,
+            parents,
+            functions + " %",
+            paper,
+            ours,
+            format!("{:.2}", row.ratio()),
+        ];
         grid.push([&first[..], &counts].concat());
     }
     grid
@@ -257,13 +362,29 @@ mod tests {
     fn our_plans_are_no_worse_than_the_papers() {
         let printed = &TABLE_5[3];
         for objective in Objective::names().map(|name| name.parse().unwrap()) {
-            let args = Args { effort: Some(0.0), objective, ..Args::default() };
-            let compared: Vec<Compared> = (0..2).map(|seed| Compared::new(printed, seed, &args).unwrap()).collect();
-            let row = Row::new(printed, compared.iter()).unwrap().to_json(objective);
+            let args = Args {
+                effort: Some(0.0),
+                objective,
+                ..Args::default()
+            };
+            let compared: Vec<Compared> = (0..2)
+                .map(|seed| Compared::new(printed, seed, &args).unwrap())
+                .collect();
+            let row = Row::new(printed, compared.iter())
+                .unwrap()
+                .to_json(objective);
             let mean = |name: &str| row[name]["mean"].as_f64().unwrap();
-            assert!(mean("ours") <= mean("shrunk") && mean("shrunk") < mean("original"), "{row}");
+            assert!(
+                mean("ours") <= mean("shrunk") && mean("shrunk") < mean("original"),
+                "{row}"
+            );
             assert_eq!(
-                [&row["worse"], &row["wider"], &row["capped"], &row["paper"]["shrunk"]["mean"]],
+                [
+                    &row["worse"],
+                    &row["wider"],
+                    &row["capped"],
+                    &row["paper"]["shrunk"]["mean"]
+                ],
                 [&json!(0), &json!(0), &json!(0), &json!(11.1)]
             );
         }

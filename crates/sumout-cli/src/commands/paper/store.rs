@@ -1,8 +1,9 @@
 //! Keeps results as they come, so that a run can be interrupted, and go on another time.
 //!
-//! A *cell* is what is computed at once: a circuit, a run of learning, a network. Each has a file of its own in the
-//! store's folder, which says what it is of: the version of this program, the table and the row, the seed, and all options
-//! that it depends on. A cell that is of something else is as good as none, and so is a file that is damaged.
+//! A *cell* is what is computed at once: a circuit, a run of learning, a network. Each has a file
+//! of its own in the store's folder, which says what it is of: the version of this program, the
+//! table and the row, the seed, and all options that it depends on. A cell that is of something
+//! else is as good as none, and so is a file that is damaged.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -35,10 +36,18 @@ impl Store {
     /// A folder, which is made if it is not there; without one, nothing is kept.
     pub fn new(folder: Option<&Path>, is_closed: bool) -> sumout::Result<Self> {
         if let Some(folder) = folder {
-            let fail = |e| Error::new(ErrorKind::Io, format!("cannot make the folder `{}`: {e}", folder.display()));
+            let fail = |e| {
+                Error::new(
+                    ErrorKind::Io,
+                    format!("cannot make the folder `{}`: {e}", folder.display()),
+                )
+            };
             fs::create_dir_all(folder).map_err(fail)?;
         }
-        Ok(Store { folder: folder.map(Path::to_owned), is_closed })
+        Ok(Store {
+            folder: folder.map(Path::to_owned),
+            is_closed,
+        })
     }
 
     /// A cell as it was kept, or else computed; none if nothing may be computed.
@@ -49,13 +58,19 @@ impl Store {
         compute: impl FnOnce() -> sumout::Result<T>,
     ) -> sumout::Result<Option<Cell<T>>> {
         let key = json!({"version": env!("CARGO_PKG_VERSION"), "of": key});
-        let path = self.folder.as_ref().map(|folder| folder.join(file_name(&key)));
+        let path = self
+            .folder
+            .as_ref()
+            .map(|folder| folder.join(file_name(&key)));
         let kept = path.as_deref().and_then(|path| load(path, &key));
         bar.inc(1);
         if kept.is_some() || self.is_closed {
             return Ok(kept);
         }
-        let cell = Cell { result: compute()?, machine: machine::name() };
+        let cell = Cell {
+            result: compute()?,
+            machine: machine::name(),
+        };
         if let Some(path) = path {
             let content = json!({"key": key, "machine": cell.machine, "result": cell.result});
             sumout::files::save(&path, |file| writeln!(file, "{content:#}"))?;
@@ -67,8 +82,13 @@ impl Store {
 /// The table, and a number that tells this cell from others.
 fn file_name(key: &Value) -> String {
     let table = &key["of"]["table"];
-    let table = table.as_str().map_or_else(|| table.to_string(), str::to_owned);
-    format!("table-{table}-{}.json", Fingerprint::of(key.to_string().as_bytes()))
+    let table = table
+        .as_str()
+        .map_or_else(|| table.to_string(), str::to_owned);
+    format!(
+        "table-{table}-{}.json",
+        Fingerprint::of(key.to_string().as_bytes())
+    )
 }
 
 fn load<T: DeserializeOwned>(path: &Path, key: &Value) -> Option<Cell<T>> {
@@ -77,7 +97,10 @@ fn load<T: DeserializeOwned>(path: &Path, key: &Value) -> Option<Cell<T>> {
         return None;
     }
     let machine = kept["machine"].as_str()?.to_owned();
-    Some(Cell { result: serde_json::from_value(kept["result"].take()).ok()?, machine })
+    Some(Cell {
+        result: serde_json::from_value(kept["result"].take()).ok()?,
+        machine,
+    })
 }
 
 #[cfg(test)]
@@ -85,13 +108,18 @@ mod tests {
     use super::*;
 
     fn folder(name: &str) -> PathBuf {
-        let folder = std::env::temp_dir().join(format!("sumout-store-{name}-{}", std::process::id()));
+        let folder =
+            std::env::temp_dir().join(format!("sumout-store-{name}-{}", std::process::id()));
         let _ = fs::remove_dir_all(&folder);
         folder
     }
 
     fn cell(store: &Store, seed: u64, compute: impl FnOnce() -> f64) -> Option<f64> {
-        let found = store.cell(json!({"table": 1, "seed": seed}), &ProgressBar::hidden(), || Ok(compute()));
+        let found = store.cell(
+            json!({"table": 1, "seed": seed}),
+            &ProgressBar::hidden(),
+            || Ok(compute()),
+        );
         found.unwrap().map(|cell| cell.result)
     }
 
@@ -112,10 +140,17 @@ mod tests {
     fn a_damaged_file_and_one_of_something_else_are_computed_again() {
         let folder = folder("damaged");
         let store = Store::new(Some(&folder), false).unwrap();
-        for damage in [|text: String| text[..text.len() / 2].to_owned(), |text: String| text.replace("0.1.0", "0.0.9")]
-        {
+        for damage in [
+            |text: String| text[..text.len() / 2].to_owned(),
+            |text: String| text.replace("0.1.0", "0.0.9"),
+        ] {
             cell(&store, 0, || 0.1);
-            let path = fs::read_dir(&folder).unwrap().next().unwrap().unwrap().path();
+            let path = fs::read_dir(&folder)
+                .unwrap()
+                .next()
+                .unwrap()
+                .unwrap()
+                .path();
             let text = fs::read_to_string(&path).unwrap();
             fs::write(&path, damage(text)).unwrap();
             assert_eq!(cell(&store, 0, || 0.3), Some(0.3));
@@ -127,6 +162,9 @@ mod tests {
     #[test]
     fn without_a_folder_nothing_is_kept() {
         let store = Store::new(None, false).unwrap();
-        assert_eq!([cell(&store, 0, || 0.1), cell(&store, 0, || 0.2)], [Some(0.1), Some(0.2)]);
+        assert_eq!(
+            [cell(&store, 0, || 0.1), cell(&store, 0, || 0.2)],
+            [Some(0.1), Some(0.2)]
+        );
     }
 }

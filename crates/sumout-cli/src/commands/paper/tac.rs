@@ -1,7 +1,8 @@
 //! Testing circuits: what tests add to networks, beside what the literature says of them.
 //!
-//! Choi and Darwiche (PGM 2018) approximate functions; Shen, Huang, Choi and Darwiche (ICML 2019) learn what a model without
-//! an edge, or a hidden Markov model of the first order, cannot represent.
+//! Choi and Darwiche (PGM 2018) approximate functions; Shen, Huang, Choi and Darwiche (ICML 2019)
+//! learn what a model without an edge, or a hidden Markov model of the first order, cannot
+//! represent.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +11,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use sumout::learn::{Decay, Loss, Rule, Start};
 use sumout::model::paper::testing::{hidden_markov, kidney, kidney_cases, staircase, third_order};
-use sumout::{Batch, Column, Examples, Learning, Method, Network, Options, Precision, Query, Running, Subject, Watch};
+use sumout::{
+    Batch, Column, Examples, Learning, Method, Network, Options, Precision, Query, Running,
+    Subject, Watch,
+};
 
 use super::Work;
 use super::grid::{Grid, Table, key, ours, paper};
@@ -24,7 +28,11 @@ type Monotone = (&'static str, fn(f64) -> f64, fn(f64) -> f64);
 const FUNCTIONS: [Monotone; 3] = [
     ("square", |x| x * x, f64::sqrt),
     ("root", f64::sqrt, |y| y * y),
-    ("sigmoid", |x| 1.0 / (1.0 + (-10.0 * (x - 0.5)).exp()), |y| 0.5 + (y / (1.0 - y)).ln() / 10.0),
+    (
+        "sigmoid",
+        |x| 1.0 / (1.0 + (-10.0 * (x - 0.5)).exp()),
+        |y| 0.5 + (y / (1.0 - y)).ln() / 10.0,
+    ),
 ];
 
 /// How near functions are to be approximated.
@@ -44,25 +52,42 @@ pub fn circuits(work: &Work<'_>) -> sumout::Result<Table> {
     }
     let functions = work.rows(functions);
     let stones = work.rows(vec![("kidney".to_owned(), ())]);
-    let markov = work.rows((0..models).map(|model| (format!("hmm/{model}"), model)).collect());
-    work.bar.set_length((functions.len() + stones.len() + markov.len()) as u64);
+    let markov = work.rows(
+        (0..models)
+            .map(|model| (format!("hmm/{model}"), model))
+            .collect(),
+    );
+    work.bar
+        .set_length((functions.len() + stones.len() + markov.len()) as u64);
     let mut machines = BTreeSet::new();
     let mut rows = Rows::default();
     for (name, (function, near)) in &functions {
-        let cell = work.cell(name, json!({"near": near}), || Approximation::new(function, *near))?;
-        rows.functions.extend(cell.map(|cell| (name.clone(), keep(cell, &mut machines))));
+        let cell = work.cell(name, json!({"near": near}), || {
+            Approximation::new(function, *near)
+        })?;
+        rows.functions
+            .extend(cell.map(|cell| (name.clone(), keep(cell, &mut machines))));
     }
     for (name, ()) in &stones {
         let cell = work.cell(name, json!({"version": 1}), || Stones::new(work.args.seed))?;
-        rows.stones.extend(cell.map(|cell| keep(cell, &mut machines)));
+        rows.stones
+            .extend(cell.map(|cell| keep(cell, &mut machines)));
     }
     let records = if work.args.quick { 1024 } else { RECORDS };
     let model = |(name, model): &(String, u64)| {
         let key = json!({"records": records, "folds": FOLDS});
         work.cell(name, key, || Markov::new(work.args.seed + model, records))
     };
-    let cells: Vec<_> = markov.par_iter().map(model).collect::<sumout::Result<_>>()?;
-    rows.markov.extend(cells.into_iter().flatten().map(|cell| keep(cell, &mut machines)));
+    let cells: Vec<_> = markov
+        .par_iter()
+        .map(model)
+        .collect::<sumout::Result<_>>()?;
+    rows.markov.extend(
+        cells
+            .into_iter()
+            .flatten()
+            .map(|cell| keep(cell, &mut machines)),
+    );
     let mut table = work.table("what tests add to networks", rows.to_json(), machines);
     table.grids = rows.grids();
     table.notes = NOTES.map(str::to_owned).to_vec();
@@ -107,16 +132,29 @@ impl Approximation {
     fn new((_, f, inverse): &Monotone, near: f64) -> sumout::Result<Self> {
         let tests = (1.0 / near).ceil() as usize;
         let (low, high) = (f(0.0), f(1.0));
-        let steps = (1..=tests).map(|i| inverse(low + (high - low) * (i as f64 - 0.5) / tests as f64));
+        let steps =
+            (1..=tests).map(|i| inverse(low + (high - low) * (i as f64 - 0.5) / tests as f64));
         let net = staircase(&steps.collect::<Vec<f64>>())?;
         let circuit = net.compile(&Query::of("mean").given(["x"]), &Options::default())?;
-        let xs: Vec<f64> = (0..PLACES).map(|i| i as f64 / (PLACES - 1) as f64).collect();
+        let xs: Vec<f64> = (0..PLACES)
+            .map(|i| i as f64 / (PLACES - 1) as f64)
+            .collect();
         let column = Column::Likelihoods(xs.iter().flat_map(|x| [*x, 1.0 - x]).collect());
         let answers = circuit.evaluate(&Batch::new(PLACES).with(&circuit, "x", column)?)?;
         let found = |row: usize| low + (high - low) * answers.row(row)[0];
-        let error = (0..PLACES).map(|row| (found(row) - f(xs[row])).abs()).fold(0.0, f64::max);
-        let points = (0..PLACES).step_by(10).map(|row| (xs[row], f(xs[row]), found(row))).collect();
-        Ok(Approximation { tests, near, error, points })
+        let error = (0..PLACES)
+            .map(|row| (found(row) - f(xs[row])).abs())
+            .fold(0.0, f64::max);
+        let points = (0..PLACES)
+            .step_by(10)
+            .map(|row| (xs[row], f(xs[row]), found(row)))
+            .collect();
+        Ok(Approximation {
+            tests,
+            near,
+            error,
+            points,
+        })
     }
 }
 
@@ -133,9 +171,22 @@ impl Stones {
         let truth: Vec<f64> = kidney_cases().into_iter().map(|(_, rate)| rate).collect();
         let [without, with] = [kidney(false)?, kidney(true)?];
         let (without, with) = (rates(&without, seed)?, rates(&with, seed)?);
-        let error = |found: &[f64]| 100.0 * found.iter().zip(&truth).map(|(x, y)| (x - y).abs()).fold(0.0, f64::max);
-        let rates = (0..truth.len()).map(|i| [truth[i], without[i], with[i]]).collect();
-        Ok(Stones { without: error(&without), with: error(&with), rates })
+        let error = |found: &[f64]| {
+            100.0
+                * found
+                    .iter()
+                    .zip(&truth)
+                    .map(|(x, y)| (x - y).abs())
+                    .fold(0.0, f64::max)
+        };
+        let rates = (0..truth.len())
+            .map(|i| [truth[i], without[i], with[i]])
+            .collect();
+        Ok(Stones {
+            without: error(&without),
+            with: error(&with),
+            rates,
+        })
     }
 }
 
@@ -144,14 +195,33 @@ fn rates(net: &Network, seed: u64) -> sumout::Result<Vec<f64>> {
     let cases = kidney_cases();
     let mut examples = Examples::new(cases.len());
     for (k, name) in ["size", "treatment"].into_iter().enumerate() {
-        let values = cases.iter().map(|(known, _)| known[k].map_or(-1, |value| value as i32)).collect();
+        let values = cases
+            .iter()
+            .map(|(known, _)| known[k].map_or(-1, |value| value as i32))
+            .collect();
         examples.insert(net.find(name)?, Column::Values(values));
     }
     let target = net.find("recovery")?;
-    examples.insert(target, Column::Likelihoods(cases.iter().flat_map(|(_, rate)| [*rate, 1.0 - rate]).collect()));
+    examples.insert(
+        target,
+        Column::Likelihoods(
+            cases
+                .iter()
+                .flat_map(|(_, rate)| [*rate, 1.0 - rate])
+                .collect(),
+        ),
+    );
     let subject = Subject::of(&[target], &examples);
-    let learning = Learning { starts: (1..=5).map(Start::Random).collect(), epochs: 1500, ..thorough(seed) };
-    let running = Running { precision: Precision::F64, threads: 1, ..Running::default() };
+    let learning = Learning {
+        starts: (1..=5).map(Start::Random).collect(),
+        epochs: 1500,
+        ..thorough(seed)
+    };
+    let running = Running {
+        precision: Precision::F64,
+        threads: 1,
+        ..Running::default()
+    };
     let course = net.course(&subject, learning, &Options::default(), &running)?;
     let mut trainer = course.trainer(&examples)?;
     while !trainer.is_done() {
@@ -164,10 +234,20 @@ fn rates(net: &Network, seed: u64) -> sumout::Result<Vec<f64>> {
 
 /// Cross entropy alone, all examples at a time, for as long as it becomes less.
 fn thorough(seed: u64) -> Learning {
-    let decay = Decay { first: 0.1, last: 0.005, over: 800, ..Decay::paper() };
+    let decay = Decay {
+        first: 0.1,
+        last: 0.005,
+        over: 800,
+        ..Decay::paper()
+    };
     Learning {
         loss: Loss::default(),
-        method: Method::Gradient { rule: Rule::Adam, decay, batch: usize::MAX, steps: 1 },
+        method: Method::Gradient {
+            rule: Rule::Adam,
+            decay,
+            batch: usize::MAX,
+            steps: 1,
+        },
         look_ahead: 60,
         patience: 200,
         least: 1e-7,
@@ -179,8 +259,8 @@ fn thorough(seed: u64) -> Learning {
     }
 }
 
-/// The sequences of each model, and the parts of them of which each is predicted by what is learned from the others: as in the
-/// literature.
+/// The sequences of each model, and the parts of them of which each is predicted by what is learned
+/// from the others: as in the literature.
 const RECORDS: usize = 16_384;
 const FOLDS: usize = 5;
 
@@ -191,7 +271,8 @@ const STEPS: usize = 3000;
 /// The examples of a step.
 const BATCH: usize = 64;
 
-/// For each fold the mean cross entropies of what is predicted: without tests, with them, and by the model that generates.
+/// For each fold the mean cross entropies of what is predicted: without tests, with them, and by
+/// the model that generates.
 #[derive(Debug, Serialize, Deserialize)]
 struct Markov {
     folds: Vec<[f64; 3]>,
@@ -202,16 +283,30 @@ impl Markov {
         let source = third_order(LENGTH, seed)?;
         let data = source.sample(records, seed)?;
         let all = Examples::from(&data);
-        let running = Running { threads: 1, ..Running::default() };
-        let truth = source.course(&subject(&source)?, thorough(seed), &Options::default(), &running)?;
+        let running = Running {
+            threads: 1,
+            ..Running::default()
+        };
+        let truth = source.course(
+            &subject(&source)?,
+            thorough(seed),
+            &Options::default(),
+            &running,
+        )?;
         let models = [hidden_markov(LENGTH, false)?, hidden_markov(LENGTH, true)?];
         let fold = |fold: usize| {
             let held = fold * records / FOLDS..(fold + 1) * records / FOLDS;
-            let (training, test) = (rows(&all, |row| !held.contains(&row)), rows(&all, |row| held.contains(&row)));
-            let [without, with] = [0, 1].map(|model| predicted(&models[model], seed, &training, &test));
+            let (training, test) = (
+                rows(&all, |row| !held.contains(&row)),
+                rows(&all, |row| held.contains(&row)),
+            );
+            let [without, with] =
+                [0, 1].map(|model| predicted(&models[model], seed, &training, &test));
             Ok([without?, with?, truth.measure(truth.params(), &test)?.0])
         };
-        Ok(Markov { folds: (0..FOLDS).map(fold).collect::<sumout::Result<_>>()? })
+        Ok(Markov {
+            folds: (0..FOLDS).map(fold).collect::<sumout::Result<_>>()?,
+        })
     }
 
     fn mean(&self, of: usize) -> f64 {
@@ -227,20 +322,49 @@ impl Markov {
         const QUANTILE: f64 = 2.132; // of the t distribution with four degrees of freedom
         let gain = |fold: &[f64; 3]| fold[0] - fold[1];
         let (mean, n) = (self.mean(0) - self.mean(1), self.folds.len() as f64);
-        let variance = self.folds.iter().map(|fold| (gain(fold) - mean).powi(2)).sum::<f64>() / (n - 1.0);
+        let variance = self
+            .folds
+            .iter()
+            .map(|fold| (gain(fold) - mean).powi(2))
+            .sum::<f64>()
+            / (n - 1.0);
         mean > QUANTILE * (variance / n).sqrt()
     }
 }
 
 /// The mean cross entropy of some sequences, of a model that learns from others.
-fn predicted(net: &Network, seed: u64, training: &Examples, test: &Examples) -> sumout::Result<f64> {
+fn predicted(
+    net: &Network,
+    seed: u64,
+    training: &Examples,
+    test: &Examples,
+) -> sumout::Result<f64> {
     let epochs = |steps: usize| (steps * BATCH).div_ceil(training.len());
-    let decay = Decay { over: epochs(STEPS), ..Decay::paper() };
-    let method = Method::Gradient { rule: Rule::Adam, decay, batch: BATCH, steps: 1 };
+    let decay = Decay {
+        over: epochs(STEPS),
+        ..Decay::paper()
+    };
+    let method = Method::Gradient {
+        rule: Rule::Adam,
+        decay,
+        batch: BATCH,
+        steps: 1,
+    };
     let starts = (1..=3).map(Start::Random).collect();
     let (look_ahead, epochs) = (epochs(TRIAL), epochs(STEPS));
-    let learning = Learning { method, starts, epochs, look_ahead, patience: epochs, least: 0.0, ..thorough(seed) };
-    let running = Running { threads: 1, ..Running::default() };
+    let learning = Learning {
+        method,
+        starts,
+        epochs,
+        look_ahead,
+        patience: epochs,
+        least: 0.0,
+        ..thorough(seed)
+    };
+    let running = Running {
+        threads: 1,
+        ..Running::default()
+    };
     let course = net.course(&subject(net)?, learning, &Options::default(), &running)?;
     let mut trainer = course.trainer(training)?;
     while !trainer.is_done() {
@@ -252,7 +376,11 @@ fn predicted(net: &Network, seed: u64, training: &Examples, test: &Examples) -> 
 /// The last state, given all that is seen.
 fn subject(net: &Network) -> sumout::Result<Subject> {
     let given = net.matching("e_*")?.into_iter().collect();
-    Ok(Subject { targets: vec![net.find(&format!("h_{}", LENGTH - 1))?], given, ..Subject::default() })
+    Ok(Subject {
+        targets: vec![net.find(&format!("h_{}", LENGTH - 1))?],
+        given,
+        ..Subject::default()
+    })
 }
 
 /// Some of the examples.
@@ -261,13 +389,17 @@ fn rows(examples: &Examples, is_one: impl Fn(usize) -> bool) -> Examples {
     let mut some = Examples::new(rows.len());
     for var in examples.variables().collect::<Vec<_>>() {
         if let Some(Column::Values(values)) = examples.get(var) {
-            some.insert(var, Column::Values(rows.iter().map(|&row| values[row]).collect()));
+            some.insert(
+                var,
+                Column::Values(rows.iter().map(|&row| values[row]).collect()),
+            );
         }
     }
     some
 }
 
-/// What ICML 2019 prints: the largest errors in points; of how many models the tested one is better, and surely so.
+/// What ICML 2019 prints: the largest errors in points; of how many models the tested one is
+/// better, and surely so.
 const STONES: [f64; 2] = [3.0, 0.2];
 const BETTER: [usize; 2] = [178, 82];
 const MODELS: usize = 256;
@@ -290,7 +422,9 @@ impl Rows {
                 "paper": printed,
             })
         });
-        let mean = |of: usize| self.markov.iter().map(|m| m.mean(of)).sum::<f64>() / self.markov.len() as f64;
+        let mean = |of: usize| {
+            self.markov.iter().map(|m| m.mean(of)).sum::<f64>() / self.markov.len() as f64
+        };
         let markov = (!self.markov.is_empty()).then(|| {
             let [better, surely] = self.better();
             json!({
@@ -305,15 +439,31 @@ impl Rows {
     }
 
     fn grids(&self) -> Vec<Grid> {
-        let mut functions = Grid::new([key("function"), ours("tests"), ours("error"), paper("error")]);
+        let mut functions = Grid::new([
+            key("function"),
+            ours("tests"),
+            ours("error"),
+            paper("error"),
+        ]);
         for (name, it) in &self.functions {
             let function = name.split('/').next().unwrap_or_default().to_owned();
-            functions.push([function, it.tests.to_string(), format!("{:.4}", it.error), format!("{}", it.near)]);
+            functions.push([
+                function,
+                it.tests.to_string(),
+                format!("{:.4}", it.error),
+                format!("{}", it.near),
+            ]);
         }
-        let mut stones = Grid::new([key("kidney stones"), ours("largest error"), paper("largest error")]);
+        let mut stones = Grid::new([
+            key("kidney stones"),
+            ours("largest error"),
+            paper("largest error"),
+        ]);
         for it in &self.stones {
-            for (name, found, printed) in [("without tests", it.without, STONES[0]), ("with tests", it.with, STONES[1])]
-            {
+            for (name, found, printed) in [
+                ("without tests", it.without, STONES[0]),
+                ("with tests", it.with, STONES[1]),
+            ] {
                 stones.push([name.to_owned(), format!("{found:.2}"), format!("{printed}")]);
             }
         }
@@ -340,6 +490,9 @@ impl Rows {
                 number("cross_entropy_of_the_source"),
             ]);
         }
-        [functions, stones, markov].into_iter().filter(|grid| !grid.rows.is_empty()).collect()
+        [functions, stones, markov]
+            .into_iter()
+            .filter(|grid| !grid.rows.is_empty())
+            .collect()
     }
 }

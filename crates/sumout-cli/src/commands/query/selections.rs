@@ -16,19 +16,33 @@ pub(super) struct Shown {
 }
 
 /// What all tests select; nothing, if the evidence is impossible for one of them.
-pub(super) fn selections(net: &Network, evidence: &Evidence, options: &Options) -> sumout::Result<Vec<Shown>> {
+pub(super) fn selections(
+    net: &Network,
+    evidence: &Evidence,
+    options: &Options,
+) -> sumout::Result<Vec<Shown>> {
     if !net.is_testing() {
-        let error = Error::new(ErrorKind::Model, format!("network `{}` has no tests", net.name()));
+        let error = Error::new(
+            ErrorKind::Model,
+            format!("network `{}` has no tests", net.name()),
+        );
         return Err(error.hint("leave out `--tests`"));
     }
     let found = net.selections(evidence, options)?.unwrap_or_default();
-    Ok(found.into_iter().map(|selected| Shown { rows: rows(net, &selected), selected }).collect())
+    Ok(found
+        .into_iter()
+        .map(|selected| Shown {
+            rows: rows(net, &selected),
+            selected,
+        })
+        .collect())
 }
 
 fn rows(net: &Network, selected: &Selected) -> Vec<Vec<usize>> {
     let mut rows = vec![vec![]];
     for &parent in net.parents(selected.tested) {
-        let with = |row: Vec<usize>| (0..net.card(parent)).map(move |value| [&row[..], &[value]].concat());
+        let with =
+            |row: Vec<usize>| (0..net.card(parent)).map(move |value| [&row[..], &[value]].concat());
         rows = rows.into_iter().flat_map(with).collect();
     }
     rows
@@ -42,24 +56,45 @@ impl Shown {
 
     /// The values of the parents in a row.
     fn values<'n>(&self, net: &'n Network, row: usize) -> impl Iterator<Item = (&'n str, &'n str)> {
-        let parents = net.parents(self.selected.tested).iter().map(|&parent| net.variable(parent));
-        let named = |(parent, &value): (&'n sumout::Variable, &usize)| (&*parent.name, &*parent.values[value]);
-        parents.zip(&self.rows[row]).map(named).collect::<Vec<_>>().into_iter()
+        let parents = net
+            .parents(self.selected.tested)
+            .iter()
+            .map(|&parent| net.variable(parent));
+        let named = |(parent, &value): (&'n sumout::Variable, &usize)| {
+            (&*parent.name, &*parent.values[value])
+        };
+        parents
+            .zip(&self.rows[row])
+            .map(named)
+            .collect::<Vec<_>>()
+            .into_iter()
     }
 
     /// What the copies are called: where rows are a softmax themselves, they are the values.
     fn copies(&self, net: &Network) -> Vec<String> {
         let tested = self.selected.tested;
-        match net.cpts()[tested.index()].tested().is_some_and(Tested::is_direct) {
+        match net.cpts()[tested.index()]
+            .tested()
+            .is_some_and(Tested::is_direct)
+        {
             true => net.variable(tested).values.clone(),
-            false => (1..=self.weights(0).len()).map(|copy| format!("copy {copy}")).collect(),
+            false => (1..=self.weights(0).len())
+                .map(|copy| format!("copy {copy}"))
+                .collect(),
         }
     }
 
     pub fn to_json(&self, net: &Network) -> Value {
         let row = |row: usize| {
-            let posterior = self.selected.posterior.as_ref().map(|posterior| posterior[row]);
-            let parents: Value = self.values(net, row).map(|(name, value)| (name.to_owned(), json!(value))).collect();
+            let posterior = self
+                .selected
+                .posterior
+                .as_ref()
+                .map(|posterior| posterior[row]);
+            let parents: Value = self
+                .values(net, row)
+                .map(|(name, value)| (name.to_owned(), json!(value)))
+                .collect();
             json!({"parents": parents, "posterior": posterior, "weights": self.weights(row)})
         };
         let rows: Vec<Value> = (0..self.rows.len()).map(row).collect();
@@ -67,20 +102,45 @@ impl Shown {
     }
 
     pub fn print(&self, net: &Network, out: &mut dyn Write) -> io::Result<()> {
-        writeln!(out, "\nthe CPT of {}:", net.variable(self.selected.tested).name)?;
+        writeln!(
+            out,
+            "\nthe CPT of {}:",
+            net.variable(self.selected.tested).name
+        )?;
         let parents = net.parents(self.selected.tested);
-        let mut lines: Vec<Vec<String>> =
-            vec![parents.iter().map(|&parent| net.variable(parent).name.clone()).collect()];
-        lines[0].extend(self.selected.posterior.as_ref().map(|_| "posterior".to_owned()));
+        let mut lines: Vec<Vec<String>> = vec![
+            parents
+                .iter()
+                .map(|&parent| net.variable(parent).name.clone())
+                .collect(),
+        ];
+        lines[0].extend(
+            self.selected
+                .posterior
+                .as_ref()
+                .map(|_| "posterior".to_owned()),
+        );
         lines[0].extend(self.copies(net));
         for row in 0..self.rows.len() {
-            let mut line: Vec<String> = self.values(net, row).map(|(_, value)| value.to_owned()).collect();
-            line.extend(self.selected.posterior.as_ref().map(|posterior| probability(posterior[row])));
+            let mut line: Vec<String> = self
+                .values(net, row)
+                .map(|(_, value)| value.to_owned())
+                .collect();
+            line.extend(
+                self.selected
+                    .posterior
+                    .as_ref()
+                    .map(|posterior| probability(posterior[row])),
+            );
             line.extend(self.weights(row).iter().map(|w| probability(*w)));
             lines.push(line);
         }
         let numbers = lines[0].len() - parents.len();
-        let align = [vec![Align::Left; parents.len()], vec![Align::Right; numbers]].concat();
+        let align = [
+            vec![Align::Left; parents.len()],
+            vec![Align::Right; numbers],
+        ]
+        .concat();
         table(out, align, &lines)
     }
 }

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use bytes::Bytes;
 use parquet::basic::Compression;
 use parquet::column::page::PageMetadata;
-use parquet::data_type::{ByteArray, ByteArrayType, DataType, DoubleType, FloatType, Int32Type, Int64Type};
+use parquet::data_type::{
+    ByteArray, ByteArrayType, DataType, DoubleType, FloatType, Int32Type, Int64Type,
+};
 use parquet::file::properties::{WriterProperties, WriterVersion};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::file::writer::SerializedFileWriter;
@@ -25,7 +27,10 @@ fn input() -> Input {
     let x = net.variable("x", (0..VALUES).map(|value| format!("value {value}")));
     net.table(x, [], [1.0 / VALUES as f64; VALUES]);
     let net = net.build().unwrap();
-    Input::new(net.find("x").unwrap(), &net.compile(&Query::all(), &Options::default()).unwrap())
+    Input::new(
+        net.find("x").unwrap(),
+        &net.compile(&Query::all(), &Options::default()).unwrap(),
+    )
 }
 
 /// A kind of column, and its words by their numbers.
@@ -38,7 +43,11 @@ trait Kind: DataType {
 impl Kind for ByteArrayType {
     const NAME: &str = "BYTE_ARRAY";
     fn word(number: usize) -> ByteArray {
-        if number == VALUES { ByteArray::from("") } else { format!("value {number}").as_str().into() }
+        if number == VALUES {
+            ByteArray::from("")
+        } else {
+            format!("value {number}").as_str().into()
+        }
     }
     fn cell(word: &ByteArray) -> Cell<'_> {
         Cell::Text(word.data())
@@ -71,18 +80,26 @@ struct Dice(u64);
 
 impl Dice {
     fn roll(&mut self, sides: usize) -> usize {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) as usize % sides
     }
 }
 
-/// Cells in runs of all lengths, some of them null; rare words come late, when a dictionary may be full.
+/// Cells in runs of all lengths, some of them null; rare words come late, when a dictionary may be
+/// full.
 fn cells(count: usize, can_be_null: bool, dice: &mut Dice) -> Vec<Option<usize>> {
     let mut cells = vec![];
     while cells.len() < count {
         let length = if dice.roll(2) == 0 { 1 } else { dice.roll(60) };
         let known = (2 + cells.len() * WORDS / count).min(WORDS);
-        let cell = if can_be_null && dice.roll(3) == 0 { None } else { Some(dice.roll(known)) };
+        let cell = if can_be_null && dice.roll(3) == 0 {
+            None
+        } else {
+            Some(dice.roll(known))
+        };
         cells.extend(vec![cell; length]);
     }
     cells.truncate(count);
@@ -106,11 +123,23 @@ impl Way {
         for version in [WriterVersion::PARQUET_1_0, WriterVersion::PARQUET_2_0] {
             for compression in [Compression::UNCOMPRESSED, Compression::SNAPPY] {
                 for dictionary in [None, Some(50), Some(1 << 20)] {
-                    for (page, nesting) in [(100, "required K x;"), (1 << 20, "optional K x;"), (100, "optional K x;")]
-                    {
-                        ways.push(Way { version, compression, dictionary, page, nesting });
+                    for (page, nesting) in [
+                        (100, "required K x;"),
+                        (1 << 20, "optional K x;"),
+                        (100, "optional K x;"),
+                    ] {
+                        ways.push(Way {
+                            version,
+                            compression,
+                            dictionary,
+                            page,
+                            nesting,
+                        });
                     }
-                    ways.push(Way { nesting: "optional group y { optional K x; }", ..ways[ways.len() - 1].clone() });
+                    ways.push(Way {
+                        nesting: "optional group y { optional K x; }",
+                        ..ways[ways.len() - 1].clone()
+                    });
                 }
             }
         }
@@ -124,19 +153,39 @@ impl Way {
     /// A file of two row groups.
     fn write<K: Kind>(&self, cells: &[Option<usize>], dice: &mut Dice) -> Bytes {
         let schema = format!("message m {{ {} }}", self.nesting.replace('K', K::NAME));
-        let properties = WriterProperties::builder().set_writer_version(self.version).set_compression(self.compression);
-        let properties = properties.set_dictionary_enabled(self.dictionary.is_some()).set_encoding(Encoding::PLAIN);
+        let properties = WriterProperties::builder()
+            .set_writer_version(self.version)
+            .set_compression(self.compression);
+        let properties = properties
+            .set_dictionary_enabled(self.dictionary.is_some())
+            .set_encoding(Encoding::PLAIN);
         let properties = properties.set_dictionary_page_size_limit(self.dictionary.unwrap_or(1));
-        let properties = properties.set_data_page_row_count_limit(self.page).set_write_batch_size(10).build();
+        let properties = properties
+            .set_data_page_row_count_limit(self.page)
+            .set_write_batch_size(10)
+            .build();
         let schema = Arc::new(parse_message_type(&schema).unwrap());
         let mut writer = SerializedFileWriter::new(vec![], schema, Arc::new(properties)).unwrap();
         for cells in cells.chunks(cells.len() / 2 + 1) {
             let mut group = writer.next_row_group().unwrap();
             let mut column = group.next_column().unwrap().unwrap();
-            let values: Vec<K::T> = cells.iter().flatten().map(|&number| K::word(number)).collect();
+            let values: Vec<K::T> = cells
+                .iter()
+                .flatten()
+                .map(|&number| K::word(number))
+                .collect();
             let null = |dice: &mut Dice| dice.roll(self.level().max(1) as usize) as i16;
-            let levels = cells.iter().map(|cell| if cell.is_some() { self.level() } else { null(dice) });
-            column.typed::<K>().write_batch(&values, Some(&levels.collect::<Vec<_>>()), None).unwrap();
+            let levels = cells.iter().map(|cell| {
+                if cell.is_some() {
+                    self.level()
+                } else {
+                    null(dice)
+                }
+            });
+            column
+                .typed::<K>()
+                .write_batch(&values, Some(&levels.collect::<Vec<_>>()), None)
+                .unwrap();
             column.close().unwrap();
             group.close().unwrap();
         }
@@ -205,27 +254,47 @@ fn columns_are_read_as_they_were_written() {
 #[test]
 fn words_that_are_no_values_are_only_wrong_where_they_are_used() {
     let (input, mut dice) = (input(), Dice(1));
-    let way = Way { dictionary: Some(1 << 20), ..Way::all()[1].clone() };
+    let way = Way {
+        dictionary: Some(1 << 20),
+        ..Way::all()[1].clone()
+    };
     let file = way.write::<Int32Type>(&[Some(3), None, Some(VALUES + 1), Some(3), None], &mut dice);
     let group = SerializedFileReader::new(file).unwrap();
     let group = group.get_row_group(0).unwrap();
-    let mut pages = Pages::new(group.get_column_page_reader(0).unwrap(), group.metadata().column(0)).unwrap();
+    let mut pages = Pages::new(
+        group.get_column_page_reader(0).unwrap(),
+        group.metadata().column(0),
+    )
+    .unwrap();
     let (mut to, mut bad) = (vec![5], vec![]);
     pages.read(&input, 2, &mut to, &mut bad).unwrap();
     assert_eq!((&to[..], bad.len()), (&[5, 3, -1][..], 0));
     pages.read(&input, 1, &mut to, &mut bad).unwrap();
-    assert_eq!((&to[..], bad), (&[5, 3, -1, -1][..], vec![(3, "`x` has no value 21, only 20 values".to_string())]));
+    assert_eq!(
+        (&to[..], bad),
+        (
+            &[5, 3, -1, -1][..],
+            vec![(3, "`x` has no value 21, only 20 values".to_string())]
+        )
+    );
 }
 
 #[test]
 fn columns_in_other_encodings_are_left_to_others() {
     let schema = Arc::new(parse_message_type("message m { required INT32 x; }").unwrap());
     let properties = WriterProperties::builder().set_dictionary_enabled(false);
-    let properties = Arc::new(properties.set_encoding(Encoding::DELTA_BINARY_PACKED).build());
+    let properties = Arc::new(
+        properties
+            .set_encoding(Encoding::DELTA_BINARY_PACKED)
+            .build(),
+    );
     let mut writer = SerializedFileWriter::new(vec![], schema, properties).unwrap();
     let mut group = writer.next_row_group().unwrap();
     let mut column = group.next_column().unwrap().unwrap();
-    column.typed::<Int32Type>().write_batch(&[0, 1, 2], None, None).unwrap();
+    column
+        .typed::<Int32Type>()
+        .write_batch(&[0, 1, 2], None, None)
+        .unwrap();
     column.close().unwrap();
     assert!(!Pages::can_read(group.close().unwrap().column(0)));
 }
@@ -243,7 +312,11 @@ impl Iterator for Given {
 
 impl PageReader for Given {
     fn get_next_page(&mut self) -> Result<Option<Page>> {
-        Ok(if self.0.is_empty() { None } else { Some(self.0.remove(0)) })
+        Ok(if self.0.is_empty() {
+            None
+        } else {
+            Some(self.0.remove(0))
+        })
     }
 
     fn peek_next_page(&mut self) -> Result<Option<PageMetadata>> {
@@ -261,16 +334,20 @@ fn pages(way: &Way) -> (Vec<Page>, ColumnChunkMetaData) {
     let cells = cells(160, way.level() > 0, &mut dice);
     let file = SerializedFileReader::new(way.write::<ByteArrayType>(&cells, &mut dice)).unwrap();
     let group = file.get_row_group(0).unwrap();
-    let pages = group.get_column_page_reader(0).unwrap().collect::<Result<_>>().unwrap();
+    let pages = group
+        .get_column_page_reader(0)
+        .unwrap()
+        .collect::<Result<_>>()
+        .unwrap();
     (pages, group.metadata().column(0).clone())
 }
 
 fn with_bytes(page: &Page, bytes: Vec<u8>) -> Page {
     let mut page = page.clone();
     match &mut page {
-        Page::DataPage { buf, .. } | Page::DataPageV2 { buf, .. } | Page::DictionaryPage { buf, .. } => {
-            *buf = bytes.into()
-        }
+        Page::DataPage { buf, .. }
+        | Page::DataPageV2 { buf, .. }
+        | Page::DictionaryPage { buf, .. } => *buf = bytes.into(),
     }
     page
 }
@@ -291,7 +368,10 @@ fn outcome(pages: Vec<Page>, column: &ColumnChunkMetaData, input: &Input) -> (us
     let (mut to, mut bad) = (vec![], vec![]);
     for _ in 0..20 {
         if let Err(error) = pages.read(input, 7, &mut to, &mut bad) {
-            assert!(to.iter().all(|cell| *cell < VALUES as i32) && bad.iter().all(|(row, _)| *row < to.len()));
+            assert!(
+                to.iter().all(|cell| *cell < VALUES as i32)
+                    && bad.iter().all(|(row, _)| *row < to.len())
+            );
             return (to.len(), error.to_string());
         }
     }
@@ -301,7 +381,10 @@ fn outcome(pages: Vec<Page>, column: &ColumnChunkMetaData, input: &Input) -> (us
 #[test]
 fn damaged_pages_are_refused_or_understood_otherwise() {
     let input = input();
-    for way in Way::all().into_iter().filter(|way| way.compression == Compression::UNCOMPRESSED) {
+    for way in Way::all()
+        .into_iter()
+        .filter(|way| way.compression == Compression::UNCOMPRESSED)
+    {
         let (pages, column) = pages(&way);
         for (at, page) in pages.iter().enumerate() {
             let replaced = |page| {
@@ -318,7 +401,10 @@ fn damaged_pages_are_refused_or_understood_otherwise() {
                 }
             }
             let (read, error) = replaced(with_count(page, u32::MAX));
-            assert!(read < 100 && error.contains("too early"), "{way:?}: {error}");
+            assert!(
+                read < 100 && error.contains("too early"),
+                "{way:?}: {error}"
+            );
         }
     }
 }
@@ -326,9 +412,14 @@ fn damaged_pages_are_refused_or_understood_otherwise() {
 #[test]
 fn damage_is_told() {
     let input = input();
-    let way = Way { dictionary: Some(1 << 20), ..Way::all()[1].clone() };
+    let way = Way {
+        dictionary: Some(1 << 20),
+        ..Way::all()[1].clone()
+    };
     let (pages, column) = pages(&way);
-    let [dictionary, data] = &pages[..] else { panic!("{pages:?}") };
+    let [dictionary, data] = &pages[..] else {
+        panic!("{pages:?}")
+    };
     let told = |pages: Vec<Page>| outcome(pages, &column, &input).1;
     let start = 4 + u32::from_le_bytes(*data.buffer().first_chunk().unwrap()) as usize;
     let with_width = |width| {
@@ -346,14 +437,41 @@ fn damage_is_told() {
     };
     let cases = [
         (vec![data.clone()], "a column without its dictionary"),
-        (vec![with_count(dictionary, 1), data.clone()], "a cell that is not in the dictionary"),
-        (vec![dictionary.clone(), dictionary.clone()], "two dictionaries"),
-        (vec![dictionary.clone(), with_width(33)], "a number of 33 bits"),
-        (vec![dictionary.clone(), with_bytes(data, data.buffer()[..start + 1].to_vec())], "a run that ends too early"),
-        (vec![dictionary.clone(), with_bytes(data, vec![255, 0, 0, 0])], "a page that ends before its values"),
-        (vec![dictionary.clone(), with_bytes(data, vec![])], "a page that ends before its values"),
-        (vec![dictionary.clone(), encoded(Encoding::DELTA_BYTE_ARRAY)], "a page in the encoding DELTA_BYTE_ARRAY"),
-        (vec![dictionary.clone(), encoded(Encoding::RLE_DICTIONARY)], "a column has fewer rows"),
+        (
+            vec![with_count(dictionary, 1), data.clone()],
+            "a cell that is not in the dictionary",
+        ),
+        (
+            vec![dictionary.clone(), dictionary.clone()],
+            "two dictionaries",
+        ),
+        (
+            vec![dictionary.clone(), with_width(33)],
+            "a number of 33 bits",
+        ),
+        (
+            vec![
+                dictionary.clone(),
+                with_bytes(data, data.buffer()[..start + 1].to_vec()),
+            ],
+            "a run that ends too early",
+        ),
+        (
+            vec![dictionary.clone(), with_bytes(data, vec![255, 0, 0, 0])],
+            "a page that ends before its values",
+        ),
+        (
+            vec![dictionary.clone(), with_bytes(data, vec![])],
+            "a page that ends before its values",
+        ),
+        (
+            vec![dictionary.clone(), encoded(Encoding::DELTA_BYTE_ARRAY)],
+            "a page in the encoding DELTA_BYTE_ARRAY",
+        ),
+        (
+            vec![dictionary.clone(), encoded(Encoding::RLE_DICTIONARY)],
+            "a column has fewer rows",
+        ),
         (vec![dictionary.clone()], "a column has fewer rows"),
     ];
     for (pages, expected) in cases {

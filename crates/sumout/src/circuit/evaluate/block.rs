@@ -18,10 +18,22 @@ pub(super) struct Block<'a> {
 }
 
 impl Block<'_> {
-    pub fn run<T: Number>(&self, worker: &mut Worker<'_, T>, first: usize, posteriors: &mut [f64], logs: &mut [f64]) {
+    pub fn run<T: Number>(
+        &self,
+        worker: &mut Worker<'_, T>,
+        first: usize,
+        posteriors: &mut [f64],
+        logs: &mut [f64],
+    ) {
         worker.begin();
         for &var in &self.evaluator.loaded {
-            load(self.circuit, self.batch, worker, var, first..first + logs.len());
+            load(
+                self.circuit,
+                self.batch,
+                worker,
+                var,
+                first..first + logs.len(),
+            );
         }
         worker.forward();
         if worker.is_stopped() {
@@ -34,10 +46,14 @@ impl Block<'_> {
         match self.evaluator.by_output {
             true => self.read_output(worker, self.evaluator.targets[0], &sums, posteriors),
             false => {
-                let seeds: Vec<T> = sums.iter().map(|&s| if s > 0.0 { T::of(1.0 / s) } else { T::ZERO }).collect();
+                let seeds: Vec<T> = sums
+                    .iter()
+                    .map(|&s| if s > 0.0 { T::of(1.0 / s) } else { T::ZERO })
+                    .collect();
                 let lanes = worker.lanes();
                 worker.backward(|seed| {
-                    seed.chunks_exact_mut(lanes).for_each(|s| s[..seeds.len()].copy_from_slice(&seeds));
+                    seed.chunks_exact_mut(lanes)
+                        .for_each(|s| s[..seeds.len()].copy_from_slice(&seeds));
                 });
                 if worker.is_stopped() {
                     return;
@@ -65,18 +81,29 @@ impl Block<'_> {
     }
 
     /// The posterior of the one target is the output, divided by its sum.
-    fn read_output<T: Number>(&self, worker: &Worker<'_, T>, target: VarId, sums: &[f64], posteriors: &mut [f64]) {
+    fn read_output<T: Number>(
+        &self,
+        worker: &Worker<'_, T>,
+        target: VarId,
+        sums: &[f64],
+        posteriors: &mut [f64],
+    ) {
         let card = self.circuit.variables[target.index()].values.len();
         let domain = &self.circuit.domains[target.index()];
         if let [only] = domain[..] {
-            posteriors.chunks_exact_mut(card).for_each(|row| row[only] = 1.0);
+            posteriors
+                .chunks_exact_mut(card)
+                .for_each(|row| row[only] = 1.0);
             return;
         }
-        let Some(output) = worker.output() else { return };
+        let Some(output) = worker.output() else {
+            return;
+        };
         let lanes = output.len() / domain.len();
         for (&value, numbers) in domain.iter().zip(output.chunks_exact(lanes)) {
             let rows = posteriors.chunks_exact_mut(card).zip(numbers).zip(sums);
-            rows.filter(|(_, sum)| **sum > 0.0).for_each(|((row, x), sum)| row[value] = x.to_f64() / sum);
+            rows.filter(|(_, sum)| **sum > 0.0)
+                .for_each(|((row, x), sum)| row[value] = x.to_f64() / sum);
         }
     }
 
@@ -97,16 +124,22 @@ impl Block<'_> {
                 (Some(adjoint), Some(evidence)) => {
                     let lanes = adjoint.len() / domain.len();
                     for (lane, row) in posteriors.chunks_exact_mut(width).enumerate() {
-                        let product =
-                            |k: usize| adjoint[k * lanes + lane].to_f64() * evidence[k * lanes + lane].to_f64();
+                        let product = |k: usize| {
+                            adjoint[k * lanes + lane].to_f64() * evidence[k * lanes + lane].to_f64()
+                        };
                         let total: f64 = (0..domain.len()).map(product).sum();
                         if !is_close_to_one(total) && sums[lane] > 0.0 {
                             logs[lane] = f64::NAN;
                         }
-                        domain.iter().enumerate().for_each(|(k, &value)| row[start + value] = product(k) / total);
+                        domain
+                            .iter()
+                            .enumerate()
+                            .for_each(|(k, &value)| row[start + value] = product(k) / total);
                     }
                 }
-                _ => posteriors.chunks_exact_mut(width).for_each(|row| row[start + domain[0]] = 1.0),
+                _ => posteriors
+                    .chunks_exact_mut(width)
+                    .for_each(|row| row[start + domain[0]] = 1.0),
             }
             start += card;
         }
@@ -115,7 +148,9 @@ impl Block<'_> {
     /// Repeats an example with exact exponents, and logarithms if it needs them.
     pub fn run_carefully(&self, row: usize, posteriors: &mut [f64], log_evidence: &mut f64) {
         let graph = &self.circuit.graph;
-        let run = Run::sum(graph, self.evaluator.careful(), |v| likelihood(self.circuit, self.batch, v, row));
+        let run = Run::sum(graph, self.evaluator.careful(), |v| {
+            likelihood(self.circuit, self.batch, v, row)
+        });
         *log_evidence = run.log_sum();
         posteriors.fill(0.0);
         if *log_evidence == f64::NEG_INFINITY {
@@ -132,12 +167,16 @@ impl Block<'_> {
                 _ => joint(graph, &run, var),
             };
             let total: f64 = weights.iter().sum();
-            domain.iter().zip(&weights).for_each(|(&value, w)| own[value] = w / total);
+            domain
+                .iter()
+                .zip(&weights)
+                .for_each(|(&value, w)| own[value] = w / total);
         }
     }
 }
 
-/// Fills in the likelihood of an input for the examples of a block; rows that are not there get ones.
+/// Fills in the likelihood of an input for the examples of a block; rows that are not there get
+/// ones.
 pub(in crate::circuit) fn load<T: Number>(
     circuit: &Circuit,
     batch: &Batch,
@@ -148,22 +187,43 @@ pub(in crate::circuit) fn load<T: Number>(
     let domain = &circuit.domains[var.index()];
     let card = circuit.variables[var.index()].values.len();
     match batch.get(circuit.source(var)) {
-        None => worker.evidence(var).into_iter().for_each(|to| to.fill(T::ONE)),
+        None => worker
+            .evidence(var)
+            .into_iter()
+            .for_each(|to| to.fill(T::ONE)),
         Some(Known::Bytes(values)) => worker.indicate(var, domain, &values[range]),
         Some(Known::Values(values)) => load_values(worker, var, domain, &values[range]),
         Some(Known::Likelihoods(numbers)) => {
-            load_likelihoods(worker, var, domain, (&numbers[range.start * card..range.end * card], card));
+            load_likelihoods(
+                worker,
+                var,
+                domain,
+                (&numbers[range.start * card..range.end * card], card),
+            );
         }
     }
 }
 
 /// The same for the values of a variable that has many.
-fn load_values<T: Number>(worker: &mut Worker<'_, T>, var: VarId, domain: &[usize], values: &[i32]) {
+fn load_values<T: Number>(
+    worker: &mut Worker<'_, T>,
+    var: VarId,
+    domain: &[usize],
+    values: &[i32],
+) {
     let lanes = worker.lanes();
-    let Some(to) = worker.evidence(var) else { return };
+    let Some(to) = worker.evidence(var) else {
+        return;
+    };
     for (&value, to) in domain.iter().zip(to.chunks_exact_mut(lanes)) {
         let (here, rest) = to.split_at_mut(values.len());
-        let is = |v: i32| if (v < 0) | (v == value as i32) { T::ONE } else { T::ZERO };
+        let is = |v: i32| {
+            if (v < 0) | (v == value as i32) {
+                T::ONE
+            } else {
+                T::ZERO
+            }
+        };
         here.iter_mut().zip(values).for_each(|(to, &v)| *to = is(v));
         rest.fill(T::ONE);
     }
@@ -177,7 +237,9 @@ fn load_likelihoods<T: Number>(
     (numbers, card): (&[f64], usize),
 ) {
     let lanes = worker.lanes();
-    let Some(to) = worker.evidence(var) else { return };
+    let Some(to) = worker.evidence(var) else {
+        return;
+    };
     let exponents: Vec<i32> = numbers.chunks_exact(card).map(exponent).collect();
     for (&value, to) in domain.iter().zip(to.chunks_exact_mut(lanes)) {
         let scaled = numbers.chunks_exact(card).zip(&exponents);
@@ -188,7 +250,10 @@ fn load_likelihoods<T: Number>(
     worker.measure_evidence(var);
     for (lane, (row, &exponent)) in numbers.chunks_exact(card).zip(&exponents).enumerate() {
         worker.scale_evidence(var, lane, exponent);
-        if row.iter().any(|&x| x > 0.0 && x.exponent() - exponent < T::TINY / 2) {
+        if row
+            .iter()
+            .any(|&x| x > 0.0 && x.exponent() - exponent < T::TINY / 2)
+        {
             worker.lose(lane);
         }
     }
@@ -196,19 +261,36 @@ fn load_likelihoods<T: Number>(
 
 /// The variables whose likelihoods a graph reads.
 pub(in crate::circuit) fn loaded(graph: &Graph) -> impl Iterator<Item = VarId> + '_ {
-    graph.ops().filter_map(|(_, op)| if let Op::Evidence(v) = op { Some(*v) } else { None })
+    graph.ops().filter_map(|(_, op)| {
+        if let Op::Evidence(v) = op {
+            Some(*v)
+        } else {
+            None
+        }
+    })
 }
 
 /// P(x, e) for each value x that is left, up to a common factor.
 pub(in crate::circuit) fn joint(graph: &Graph, run: &Run<'_>, var: VarId) -> Vec<f64> {
-    let evidence = graph.find(&Op::Evidence(var)).expect("every target is an input");
+    let evidence = graph
+        .find(&Op::Evidence(var))
+        .expect("every target is an input");
     run.weighted(evidence)
 }
 
 /// What is known of a variable in an example, for the values that are left.
-pub(in crate::circuit) fn likelihood(circuit: &Circuit, batch: &Batch, var: VarId, row: usize) -> Vec<f64> {
+pub(in crate::circuit) fn likelihood(
+    circuit: &Circuit,
+    batch: &Batch,
+    var: VarId,
+    row: usize,
+) -> Vec<f64> {
     let card = circuit.variables[var.index()].values.len();
-    let of = |&value: &usize| batch.get(circuit.source(var)).map_or(1.0, |column| column.likelihood(row, value, card));
+    let of = |&value: &usize| {
+        batch
+            .get(circuit.source(var))
+            .map_or(1.0, |column| column.likelihood(row, value, card))
+    };
     circuit.domains[var.index()].iter().map(of).collect()
 }
 
@@ -218,7 +300,9 @@ pub(in crate::circuit) fn sums<T: Number>(worker: &Worker<'_, T>, logs: &mut [f6
     if let Some(output) = worker.output() {
         let lanes = worker.lanes();
         for numbers in output.chunks_exact(lanes) {
-            sums.iter_mut().zip(numbers).for_each(|(sum, x)| *sum += x.to_f64());
+            sums.iter_mut()
+                .zip(numbers)
+                .for_each(|(sum, x)| *sum += x.to_f64());
         }
     }
     for (lane, (log, sum)) in logs.iter_mut().zip(&sums).enumerate() {

@@ -1,10 +1,11 @@
 //! A program as an ONNX model, of operations that every runtime has.
 //!
-//! The batch is the last axis of every tensor inside, as in the engine: then lists of places read whole rows of it. What
-//! does not depend on evidence is left to the runtime, which computes constants when it loads a model.
+//! The batch is the last axis of every tensor inside, as in the engine: then lists of places read
+//! whole rows of it. What does not depend on evidence is left to the runtime, which computes
+//! constants when it loads a model.
 //!
-//! Sums that a list describes are not scattered, which some runtimes do from several threads at once: states with
-//! equally many products are gathered together, and summed along an axis.
+//! Sums that a list describes are not scattered, which some runtimes do from several threads at
+//! once: states with equally many products are gathered together, and summed along an axis.
 
 mod build;
 mod join;
@@ -37,14 +38,17 @@ const LONGEST: usize = i32::MAX as usize;
 pub struct Onnx {
     /// The precision of its numbers.
     pub precision: Precision,
-    /// Whether `evidence` has a column for each value of each input, with likelihoods. Otherwise it has a column for each
-    /// input, with the positions of values, -1 where nothing is known.
+    /// Whether `evidence` has a column for each value of each input, with likelihoods. Otherwise it
+    /// has a column for each input, with the positions of values, -1 where nothing is known.
     pub likelihoods: bool,
 }
 
 impl Default for Onnx {
     fn default() -> Self {
-        Onnx { precision: Precision::F32, likelihoods: false }
+        Onnx {
+            precision: Precision::F32,
+            likelihoods: false,
+        }
     }
 }
 
@@ -53,20 +57,42 @@ impl Circuit {
     pub fn export_onnx(&self, options: &Onnx) -> Result<Export> {
         self.check_posteriors()?;
         if let Some(hard) = self.hard.iter().next().filter(|_| options.likelihoods) {
-            let message = format!("`{}` needs values and takes no likelihoods", self.variable(hard).name);
-            return Err(Error::new(ErrorKind::Evidence, message).hint("compile with `--given` instead of `--hard`"));
+            let message = format!(
+                "`{}` needs values and takes no likelihoods",
+                self.variable(hard).name
+            );
+            return Err(Error::new(ErrorKind::Evidence, message)
+                .hint("compile with `--given` instead of `--hard`"));
         }
         let program = Program::new(self)?;
-        let real = if options.precision == Precision::F32 { Type::F32 } else { Type::F64 };
+        let real = if options.precision == Precision::F32 {
+            Type::F32
+        } else {
+            Type::F64
+        };
         let parts = Writer::new(&program, real).write(options.likelihoods);
-        let notes = [("inputs", notes(self, self.inputs())), ("target", notes(self, self.target.into_iter()))];
+        let notes = [
+            ("inputs", notes(self, self.inputs())),
+            ("target", notes(self, self.target.into_iter())),
+        ];
         let bytes = proto::model(&self.title(), parts, OPSET, &notes).0;
         if bytes.len() > LONGEST {
-            let message = format!("the model has {} bytes, and ONNX allows {LONGEST}", bytes.len());
-            return Err(Error::new(ErrorKind::Memory, message).hint("export to numpy, jax or torch"));
+            let message = format!(
+                "the model has {} bytes, and ONNX allows {LONGEST}",
+                bytes.len()
+            );
+            return Err(
+                Error::new(ErrorKind::Memory, message).hint("export to numpy, jax or torch")
+            );
         }
-        let (numbers_of_example, numbers_of_all) = (program.numbers_of_example(), program.numbers_of_all());
-        Ok(Export { program: bytes, numbers: None, numbers_of_example, numbers_of_all })
+        let (numbers_of_example, numbers_of_all) =
+            (program.numbers_of_example(), program.numbers_of_all());
+        Ok(Export {
+            program: bytes,
+            numbers: None,
+            numbers_of_example,
+            numbers_of_all,
+        })
     }
 }
 
@@ -93,7 +119,13 @@ struct Writer<'a> {
 impl<'a> Writer<'a> {
     fn new(program: &'a Program<'a>, real: Type) -> Self {
         let (likelihoods, of_rules) = (String::new(), program.graph.rule_tables().collect());
-        Writer { program, build: Build::new(real), likelihoods, of_rules, values: BTreeMap::new() }
+        Writer {
+            program,
+            build: Build::new(real),
+            likelihoods,
+            of_rules,
+            values: BTreeMap::new(),
+        }
     }
 
     fn write(mut self, takes_likelihoods: bool) -> Parts {
@@ -115,10 +147,12 @@ impl<'a> Writer<'a> {
 
     fn read_evidence(&mut self, takes_likelihoods: bool) {
         let circuit = self.program.circuit;
-        let values: usize = circuit.inputs().map(|v| circuit.variable(v).values.len()).sum();
+        let values: usize = circuit
+            .inputs()
+            .map(|v| circuit.variable(v).values.len())
+            .sum();
         let input = if takes_likelihoods {
-            let doc =
-                "likelihoods of all values of all inputs, in the order of the metadata; ones where nothing is known";
+            let doc = "likelihoods of all values of all inputs, in the order of the metadata; ones where nothing is known";
             value("evidence", self.build.real, Some(values), doc)
         } else {
             let doc = "positions of the values of the inputs, in the order of the metadata; -1 where nothing is known";
@@ -126,10 +160,15 @@ impl<'a> Writer<'a> {
         };
         self.build.parts.inputs.push(input);
         let rows = self.build.add("Transpose", &["evidence"], &[]);
-        self.likelihoods = if takes_likelihoods { rows } else { self.compare(&rows) };
+        self.likelihoods = if takes_likelihoods {
+            rows
+        } else {
+            self.compare(&rows)
+        };
     }
 
-    /// Likelihoods of positions: of each value, whether it is the one, or nothing is known. What is hard is always known.
+    /// Likelihoods of positions: of each value, whether it is the one, or nothing is known. What is
+    /// hard is always known.
     fn compare(&mut self, rows: &str) -> String {
         let circuit = self.program.circuit;
         let (mut owners, mut positions, mut unknown) = (vec![], vec![], vec![]);
@@ -151,23 +190,40 @@ impl<'a> Writer<'a> {
 
     /// Truths as numbers.
     fn cast(&mut self, truths: &str) -> String {
-        self.build.add("Cast", &[truths], &[("to", Attribute::Int(self.build.real as i64))])
+        self.build.add(
+            "Cast",
+            &[truths],
+            &[("to", Attribute::Int(self.build.real as i64))],
+        )
     }
 
     /// Adds the nodes of a step, and remembers what its results are called.
     fn step(&mut self, step: &Step) {
-        let of: Vec<String> = step.of.iter().filter_map(|tensor| self.values.get(&tensor.name()).cloned()).collect();
-        let mut exponents: Vec<String> = step.exponents().iter().map(|exponent| self.value(exponent)).collect();
+        let of: Vec<String> = step
+            .of
+            .iter()
+            .filter_map(|tensor| self.values.get(&tensor.name()).cloned())
+            .collect();
+        let mut exponents: Vec<String> = step
+            .exponents()
+            .iter()
+            .map(|exponent| self.value(exponent))
+            .collect();
         let result = match &step.call {
             Call::Given(v) => self.given(*v),
             Call::Table(table) if self.of_rules.contains(table) => return, // what is selected has its numbers
             Call::Table(table) => self.table(*table),
             Call::Einsum => {
-                let term = |t: &Tensor, letters: String| if t.varies { letters + "Z" } else { letters };
+                let term =
+                    |t: &Tensor, letters: String| if t.varies { letters + "Z" } else { letters };
                 let equation = Attribute::Text(spelled(&step.equation(term)));
-                self.build.add("Einsum", &[&of[0], &of[1]], &[("equation", equation)])
+                self.build
+                    .add("Einsum", &[&of[0], &of[1]], &[("equation", equation)])
             }
-            Call::Sum(places) => self.build.sum(&of[0], &places.iter().map(|&place| place as i64).collect::<Vec<_>>()),
+            Call::Sum(places) => self.build.sum(
+                &of[0],
+                &places.iter().map(|&place| place as i64).collect::<Vec<_>>(),
+            ),
             Call::Join(list) => self.join(step, &of, *list),
             Call::Gather(places) => self.gather(step, &of[0], *places),
             Call::Select(rule) => self.select(step, &of, *rule),
@@ -192,7 +248,8 @@ impl<'a> Writer<'a> {
         self.values[variable].clone()
     }
 
-    /// The likelihoods of an input. A variable whose posterior could be asked for, and that is no input, has ones.
+    /// The likelihoods of an input. A variable whose posterior could be asked for, and that is no
+    /// input, has ones.
     fn given(&mut self, var: VarId) -> String {
         let left = &self.program.circuit.domains[var.index()];
         let source = self.program.circuit.source(var);
@@ -201,12 +258,14 @@ impl<'a> Writer<'a> {
             return self.across(&ones);
         };
         let rows: Vec<u32> = left.iter().map(|&value| (first + value) as u32).collect();
-        self.build.gather(&self.likelihoods, true, &[rows.len()], &rows)
+        self.build
+            .gather(&self.likelihoods, true, &[rows.len()], &rows)
     }
 
     fn table(&mut self, id: TableId) -> String {
         let table = &self.program.graph.tables()[id.index()];
-        self.build.table(&self.program.shape(&table.axes), &table.values)
+        self.build
+            .table(&self.program.shape(&table.axes), &table.values)
     }
 
     fn gather(&mut self, step: &Step, x: &str, places: usize) -> String {
@@ -220,7 +279,12 @@ impl<'a> Writer<'a> {
                 self.build.add("Reshape", &[x, &shape], &[])
             }
         };
-        self.build.gather(&flat, a.varies, &self.program.shape(&step.to.axes), &self.program.places[places])
+        self.build.gather(
+            &flat,
+            a.varies,
+            &self.program.shape(&step.to.axes),
+            &self.program.places[places],
+        )
     }
 
     /// A tensor less a power of two, that of its largest entry, and the power.
@@ -231,7 +295,11 @@ impl<'a> Writer<'a> {
         let over = Attribute::Ints((0..axes as i64).collect());
         let largest = match axes {
             0 => x.to_owned(),
-            _ => build.add("ReduceMax", &[x], &[("axes", over), ("keepdims", Attribute::Int(0))]),
+            _ => build.add(
+                "ReduceMax",
+                &[x],
+                &[("axes", over), ("keepdims", Attribute::Int(0))],
+            ),
         };
         let largest = build.add("Clip", &[&largest, &low, &high], &[]);
         let log = build.add("Log", &[&largest], &[]);
@@ -254,13 +322,24 @@ impl<'a> Writer<'a> {
             log = self.build.add("Add", &[&log, &moved], &[]);
         }
         self.weigh_closed(&log);
-        self.build.named("impossible", "IsInf", &["log_evidence"], &[]);
+        self.build
+            .named("impossible", "IsInf", &["log_evidence"], &[]);
         if let Some(target) = self.program.circuit.target {
             self.posterior(target, &output, &total);
         }
         let outputs = &mut self.build.parts.outputs;
-        outputs.push(value("log_evidence", self.build.real, None, "ln P(evidence)"));
-        outputs.push(value("impossible", Type::Bool, None, "whether the evidence has probability zero"));
+        outputs.push(value(
+            "log_evidence",
+            self.build.real,
+            None,
+            "ln P(evidence)",
+        ));
+        outputs.push(value(
+            "impossible",
+            Type::Bool,
+            None,
+            "whether the evidence has probability zero",
+        ));
     }
 
     /// The output with an axis for the target, and one for the batch.
@@ -281,8 +360,12 @@ impl<'a> Writer<'a> {
     fn across(&mut self, column: &str) -> String {
         let (zero, one) = (self.build.axes(&[0]), self.build.axes(&[1]));
         let shape = self.build.add("Shape", &["evidence"], &[]);
-        let batch = self.build.add("Gather", &[&shape, &zero], &[("axis", Attribute::Int(0))]);
-        let shape = self.build.add("Concat", &[&one, &batch], &[("axis", Attribute::Int(0))]);
+        let batch = self
+            .build
+            .add("Gather", &[&shape, &zero], &[("axis", Attribute::Int(0))]);
+        let shape = self
+            .build
+            .add("Concat", &[&one, &batch], &[("axis", Attribute::Int(0))]);
         self.build.add("Expand", &[column, &shape], &[])
     }
 
@@ -291,11 +374,15 @@ impl<'a> Writer<'a> {
         let domains = &self.program.circuit.domains;
         let closed: Vec<VarId> = self.program.closed().collect();
         let rows = self.rows().filter(|(v, _)| closed.contains(v));
-        let rows: Vec<u32> = rows.map(|(v, row)| (row + domains[v.index()][0]) as u32).collect();
+        let rows: Vec<u32> = rows
+            .map(|(v, row)| (row + domains[v.index()][0]) as u32)
+            .collect();
         if rows.is_empty() {
             return self.build.named("log_evidence", "Identity", &[log], &[]);
         }
-        let weights = self.build.gather(&self.likelihoods, true, &[rows.len()], &rows);
+        let weights = self
+            .build
+            .gather(&self.likelihoods, true, &[rows.len()], &rows);
         let logs = self.build.add("Log", &[&weights], &[]);
         let sum = self.build.sum(&logs, &[0]);
         self.build.named("log_evidence", "Add", &[log, &sum], &[]);
@@ -310,19 +397,33 @@ impl<'a> Writer<'a> {
         let possible = self.build.add("Not", &["impossible"], &[]);
         let possible = self.cast(&possible);
         let shares = self.build.add("Mul", &[&shares, &possible], &[]);
-        let (values, left) = (circuit.variable(target).values.len(), &circuit.domains[target.index()]);
-        let place = |value: usize| left.iter().position(|&l| l == value).map_or(Map::NOWHERE, |place| place as u32);
+        let (values, left) = (
+            circuit.variable(target).values.len(),
+            &circuit.domains[target.index()],
+        );
+        let place = |value: usize| {
+            left.iter()
+                .position(|&l| l == value)
+                .map_or(Map::NOWHERE, |place| place as u32)
+        };
         let places: Vec<u32> = (0..values).map(place).collect();
         let all = self.build.gather(&shares, true, &[values], &places);
         self.build.named("posterior", "Transpose", &[&all], &[]);
-        let doc =
-            format!("the posterior of `{}`; zeros where the evidence is impossible", circuit.variable(target).name);
-        self.build.parts.outputs.push(value("posterior", self.build.real, Some(values), &doc));
+        let doc = format!(
+            "the posterior of `{}`; zeros where the evidence is impossible",
+            circuit.variable(target).name
+        );
+        self.build
+            .parts
+            .outputs
+            .push(value("posterior", self.build.real, Some(values), &doc));
     }
 }
 
 /// An equation in small letters, which is all that ONNX promises, if they are enough.
 fn spelled(equation: &str) -> String {
     let free = ('a'..='z').find(|&letter| !equation.contains(letter));
-    free.map_or(equation.to_owned(), |letter| equation.replace('Z', &letter.to_string()))
+    free.map_or(equation.to_owned(), |letter| {
+        equation.replace('Z', &letter.to_string())
+    })
 }

@@ -1,11 +1,12 @@
 //! A circuit as the steps of a program, whatever language it is then written in.
 //!
-//! There is a step for each operation of the graph, in the graph's order, and the order of each tensor's axes is decided
-//! here: what both factors of a product have, what the first has, what the second has. Where the axis of the batch is,
-//! languages decide.
+//! There is a step for each operation of the graph, in the graph's order, and the order of each
+//! tensor's axes is decided here: what both factors of a product have, what the first has, what the
+//! second has. Where the axis of the batch is, languages decide.
 //!
-//! Rescaling costs two passes over a tensor. The engine, where it is free, rescales after every product; here it is done
-//! where the numbers that were multiplied since the last time could have become small.
+//! Rescaling costs two passes over a tensor. The engine, where it is free, rescales after every
+//! product; here it is done where the numbers that were multiplied since the last time could have
+//! become small.
 
 mod live;
 
@@ -94,7 +95,8 @@ pub(super) struct Program<'a> {
     pub graph: &'a Graph,
     pub steps: Vec<Step>,
     pub output: Tensor,
-    /// For each entry of what gathers give, its place in the tensor that is read, or [`Map::NOWHERE`].
+    /// For each entry of what gathers give, its place in the tensor that is read, or
+    /// [`Map::NOWHERE`].
     pub places: Vec<Vec<u32>>,
     known: BTreeMap<(MapId, Vec<VarId>), usize>,
 }
@@ -103,11 +105,21 @@ impl<'a> Program<'a> {
     pub fn new(circuit: &'a Circuit) -> Result<Self> {
         let graph = &circuit.graph;
         let (steps, output, places) = (vec![], Tensor::default(), vec![]);
-        let mut program = Program { circuit, graph, steps, output, places, known: BTreeMap::new() };
+        let mut program = Program {
+            circuit,
+            graph,
+            steps,
+            output,
+            places,
+            known: BTreeMap::new(),
+        };
         let used = used(graph);
         let mut tensors = vec![Tensor::default(); graph.len()];
         for (node, op) in graph.ops().filter(|(node, _)| used[node.index()]) {
-            let of: Vec<Tensor> = op.inputs().map(|input| tensors[input.index()].clone()).collect();
+            let of: Vec<Tensor> = op
+                .inputs()
+                .map(|input| tensors[input.index()].clone())
+                .collect();
             tensors[node.index()] = program.step(node, op, of)?;
         }
         program.output = tensors.swap_remove(graph.output().index());
@@ -131,23 +143,41 @@ impl<'a> Program<'a> {
             }
             Op::Gather(_, map) => self.gather(&of[0], *map, &mut to),
             Op::Select(_, rule) => {
-                to = Tensor { exponent: None, lost: least_weight(&Selector::of(self.graph, node)), ..to };
+                to = Tensor {
+                    exponent: None,
+                    lost: least_weight(&Selector::of(self.graph, node)),
+                    ..to
+                };
                 to.axes = vec![self.graph.rules()[rule.index()].axis];
                 Call::Select(*rule)
             }
             Op::Rescale(_) if to.lost <= BITS => return Ok(of[0].clone()),
             Op::Rescale(_) => {
-                to = Tensor { axes: of[0].axes.clone(), exponent: Some(node.index()), lost: 0.0, ..to };
+                to = Tensor {
+                    axes: of[0].axes.clone(),
+                    exponent: Some(node.index()),
+                    lost: 0.0,
+                    ..to
+                };
                 Call::Rescale
             }
         };
-        self.steps.push(Step { to: to.clone(), of, call });
+        self.steps.push(Step {
+            to: to.clone(),
+            of,
+            call,
+        });
         Ok(to)
     }
 
     fn table(&self, id: TableId, to: &mut Tensor) -> Call {
         let table = &self.graph.tables()[id.index()];
-        let smallest = table.values.iter().copied().filter(|&x| x > 0.0).fold(1.0, f64::min);
+        let smallest = table
+            .values
+            .iter()
+            .copied()
+            .filter(|&x| x > 0.0)
+            .fold(1.0, f64::min);
         (to.axes, to.lost) = (table.axes.clone(), -smallest.log2());
         Call::Table(id)
     }
@@ -161,15 +191,23 @@ impl<'a> Program<'a> {
         to.axes = both.chain(first).chain(second).copied().collect();
         let axes = all_axes(of).len();
         if axes > LETTERS.len() {
-            let message = format!("a product has {axes} axes, and a program can name {}", LETTERS.len());
-            return Err(Error::new(ErrorKind::Memory, message).hint("compile again with more `--effort`"));
+            let message = format!(
+                "a product has {axes} axes, and a program can name {}",
+                LETTERS.len()
+            );
+            return Err(
+                Error::new(ErrorKind::Memory, message).hint("compile again with more `--effort`")
+            );
         }
         Ok(Call::Einsum)
     }
 
     fn gather(&mut self, a: &Tensor, id: MapId, to: &mut Tensor) -> Call {
         let map = &self.graph.maps()[id.index()];
-        let rest = a.axes.iter().filter(|v| !map.from.contains(v) && !map.over.contains(v));
+        let rest = a
+            .axes
+            .iter()
+            .filter(|v| !map.from.contains(v) && !map.over.contains(v));
         to.axes = map.over.iter().chain(rest).copied().collect();
         let key = (id, a.axes.clone());
         if !self.known.contains_key(&key) {
@@ -182,8 +220,10 @@ impl<'a> Program<'a> {
     fn read_places(&self, map: &Map, axes: &[VarId], to: &[VarId]) -> Vec<u32> {
         let cards = self.graph.cards();
         let mut states = vec![0; cards.len()];
-        let place =
-            |states: &[usize], axes: &[VarId]| axes.iter().fold(0, |at, v| at * cards[v.index()] + states[v.index()]);
+        let place = |states: &[usize], axes: &[VarId]| {
+            axes.iter()
+                .fold(0, |at, v| at * cards[v.index()] + states[v.index()])
+        };
         let read = |entry: usize| {
             decide(&mut states, cards, to, entry);
             let from = map.index[place(&states, &map.over)];
@@ -201,9 +241,12 @@ impl<'a> Program<'a> {
         axes.iter().map(|v| self.graph.cards()[v.index()]).collect()
     }
 
-    /// The inputs of which one value is left. Evidence on them is no tensor, but multiplies into P(e).
+    /// The inputs of which one value is left. Evidence on them is no tensor, but multiplies into
+    /// P(e).
     pub fn closed(&self) -> impl Iterator<Item = VarId> + '_ {
-        self.circuit.inputs().filter(|&v| self.graph.find(&Op::Evidence(v)).is_none())
+        self.circuit
+            .inputs()
+            .filter(|&v| self.graph.find(&Op::Evidence(v)).is_none())
     }
 }
 
@@ -211,14 +254,25 @@ impl Step {
     /// The equation of a product; a term says where a tensor's letters and that of the batch are.
     pub fn equation(&self, term: impl Fn(&Tensor, String) -> String) -> String {
         let all = all_axes(&self.of);
-        let letter = |v: &VarId| LETTERS.as_bytes()[all.as_slice().binary_search(v).unwrap_or_default()] as char;
+        let letter = |v: &VarId| {
+            LETTERS.as_bytes()[all.as_slice().binary_search(v).unwrap_or_default()] as char
+        };
         let term = |t: &Tensor| term(t, t.axes.iter().map(letter).collect());
-        format!("{},{}->{}", term(&self.of[0]), term(&self.of[1]), term(&self.to))
+        format!(
+            "{},{}->{}",
+            term(&self.of[0]),
+            term(&self.of[1]),
+            term(&self.to)
+        )
     }
 
     /// The exponents of what it is computed from; tests divide by sums, and have none.
     pub fn exponents(&self) -> Vec<String> {
-        let of = if matches!(self.call, Call::Select(_)) { &[] } else { &self.of[..] };
+        let of = if matches!(self.call, Call::Select(_)) {
+            &[]
+        } else {
+            &self.of[..]
+        };
         of.iter().filter_map(Tensor::exponent).collect()
     }
 }
@@ -232,7 +286,13 @@ fn combined(number: usize, of: &[Tensor]) -> Tensor {
     };
     let varies = of.iter().any(|input| input.varies);
     let lost = of.iter().map(|input| input.lost).sum();
-    Tensor { number, axes: vec![], varies, exponent, lost }
+    Tensor {
+        number,
+        axes: vec![],
+        varies,
+        exponent,
+        lost,
+    }
 }
 
 /// How many bits the weights of a test may be below one.
@@ -242,15 +302,27 @@ fn least_weight(selector: &Selector) -> f64 {
         Weighing::Sigmoid => selector.slope * std::f64::consts::LOG2_E,
         Weighing::Linear => 2.0 * BITS,
         Weighing::Softmax => {
-            let largest = selector.tables[0].iter().map(|x| x.abs()).fold(0.0, f64::max);
+            let largest = selector.tables[0]
+                .iter()
+                .map(|x| x.abs())
+                .fold(0.0, f64::max);
             2.0 * largest * (1 + selector.parts.len()) as f64 * std::f64::consts::LOG2_E
         }
     }
 }
 
 fn project(a: &Tensor, keep: &VarSet, to: &mut Tensor) -> Call {
-    to.axes = a.axes.iter().copied().filter(|v| keep.contains(*v)).collect();
-    let summed = a.axes.iter().enumerate().filter(|(_, v)| !keep.contains(**v));
+    to.axes = a
+        .axes
+        .iter()
+        .copied()
+        .filter(|v| keep.contains(*v))
+        .collect();
+    let summed = a
+        .axes
+        .iter()
+        .enumerate()
+        .filter(|(_, v)| !keep.contains(**v));
     Call::Sum(summed.map(|(place, _)| place).collect())
 }
 

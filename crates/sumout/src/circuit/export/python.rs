@@ -1,7 +1,7 @@
 //! A program as Python: a line for each tensor, the batch its first axis.
 //!
-//! What does not depend on evidence is computed once. A tensor is forgotten after its last use, so that the program needs
-//! no more memory than it must.
+//! What does not depend on evidence is computed once. A tensor is forgotten after its last use, so
+//! that the program needs no more memory than it must.
 
 mod finish;
 
@@ -67,9 +67,16 @@ struct Writer<'a> {
 pub(super) fn export(circuit: &Circuit, library: Library) -> Result<Export> {
     let program = Program::new(circuit)?;
     let (constants, forward, numbers) = (vec![], vec![], vec![]);
-    let mut writer = Writer { program: &program, library, constants, forward, numbers };
+    let mut writer = Writer {
+        program: &program,
+        library,
+        constants,
+        forward,
+        numbers,
+    };
     writer.write();
-    let (numbers_of_example, numbers_of_all) = (program.numbers_of_example(), program.numbers_of_all());
+    let (numbers_of_example, numbers_of_all) =
+        (program.numbers_of_example(), program.numbers_of_all());
     let is_tested = circuit.tested().next().is_some();
     let parts = [
         ("title", circuit.title().replace(['\\', '"', '\n'], "_")),
@@ -80,16 +87,32 @@ pub(super) fn export(circuit: &Circuit, library: Library) -> Result<Export> {
         ("inputs", named_inputs(circuit)),
         ("hard", named_hard(circuit)),
         ("target", named_target(circuit)),
-        ("dtype", if is_tested { "float64" } else { "float32" }.into()),
+        (
+            "dtype",
+            if is_tested { "float64" } else { "float32" }.into(),
+        ),
         ("tests_note", if is_tested { TESTS_NOTE } else { "" }.into()),
-        ("selections", if is_tested { library.selections().into() } else { String::new() }),
+        (
+            "selections",
+            if is_tested {
+                library.selections().into()
+            } else {
+                String::new()
+            },
+        ),
         ("constants", writer.constants.join("\n")),
         ("forward", writer.forward.join("\n")),
     ];
-    let fill = |text: String, (key, part): &(&str, String)| text.replace(&format!("{{{key}}}"), part);
+    let fill =
+        |text: String, (key, part): &(&str, String)| text.replace(&format!("{{{key}}}"), part);
     let source = parts.iter().fold(library.template().to_owned(), fill);
     let numbers = Some(serialized(&writer.numbers)?);
-    Ok(Export { program: source.into_bytes(), numbers, numbers_of_example, numbers_of_all })
+    Ok(Export {
+        program: source.into_bytes(),
+        numbers,
+        numbers_of_example,
+        numbers_of_all,
+    })
 }
 
 impl Writer<'_> {
@@ -113,7 +136,12 @@ impl Writer<'_> {
 
     /// Hands what does not depend on evidence from one function to the other.
     fn share_constants(&mut self) {
-        let names: String = self.program.shared().iter().map(|name| format!("{name}, ")).collect();
+        let names: String = self
+            .program
+            .shared()
+            .iter()
+            .map(|name| format!("{name}, "))
+            .collect();
         let tuple = format!("({})", names.trim_end());
         self.constants.push(format!("        return {tuple}"));
         if !names.is_empty() {
@@ -134,8 +162,14 @@ impl Writer<'_> {
             Call::Gather(places) => self.gather(step, *places),
             Call::Select(rule) => self.select(step, *rule),
             Call::Rescale => {
-                let line = format!("{name}, {exponent} = rescale({}, {})", step.of[0].name(), step.to.axes.len());
-                let earlier = step.of[0].exponent().map(|earlier| format!("; {exponent} = {exponent} + {earlier}"));
+                let line = format!(
+                    "{name}, {exponent} = rescale({}, {})",
+                    step.of[0].name(),
+                    step.to.axes.len()
+                );
+                let earlier = step.of[0]
+                    .exponent()
+                    .map(|earlier| format!("; {exponent} = {exponent} + {earlier}"));
                 return line + &earlier.unwrap_or_default();
             }
         };
@@ -146,9 +180,16 @@ impl Writer<'_> {
     }
 
     fn given(&self, var: VarId) -> String {
-        let variable = self.program.circuit.variable(self.program.circuit.source(var));
+        let variable = self
+            .program
+            .circuit
+            .variable(self.program.circuit.source(var));
         let left = &self.program.circuit.domains[var.index()];
-        format!("given({}, {}, {left:?})", quoted(&variable.name), variable.values.len())
+        format!(
+            "given({}, {}, {left:?})",
+            quoted(&variable.name),
+            variable.values.len()
+        )
     }
 
     fn table(&mut self, id: TableId) -> String {
@@ -156,7 +197,12 @@ impl Writer<'_> {
         let name = format!("table_{}", id.index());
         let bytes = table.values.iter().flat_map(|x| x.to_le_bytes()).collect();
         let shape = self.program.shape(&table.axes);
-        self.numbers.push(Numbers { name: name.clone(), dtype: Dtype::F64, shape, bytes });
+        self.numbers.push(Numbers {
+            name: name.clone(),
+            dtype: Dtype::F64,
+            shape,
+            bytes,
+        });
         match self.library {
             Library::Torch | Library::Numpy => format!("self.{name}"),
             Library::Jax => format!("tables[\"{name}\"]"),
@@ -178,7 +224,12 @@ impl Writer<'_> {
                 (_, 0) => "gaps between 0, thresholds and 1",
                 _ => "the logarithm of the slope",
             };
-            let name = self.program.circuit.variable(rule.tested).name.replace(|c: char| c.is_control(), " ");
+            let name = self
+                .program
+                .circuit
+                .variable(rule.tested)
+                .name
+                .replace(|c: char| c.is_control(), " ");
             Some(format!("  # of the test of {name}: {what}"))
         };
         let mut found = graph.ops().filter_map(|(_, op)| match op {
@@ -189,7 +240,13 @@ impl Writer<'_> {
     }
 
     fn einsum(&self, step: &Step) -> String {
-        let term = |t: &Tensor, letters: String| if t.varies { format!("Z{letters}") } else { letters };
+        let term = |t: &Tensor, letters: String| {
+            if t.varies {
+                format!("Z{letters}")
+            } else {
+                letters
+            }
+        };
         let (equation, a, b) = (step.equation(term), step.of[0].name(), step.of[1].name());
         match self.library {
             Library::Torch => format!("torch.einsum(\"{equation}\", {a}, {b})"),
@@ -199,25 +256,52 @@ impl Writer<'_> {
     }
 
     fn join(&mut self, a: &Tensor, b: &Tensor, id: ListId) -> String {
-        let List { axis, outs, a: of_a, b: of_b } = &self.program.graph.lists()[id.index()];
+        let List {
+            axis,
+            outs,
+            a: of_a,
+            b: of_b,
+        } = &self.program.graph.lists()[id.index()];
         let name = format!("list_{}", id.index());
         let columns = [outs.as_slice(), of_a, of_b].concat();
-        self.numbers.push(places(name.clone(), vec![3, outs.len()], &columns));
-        let flat = |t: &Tensor| format!("{}{}", t.name(), if t.axes.is_empty() { "[..., None]" } else { "" });
+        self.numbers
+            .push(places(name.clone(), vec![3, outs.len()], &columns));
+        let flat = |t: &Tensor| {
+            format!(
+                "{}{}",
+                t.name(),
+                if t.axes.is_empty() { "[..., None]" } else { "" }
+            )
+        };
         let size = axis.map_or(1, |v| self.program.graph.cards()[v.index()]);
         let single = if axis.is_none() { "[..., 0]" } else { "" };
-        format!("join({}, {}, self.{name}, {size}){single}", flat(a), flat(b))
+        format!(
+            "join({}, {}, self.{name}, {size}){single}",
+            flat(a),
+            flat(b)
+        )
     }
 
     fn gather(&mut self, step: &Step, number: usize) -> String {
         let name = format!("map_{number}");
         if self.numbers.iter().all(|numbers| numbers.name != name) {
             let read = &self.program.places[number];
-            self.numbers.push(places(name.clone(), vec![read.len()], read));
+            self.numbers
+                .push(places(name.clone(), vec![read.len()], read));
         }
-        let shape: String = self.program.shape(&step.to.axes).iter().map(|n| format!("{n}, ")).collect();
+        let shape: String = self
+            .program
+            .shape(&step.to.axes)
+            .iter()
+            .map(|n| format!("{n}, "))
+            .collect();
         let a = &step.of[0];
-        format!("gather({}, {}, self.{name}, ({}))", a.name(), a.axes.len(), shape.trim_end())
+        format!(
+            "gather({}, {}, self.{name}, ({}))",
+            a.name(),
+            a.axes.len(),
+            shape.trim_end()
+        )
     }
 }
 
@@ -234,27 +318,41 @@ impl Writer<'_> {
         arguments.extend(tables.iter().map(Tensor::name));
         let truth = |is: bool| if is { "True" } else { "False" };
         let (name, more) = match rule.weighing {
-            Weighing::Step { larger, equal } => {
-                ("step", format!(", {}, {}, {}", rule.copies, truth(larger), truth(equal)))
-            }
+            Weighing::Step { larger, equal } => (
+                "step",
+                format!(", {}, {}, {}", rule.copies, truth(larger), truth(equal)),
+            ),
             Weighing::Sigmoid => ("sigmoid", format!(", {}", rule.copies)),
             Weighing::Linear => ("linear", String::new()),
-            Weighing::Softmax => {
-                ("softmax", format!(", {}, {}", rule.copies, self.program.graph.cards()[rule.axis.index()]))
-            }
+            Weighing::Softmax => (
+                "softmax",
+                format!(
+                    ", {}, {}",
+                    rule.copies,
+                    self.program.graph.cards()[rule.axis.index()]
+                ),
+            ),
         };
         format!("{name}({}{more})", arguments.join(", "))
     }
 }
 
 fn sum(a: &Tensor, places: &[usize]) -> String {
-    let places: Vec<String> = places.iter().map(|place| (place + usize::from(a.varies)).to_string()).collect();
+    let places: Vec<String> = places
+        .iter()
+        .map(|place| (place + usize::from(a.varies)).to_string())
+        .collect();
     format!("{}.sum(({},))", a.name(), places.join(", "))
 }
 
 /// Places as numbers; nowhere is -1.
 fn places(name: String, shape: Vec<usize>, places: &[u32]) -> Numbers {
-    Numbers { name, dtype: Dtype::I32, shape, bytes: places.iter().flat_map(|x| x.to_le_bytes()).collect() }
+    Numbers {
+        name,
+        dtype: Dtype::I32,
+        shape,
+        bytes: places.iter().flat_map(|x| x.to_le_bytes()).collect(),
+    }
 }
 
 fn target_note(circuit: &Circuit) -> &'static str {
@@ -265,23 +363,45 @@ fn target_note(circuit: &Circuit) -> &'static str {
 }
 
 fn named_target(circuit: &Circuit) -> String {
-    let named = |t: VarId| format!("({}, [{}])", quoted(&circuit.variable(t).name), values(circuit, t));
+    let named = |t: VarId| {
+        format!(
+            "({}, [{}])",
+            quoted(&circuit.variable(t).name),
+            values(circuit, t)
+        )
+    };
     circuit.target.map_or("None".into(), named)
 }
 
 fn named_inputs(circuit: &Circuit) -> String {
-    let line = |v: VarId| format!("    {}: [{}],\n", quoted(&circuit.variable(v).name), values(circuit, v));
+    let line = |v: VarId| {
+        format!(
+            "    {}: [{}],\n",
+            quoted(&circuit.variable(v).name),
+            values(circuit, v)
+        )
+    };
     format!("{{\n{}}}", circuit.inputs().map(line).collect::<String>())
 }
 
 fn named_hard(circuit: &Circuit) -> String {
-    let names: Vec<String> = circuit.hard.iter().map(|v| quoted(&circuit.variable(v).name)).collect();
+    let names: Vec<String> = circuit
+        .hard
+        .iter()
+        .map(|v| quoted(&circuit.variable(v).name))
+        .collect();
     format!("[{}]", names.join(", "))
 }
 
 /// The names of a variable's values, in Python.
 fn values(circuit: &Circuit, var: VarId) -> String {
-    circuit.variable(var).values.iter().map(|value| quoted(value)).collect::<Vec<_>>().join(", ")
+    circuit
+        .variable(var)
+        .values
+        .iter()
+        .map(|value| quoted(value))
+        .collect::<Vec<_>>()
+        .join(", ")
 }
 
 /// A string of Python. What JSON escapes, Python understands.
@@ -290,8 +410,15 @@ fn quoted(text: &str) -> String {
 }
 
 fn serialized(numbers: &[Numbers]) -> Result<Vec<u8>> {
-    let views = numbers.iter().map(|t| TensorView::new(t.dtype, t.shape.clone(), &t.bytes).map(|v| (&t.name, v)));
+    let views = numbers
+        .iter()
+        .map(|t| TensorView::new(t.dtype, t.shape.clone(), &t.bytes).map(|v| (&t.name, v)));
     let views: std::result::Result<Vec<_>, _> = views.collect();
     let written = views.and_then(|views| serialize(views, None));
-    written.map_err(|e| Error::new(ErrorKind::Format, format!("the circuit cannot be written: {e}")))
+    written.map_err(|e| {
+        Error::new(
+            ErrorKind::Format,
+            format!("the circuit cannot be written: {e}"),
+        )
+    })
 }

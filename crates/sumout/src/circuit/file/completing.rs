@@ -1,4 +1,5 @@
-//! What circuits for explanations have in their files besides: how the variables that a run leaves open are decided.
+//! What circuits for explanations have in their files besides: how the variables that a run leaves
+//! open are decided.
 
 use safetensors::tensor::Dtype;
 use serde::{Deserialize, Serialize};
@@ -23,25 +24,51 @@ impl Completing {
     pub fn new(completion: &Completion) -> Self {
         let indices = |vars: &[VarId]| vars.iter().map(|v| v.index()).collect::<Vec<_>>();
         Completing {
-            decoders: completion.decoders.iter().map(|d| (d.axis.index(), indices(&d.vars))).collect(),
-            functions: completion.functions.iter().map(|f| (indices(&f.inputs), f.output.index())).collect(),
+            decoders: completion
+                .decoders
+                .iter()
+                .map(|d| (d.axis.index(), indices(&d.vars)))
+                .collect(),
+            functions: completion
+                .functions
+                .iter()
+                .map(|f| (indices(&f.inputs), f.output.index()))
+                .collect(),
         }
     }
 }
 
 pub(super) fn numbers(completion: &Completion) -> Vec<Numbers> {
-    let decoders = completion.decoders.iter().enumerate().map(|(i, decoder)| Numbers {
-        name: format!("decoder.{i}"),
-        dtype: Dtype::U16,
-        shape: vec![decoder.states.len()],
-        bytes: decoder.states.iter().flat_map(|x| x.to_le_bytes()).collect(),
-    });
-    let functions = completion.functions.iter().enumerate().map(|(i, function)| Numbers {
-        name: format!("function.{i}"),
-        dtype: Dtype::U32,
-        shape: vec![function.values.len()],
-        bytes: words(&function.values.iter().map(|value| value.unwrap_or(Map::NOWHERE)).collect::<Vec<_>>()),
-    });
+    let decoders = completion
+        .decoders
+        .iter()
+        .enumerate()
+        .map(|(i, decoder)| Numbers {
+            name: format!("decoder.{i}"),
+            dtype: Dtype::U16,
+            shape: vec![decoder.states.len()],
+            bytes: decoder
+                .states
+                .iter()
+                .flat_map(|x| x.to_le_bytes())
+                .collect(),
+        });
+    let functions = completion
+        .functions
+        .iter()
+        .enumerate()
+        .map(|(i, function)| Numbers {
+            name: format!("function.{i}"),
+            dtype: Dtype::U32,
+            shape: vec![function.values.len()],
+            bytes: words(
+                &function
+                    .values
+                    .iter()
+                    .map(|value| value.unwrap_or(Map::NOWHERE))
+                    .collect::<Vec<_>>(),
+            ),
+        });
     decoders.chain(functions).collect()
 }
 
@@ -51,13 +78,21 @@ impl Reader<'_> {
         let decoders = completing.decoders.iter().enumerate();
         let functions = completing.functions.iter().enumerate();
         let completion = Completion {
-            decoders: decoders.map(|(i, (axis, vars))| self.decoder(i, *axis, vars)).collect::<Result<_>>()?,
+            decoders: decoders
+                .map(|(i, (axis, vars))| self.decoder(i, *axis, vars))
+                .collect::<Result<_>>()?,
             functions: functions
                 .map(|(i, (inputs, output))| self.function(i, inputs, *output))
                 .collect::<Result<_>>()?,
         };
         let decided = completion.decided(graph);
-        match self.header.domains.iter().zip(decided).all(|(domain, is_decided)| is_decided || domain.len() == 1) {
+        match self
+            .header
+            .domains
+            .iter()
+            .zip(decided)
+            .all(|(domain, is_decided)| is_decided || domain.len() == 1)
+        {
             true => Ok(completion),
             false => Err(damaged("a variable is never decided")),
         }
@@ -66,10 +101,24 @@ impl Reader<'_> {
     fn decoder(&self, index: usize, axis: usize, vars: &[usize]) -> Result<Decoder> {
         let (axis, vars) = (self.axis(axis)?, self.variables(vars)?);
         let bytes = self.tensor(&format!("decoder.{index}"), Dtype::U16)?;
-        let states: Vec<u16> = bytes.as_chunks::<2>().0.iter().map(|&x| u16::from_le_bytes(x)).collect();
-        let is_whole = self.size(&[axis]).and_then(|size| size.checked_mul(vars.len())) == Some(states.len());
-        let is_state = |(v, &state): (&VarId, &u16)| usize::from(state) < self.header.domains[v.index()].len();
-        match is_whole && states.iter().zip(vars.iter().cycle()).all(|(state, v)| is_state((v, state))) {
+        let states: Vec<u16> = bytes
+            .as_chunks::<2>()
+            .0
+            .iter()
+            .map(|&x| u16::from_le_bytes(x))
+            .collect();
+        let is_whole = self
+            .size(&[axis])
+            .and_then(|size| size.checked_mul(vars.len()))
+            == Some(states.len());
+        let is_state =
+            |(v, &state): (&VarId, &u16)| usize::from(state) < self.header.domains[v.index()].len();
+        match is_whole
+            && states
+                .iter()
+                .zip(vars.iter().cycle())
+                .all(|(state, v)| is_state((v, state)))
+        {
             true => Ok(Decoder { axis, vars, states }),
             false => Err(damaged("a decoder does not fit its axis")),
         }
@@ -83,8 +132,15 @@ impl Reader<'_> {
         if self.size(&inputs) != Some(values.len()) || !values.iter().all(is_state) {
             return Err(damaged("a function does not fit its arguments"));
         }
-        let values = values.into_iter().map(|value| (value != Map::NOWHERE).then_some(value)).collect();
-        Ok(Function { inputs, output: outputs[0], values })
+        let values = values
+            .into_iter()
+            .map(|value| (value != Map::NOWHERE).then_some(value))
+            .collect();
+        Ok(Function {
+            inputs,
+            output: outputs[0],
+            values,
+        })
     }
 
     fn variables(&self, indices: &[usize]) -> Result<Vec<VarId>> {

@@ -1,8 +1,8 @@
 //! What was learned: as a network, as circuits, and whether the two agree.
 //!
-//! A CPT that is declared functional and learned is a function only in the end. Until then a circuit that relies on the
-//! promise is not the network's: it is saved as it was trained, and [`Course::difference`] says how far the two are
-//! apart.
+//! A CPT that is declared functional and learned is a function only in the end. Until then a
+//! circuit that relies on the promise is not the network's: it is saved as it was trained, and
+//! [`Course::difference`] says how far the two are apart.
 
 use super::{Course, Examples, Head, Subject};
 use crate::circuit::batch::{Answers, Column};
@@ -33,31 +33,51 @@ impl Course {
 
     /// The circuits with these parameters, each with its target.
     pub fn trained(&self, params: &Params) -> Vec<(Circuit, Option<VarId>)> {
-        self.heads.iter().map(|head| (head.with(params), head.target)).collect()
+        self.heads
+            .iter()
+            .map(|head| (head.with(params), head.target))
+            .collect()
     }
 
-    /// How far the circuits as they were trained are from the network that they stand for, on some examples: the largest
-    /// difference of posteriors, without a target of ln P(e). Zero, up to rounding, unless CPTs were declared functional
-    /// and are not.
-    pub fn difference(&self, params: &Params, examples: &Examples, options: &Options) -> Result<Difference> {
+    /// How far the circuits as they were trained are from the network that they stand for, on some
+    /// examples: the largest difference of posteriors, without a target of ln P(e). Zero, up to
+    /// rounding, unless CPTs were declared functional and are not.
+    pub fn difference(
+        &self,
+        params: &Params,
+        examples: &Examples,
+        options: &Options,
+    ) -> Result<Difference> {
         let net = self.network(params);
-        let mut found = Difference { largest: 0.0, examples: examples.len(), unthinned: true };
+        let mut found = Difference {
+            largest: 0.0,
+            examples: examples.len(),
+            unthinned: true,
+        };
         for trained in self.heads.iter().map(|head| head.with(params)) {
             let exact = Exact::new(&net, &trained, options)?;
             let rows: Vec<usize> = (0..exact.most.min(examples.len())).collect();
             let of = |circuit: &Circuit| {
                 let batch = examples.batch_for(circuit)?.select(circuit, &rows);
-                circuit.evaluator(&Running { precision: Precision::F64, ..self.running })?.run(&batch)
+                circuit
+                    .evaluator(&Running {
+                        precision: Precision::F64,
+                        ..self.running
+                    })?
+                    .run(&batch)
             };
             let (ours, truth) = (of(&trained)?, of(&exact.circuit)?);
-            found.largest = found.largest.max(apart(&ours, &truth, trained.target.is_some()));
+            found.largest = found
+                .largest
+                .max(apart(&ours, &truth, trained.target.is_some()));
             found.examples = found.examples.min(rows.len());
             found.unthinned &= exact.unthinned;
         }
         Ok(found)
     }
 
-    /// The mean loss of examples, whichever were learned from, and the share of labels that are found; none without labels.
+    /// The mean loss of examples, whichever were learned from, and the share of labels that are
+    /// found; none without labels.
     pub fn measure(&self, params: &Params, examples: &Examples) -> Result<(f64, Option<f64>)> {
         let mut trainer = self.trainer(examples)?;
         trainer.adopt(params);
@@ -72,8 +92,8 @@ pub struct Difference {
     pub largest: f64,
     /// The number of examples that it was looked for in.
     pub examples: usize,
-    /// Whether the circuits were compared with ones that use no functions at all; if those were too large, with ones that
-    /// use only what is a function already.
+    /// Whether the circuits were compared with ones that use no functions at all; if those were too
+    /// large, with ones that use only what is a function already.
     pub unthinned: bool,
 }
 
@@ -86,7 +106,8 @@ fn apart(ours: &Answers, truth: &Answers, has_target: bool) -> f64 {
     ours.iter().zip(truth).map(distance).fold(0.0, f64::max)
 }
 
-/// The same question to a network whose numbers are what they are, and whose promises count for nothing.
+/// The same question to a network whose numbers are what they are, and whose promises count for
+/// nothing.
 struct Exact {
     circuit: Circuit,
     /// On so many examples it can be run in some seconds.
@@ -103,22 +124,43 @@ const TESTED: usize = 1000;
 impl Exact {
     fn new(net: &Network, trained: &Circuit, options: &Options) -> Result<Self> {
         let targets: VarSet = trained.target.into_iter().collect();
-        let question = Question { targets, inputs: trained.inputs.clone(), ..Question::default() };
+        let question = Question {
+            targets,
+            inputs: trained.inputs.clone(),
+            ..Question::default()
+        };
         for level in [Level::Classical, Level::Auto] {
-            let search = Search { level, thorough: true, ..options.search() };
+            let search = Search {
+                level,
+                thorough: true,
+                ..options.search()
+            };
             if net.is_testing() {
                 let circuit = testing::compile(net, question, &search)?;
-                return Ok(Exact { circuit, most: TESTED, unthinned: level == Level::Classical });
+                return Ok(Exact {
+                    circuit,
+                    most: TESTED,
+                    unthinned: level == Level::Classical,
+                });
             }
-            let planned = compile::plan(net, &question, &search).ok_or_else(|| nothing_possible(net))?;
+            let planned =
+                compile::plan(net, &question, &search).ok_or_else(|| nothing_possible(net))?;
             let cost = planned.cost();
-            let most = ((MOST - cost.constant_multiply_adds) / cost.multiply_adds.max(1.0)) as usize;
+            let most =
+                ((MOST - cost.constant_multiply_adds) / cost.multiply_adds.max(1.0)) as usize;
             if most > 0 {
                 let circuit = Circuit::new(net, question, planned.lower());
-                return Ok(Exact { circuit, most, unthinned: level == Level::Classical });
+                return Ok(Exact {
+                    circuit,
+                    most,
+                    unthinned: level == Level::Classical,
+                });
             }
         }
-        Err(Error::new(ErrorKind::Model, "an exact plan is too large to be run"))
+        Err(Error::new(
+            ErrorKind::Model,
+            "an exact plan is too large to be run",
+        ))
     }
 }
 
@@ -143,9 +185,14 @@ impl Circuit {
 }
 
 impl Network {
-    /// Maximum likelihood by counting, if the families of all CPTs to be learned are there in every example; none if
-    /// not.
-    pub fn count(&self, subject: &Subject, examples: &Examples, prior: f64) -> Result<Option<Params>> {
+    /// Maximum likelihood by counting, if the families of all CPTs to be learned are there in every
+    /// example; none if not.
+    pub fn count(
+        &self,
+        subject: &Subject,
+        examples: &Examples,
+        prior: f64,
+    ) -> Result<Option<Params>> {
         let children: Vec<VarId> = subject.trainable(self).iter().collect();
         let is_promised = |v: &VarId| self.cpts()[v.index()].role().functional;
         if children.is_empty() || children.iter().any(is_promised) || self.is_testing() {
@@ -153,20 +200,31 @@ impl Network {
         }
         let is_asked = |v: VarId| subject.given.contains(v) || subject.targets.contains(&v);
         let trainable = subject.trainable(self);
-        let question = Question { targets: self.ids().collect(), trainable, ..Question::default() };
-        let domains = prune::prune(self, &question).ok_or_else(|| nothing_possible(self))?.domains;
+        let question = Question {
+            targets: self.ids().collect(),
+            trainable,
+            ..Question::default()
+        };
+        let domains = prune::prune(self, &question)
+            .ok_or_else(|| nothing_possible(self))?
+            .domains;
         let mut params = Params::new(self, &children, &[], &domains, subject.strict_ties)?;
         let mut counts = vec![0.0; params.len()];
         for &child in &children {
             let scope = self.cpts()[child.index()].scope();
-            let Some(columns) =
-                scope.iter().map(|&v| complete(self, examples, v).filter(|_| is_asked(v))).collect::<Option<Vec<_>>>()
+            let Some(columns) = scope
+                .iter()
+                .map(|&v| complete(self, examples, v).filter(|_| is_asked(v)))
+                .collect::<Option<Vec<_>>>()
             else {
                 return Ok(None);
             };
             let mut table = vec![0.0; self.cpts()[child.index()].size(&self.cards())];
             for row in 0..examples.len() {
-                let place = scope.iter().zip(&columns).fold(0, |at, (&v, c)| at * self.card(v) + c[row] as usize);
+                let place = scope
+                    .iter()
+                    .zip(&columns)
+                    .fold(0, |at, (&v, c)| at * self.card(v) + c[row] as usize);
                 table[place] += examples.weight(row);
             }
             params.collect_table(child, &table, &mut counts);
@@ -180,7 +238,11 @@ impl Network {
 fn complete<'e>(net: &Network, examples: &'e Examples, var: VarId) -> Option<&'e [i32]> {
     let is_value = |v: &i32| (0..net.card(var) as i32).contains(v);
     match examples.get(var) {
-        Some(Column::Values(values)) if values.len() == examples.len() && values.iter().all(is_value) => Some(values),
+        Some(Column::Values(values))
+            if values.len() == examples.len() && values.iter().all(is_value) =>
+        {
+            Some(values)
+        }
         _ => None,
     }
 }

@@ -28,7 +28,8 @@ pub struct Epoch {
     pub watched_loss: f64,
     /// The share of them whose label was found; none without labels.
     pub accuracy: Option<f64>,
-    /// The number of examples that were impossible, or whose numbers were too far apart, while they were learned from.
+    /// The number of examples that were impossible, or whose numbers were too far apart, while they
+    /// were learned from.
     pub impossible: usize,
     /// The number of examples whose label had probability zero, given their inputs.
     pub contradicted: usize,
@@ -92,13 +93,23 @@ impl Course {
     pub fn trainer_with<'c>(&'c self, examples: &'c Examples, seed: u64) -> Result<Trainer<'c>> {
         examples.check(&self.net, &self.heads)?;
         let ready = |(index, head)| Ready::new(self, head, examples, index == 0);
-        let heads = self.heads.iter().enumerate().map(ready).collect::<Result<Vec<_>>>()?;
-        let mut rows: Vec<usize> = (0..examples.len()).filter(|&row| examples.weight(row) > 0.0).collect();
+        let heads = self
+            .heads
+            .iter()
+            .enumerate()
+            .map(ready)
+            .collect::<Result<Vec<_>>>()?;
+        let mut rows: Vec<usize> = (0..examples.len())
+            .filter(|&row| examples.weight(row) > 0.0)
+            .collect();
         rows.shuffle(&mut random(seed, 0));
         let watched = (rows.len() as f64 * self.learning.validation).round() as usize;
         let learned = rows.split_off(watched.min(rows.len() - 1));
         if !rows.is_empty() && heads.iter().any(|head| head.has_no_label(&rows)) {
-            let error = Error::new(ErrorKind::Evidence, "no example that is watched has a label");
+            let error = Error::new(
+                ErrorKind::Evidence,
+                "no example that is watched has a label",
+            );
             return Err(error.hint("give more labels, or watch no examples (a validation of 0)"));
         }
         let total = learned.iter().map(|&row| examples.weight(row)).sum();
@@ -160,7 +171,10 @@ impl<'c> Trainer<'c> {
     pub fn restore(&mut self, state: State) -> Result<()> {
         if state.weights.len() != self.params.len() || state.saved.len() > self.params.len() {
             let (found, wanted) = (state.weights.len(), self.params.len());
-            let error = Error::new(ErrorKind::Evidence, format!("what was saved has {found} weights, not {wanted}"));
+            let error = Error::new(
+                ErrorKind::Evidence,
+                format!("what was saved has {found} weights, not {wanted}"),
+            );
             return Err(error.hint("go on with the model and the options that it was begun with"));
         }
         self.state = state;
@@ -181,7 +195,11 @@ impl<'c> Trainer<'c> {
     /// The number of epochs until now, and the most there can be.
     pub fn progress(&self) -> (usize, usize) {
         let learning = &self.course.learning;
-        let starts = if learning.starts.len() > 1 { learning.starts.len() * learning.look_ahead } else { 0 };
+        let starts = if learning.starts.len() > 1 {
+            learning.starts.len() * learning.look_ahead
+        } else {
+            0
+        };
         (self.state.history.len(), starts + learning.epochs)
     }
 
@@ -204,7 +222,8 @@ impl<'c> Trainer<'c> {
         self.load();
     }
 
-    /// What watched examples say of a start is comparable with what they say later, and to be surpassed.
+    /// What watched examples say of a start is comparable with what they say later, and to be
+    /// surpassed.
     fn go_on(&mut self, chosen: Chosen) {
         self.state.weights = chosen.weights;
         if !self.watched.is_empty() {
@@ -214,7 +233,11 @@ impl<'c> Trainer<'c> {
     }
 
     fn start_at(&mut self, net: &Network, start: Start) {
-        let seed = |k: u64| self.seed.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(k);
+        let seed = |k: u64| {
+            self.seed
+                .wrapping_mul(0x9e37_79b9_7f4a_7c15)
+                .wrapping_add(k)
+        };
         let start = match start {
             Start::Random(k) => Start::Random(seed(k)),
             Start::Alike(k) => Start::Alike(seed(k)),
@@ -229,16 +252,20 @@ impl<'c> Trainer<'c> {
     fn load(&mut self) {
         self.params.set_weights(&self.state.weights);
         self.params.set_temperature(self.temperature());
-        self.params.set_slope(self.annealed(self.course.learning.slope));
+        self.params
+            .set_slope(self.annealed(self.course.learning.slope));
         self.spread();
     }
 
     fn spread(&mut self) {
-        self.heads.iter_mut().for_each(|head| head.set(&self.params));
+        self.heads
+            .iter_mut()
+            .for_each(|head| head.set(&self.params));
     }
 
     fn temperature(&self) -> f64 {
-        self.annealed(self.course.learning.temperature).unwrap_or(1.0)
+        self.annealed(self.course.learning.temperature)
+            .unwrap_or(1.0)
     }
 
     /// What goes from one number to another as epochs go by.
@@ -246,7 +273,11 @@ impl<'c> Trainer<'c> {
         let learning = &self.course.learning;
         let (from, to) = range?;
         let is_chosen = self.state.start >= learning.starts.len();
-        let gone = if is_chosen { self.state.epoch as f64 / learning.epochs.max(1) as f64 } else { 0.0 };
+        let gone = if is_chosen {
+            self.state.epoch as f64 / learning.epochs.max(1) as f64
+        } else {
+            0.0
+        };
         Some(from * (to / from).powf(gone.min(1.0)))
     }
 
@@ -254,15 +285,29 @@ impl<'c> Trainer<'c> {
     pub fn epoch(&mut self) -> Result<&Epoch> {
         let learning = &self.course.learning;
         let (rate, sums) = match learning.method {
-            Method::Gradient { rule, decay, batch, steps } => {
+            Method::Gradient {
+                rule,
+                decay,
+                batch,
+                steps,
+            } => {
                 let rate = decay.rate(self.state.epoch);
-                let trial = if self.state.start < learning.starts.len() { learning.trial } else { usize::MAX };
+                let trial = if self.state.start < learning.starts.len() {
+                    learning.trial
+                } else {
+                    usize::MAX
+                };
                 let mut order = self.learned[..trial.min(self.learned.len())].to_vec();
                 order.shuffle(&mut random(self.seed, 1 + self.state.history.len() as u64));
                 let mut sums = Sums::default();
                 for rows in order.chunks(batch.min(order.len().div_ceil(steps.max(1)))) {
                     let (found, gradient) = self.differentiate(rows)?;
-                    rule.step(&mut self.state.weights, &gradient, rate, &mut self.state.memory);
+                    rule.step(
+                        &mut self.state.weights,
+                        &gradient,
+                        rate,
+                        &mut self.state.memory,
+                    );
                     self.params.set_weights(&self.state.weights);
                     self.spread();
                     sums.add(found);
@@ -302,7 +347,11 @@ impl<'c> Trainer<'c> {
             _ => self.look(&self.watched)?,
         };
         let accuracy = (watched.labelled > 0.0).then(|| watched.right / watched.labelled);
-        let watched_loss = if watched.weight > 0.0 { watched.loss / watched.weight } else { f64::MAX };
+        let watched_loss = if watched.weight > 0.0 {
+            watched.loss / watched.weight
+        } else {
+            f64::MAX
+        };
         let start = is_trial.then_some(self.state.start);
         self.state.history.push(Epoch {
             start,
@@ -317,7 +366,10 @@ impl<'c> Trainer<'c> {
             (Watch::Accuracy, Some(accuracy)) => accuracy,
             _ => -watched_loss,
         };
-        let is_there = learning.goal.zip(accuracy).is_some_and(|(goal, accuracy)| accuracy >= goal);
+        let is_there = learning
+            .goal
+            .zip(accuracy)
+            .is_some_and(|(goal, accuracy)| accuracy >= goal);
         match is_trial {
             true => self.close_trial(score, is_there),
             false => self.close_epoch(score, is_there),
@@ -330,11 +382,24 @@ impl<'c> Trainer<'c> {
         if self.state.epoch < learning.look_ahead {
             return;
         }
-        if self.state.chosen.as_ref().is_none_or(|best| score >= best.score) {
+        if self
+            .state
+            .chosen
+            .as_ref()
+            .is_none_or(|best| score >= best.score)
+        {
             let (weights, epoch) = (self.state.weights.clone(), self.state.history.len() - 1);
-            self.state.chosen = Some(Chosen { score, weights, epoch });
+            self.state.chosen = Some(Chosen {
+                score,
+                weights,
+                epoch,
+            });
         }
-        self.state.start = if is_there { learning.starts.len() } else { self.state.start + 1 };
+        self.state.start = if is_there {
+            learning.starts.len()
+        } else {
+            self.state.start + 1
+        };
         self.begin();
     }
 
@@ -342,9 +407,16 @@ impl<'c> Trainer<'c> {
         let learning = &self.course.learning;
         self.state.waited += 1;
         // Scores at different temperatures are not of the same function: the last counts.
-        let is_cooling = (learning.temperature.is_some() && self.params.has_promised()) || learning.slope.is_some();
+        let is_cooling = (learning.temperature.is_some() && self.params.has_promised())
+            || learning.slope.is_some();
         let is_there = is_there && !is_cooling;
-        if is_there || is_cooling || self.state.best.is_none_or(|best| score - learning.least >= best) {
+        if is_there
+            || is_cooling
+            || self
+                .state
+                .best
+                .is_none_or(|best| score - learning.least >= best)
+        {
             self.state.best = Some(score);
             self.state.saved.clone_from(&self.state.weights);
             self.state.saved_temperature = self.temperature();
@@ -352,10 +424,13 @@ impl<'c> Trainer<'c> {
             self.state.saved_epoch = Some(self.state.history.len() - 1);
             self.state.waited = 0;
         }
-        self.state.is_done = is_there || self.state.waited >= learning.patience || self.state.epoch >= learning.epochs;
+        self.state.is_done = is_there
+            || self.state.waited >= learning.patience
+            || self.state.epoch >= learning.epochs;
     }
 
-    /// The mean loss of some examples, and its derivatives with respect to the weights: for rules of your own.
+    /// The mean loss of some examples, and its derivatives with respect to the weights: for rules
+    /// of your own.
     pub fn gradient(&self, rows: &[usize]) -> Result<(f64, Vec<f64>)> {
         let (sums, gradient) = self.differentiate(rows)?;
         Ok((sums.loss / sums.weight, gradient))
@@ -382,10 +457,13 @@ impl<'c> Trainer<'c> {
         sums.weight = weight;
         let prior = self.course.learning.prior;
         if prior > 0.0 {
-            self.params.add_prior(prior * weight / self.total, &mut gradient);
+            self.params
+                .add_prior(prior * weight / self.total, &mut gradient);
             sums.loss += prior * self.params.prior() * weight / self.total;
         }
-        gradient.iter_mut().for_each(|g| *g /= weight.max(f64::MIN_POSITIVE));
+        gradient
+            .iter_mut()
+            .for_each(|g| *g /= weight.max(f64::MIN_POSITIVE));
         Ok((sums, gradient))
     }
 
@@ -409,8 +487,14 @@ impl<'c> Trainer<'c> {
     /// The losses of some examples.
     fn look(&self, rows: &[usize]) -> Result<Sums> {
         let mut sums = Sums::default();
-        for (head, rows) in self.heads.iter().flat_map(|head| rows.chunks(EXPECTED).map(move |rows| (head, rows))) {
-            let found = head.circuit.evaluate(&head.batch.select(&head.head.circuit, rows))?;
+        for (head, rows) in self
+            .heads
+            .iter()
+            .flat_map(|head| rows.chunks(EXPECTED).map(move |rows| (head, rows)))
+        {
+            let found = head
+                .circuit
+                .evaluate(&head.batch.select(&head.head.circuit, rows))?;
             sums.add(head.sum(self, rows, &found));
         }
         sums.weight /= self.heads.len() as f64;
@@ -423,11 +507,14 @@ impl<'c> Trainer<'c> {
         self.spread();
     }
 
-    /// The mean loss of all examples with the weights as they are, and the share of labels that are found; none without
-    /// labels.
+    /// The mean loss of all examples with the weights as they are, and the share of labels that are
+    /// found; none without labels.
     pub fn measure(&self) -> Result<(f64, Option<f64>)> {
         let sums = self.look(&(0..self.examples.len()).collect::<Vec<_>>())?;
-        Ok((sums.loss / sums.weight, (sums.labelled > 0.0).then(|| sums.right / sums.labelled)))
+        Ok((
+            sums.loss / sums.weight,
+            (sums.labelled > 0.0).then(|| sums.right / sums.labelled),
+        ))
     }
 
     /// The parameters of the best epoch.

@@ -35,25 +35,44 @@ pub(super) enum Style {
 impl Card {
     /// The card of a node; `is_cut` if what is below it is not drawn.
     pub fn new(node: &Node, is_cut: bool) -> Self {
-        let title = node.title.iter().map(|title| Word::new(shortened(title), Style::Title));
-        let evidence = node.evidence.iter().map(|name| Word::new(shortened(&format!("λ({name})")), Style::Evidence));
+        let title = node
+            .title
+            .iter()
+            .map(|title| Word::new(shortened(title), Style::Title));
+        let evidence = node
+            .evidence
+            .iter()
+            .map(|name| Word::new(shortened(&format!("λ({name})")), Style::Evidence));
         let mut lines: Vec<Line> = wrapped(title.chain(evidence));
-        let kept = node.kept.iter().map(|name| Word::new(shortened(name), Style::Kept));
-        let dropped = node.dropped.iter().map(|name| Word::new(shortened(name), Style::Dropped));
+        let kept = node
+            .kept
+            .iter()
+            .map(|name| Word::new(shortened(name), Style::Kept));
+        let dropped = node
+            .dropped
+            .iter()
+            .map(|name| Word::new(shortened(name), Style::Dropped));
         if !node.is_whole || !node.dropped.is_empty() {
             lines.extend(wrapped(kept.chain(dropped)));
         }
         lines.push(vec![Word::new(entries(node.size), Style::Note)]);
         if is_cut {
             let largest = entries(node.largest_below);
-            lines.push(vec![Word::new(format!("… {} nodes, up to {largest}", node.below), Style::Note)]);
+            lines.push(vec![Word::new(
+                format!("… {} nodes, up to {largest}", node.below),
+                Style::Note,
+            )]);
         }
         Card { lines }
     }
 
     /// The length of the longest line, in characters.
     pub fn columns(&self) -> usize {
-        let length = |line: &Line| line.iter().map(|word| word.text.chars().count() + 1).sum::<usize>();
+        let length = |line: &Line| {
+            line.iter()
+                .map(|word| word.text.chars().count() + 1)
+                .sum::<usize>()
+        };
         self.lines.iter().map(length).max().unwrap_or(1) - 1
     }
 }
@@ -89,7 +108,10 @@ fn wrapped(words: impl Iterator<Item = Word>) -> Vec<Line> {
         lines.last_mut().expect("a line was begun").push(word);
     }
     if missing > 0 {
-        lines.push(vec![Word::new(format!("… and {missing} more"), Style::Note)]);
+        lines.push(vec![Word::new(
+            format!("… and {missing} more"),
+            Style::Note,
+        )]);
     }
     lines
 }
@@ -102,7 +124,10 @@ mod tests {
     fn words_are_wrapped_and_those_that_do_not_fit_are_counted() {
         let words = (0..200).map(|i| Word::new(format!("x{i:03}"), Style::Kept));
         let lines = wrapped(words);
-        assert_eq!(lines.iter().map(Vec::len).collect::<Vec<_>>(), [6, 6, 6, 6, 1]);
+        assert_eq!(
+            lines.iter().map(Vec::len).collect::<Vec<_>>(),
+            [6, 6, 6, 6, 1]
+        );
         assert_eq!(lines[4][0].text, "… and 176 more");
         assert!(wrapped(std::iter::empty()).is_empty());
     }

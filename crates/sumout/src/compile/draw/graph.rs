@@ -1,7 +1,9 @@
-//! The tensors of a compiled query as a picture: what is computed from what, and how many numbers that is.
+//! The tensors of a compiled query as a picture: what is computed from what, and how many numbers
+//! that is.
 //!
-//! The output is on the left. What does not depend on evidence is one box. Steps that read one tensor only stand in its box;
-//! rescaling is not shown. A tensor that is read twice is drawn where it is read first.
+//! The output is on the left. What does not depend on evidence is one box. Steps that read one
+//! tensor only stand in its box; rescaling is not shown. A tensor that is read twice is drawn where
+//! it is read first.
 
 use std::fmt::Write;
 
@@ -40,12 +42,20 @@ struct Card {
 
 /// Draws a graph whose variables are those of a network, and maybe more.
 pub fn graph_svg(net: &Network, graph: &Graph) -> String {
-    let mut drawing =
-        Drawing { net, graph, varies: varies(graph), cards: vec![], drawn: vec![false; graph.ops().len()] };
+    let mut drawing = Drawing {
+        net,
+        graph,
+        varies: varies(graph),
+        cards: vec![],
+        drawn: vec![false; graph.ops().len()],
+    };
     drawing.visit(graph.output());
     let items: Vec<Item> = drawing.cards.iter().map(item).collect();
     let placed = layout(&items);
-    let (width, height) = (placed.width.max(LEAST_WIDTH) + 2.0 * MARGIN, placed.height + HEADER + MARGIN);
+    let (width, height) = (
+        placed.width.max(LEAST_WIDTH) + 2.0 * MARGIN,
+        placed.height + HEADER + MARGIN,
+    );
     let mut out = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width:.0}\" height=\"{height:.0}\" \
          viewBox=\"0 0 {width:.0} {height:.0}\">\n<style>{STYLE}</style>\n\
@@ -87,7 +97,12 @@ fn varies(graph: &Graph) -> Vec<bool> {
 }
 
 fn item(card: &Card) -> Item {
-    let columns = card.lines.iter().map(|(text, _)| text.chars().count()).max().unwrap_or(0);
+    let columns = card
+        .lines
+        .iter()
+        .map(|(text, _)| text.chars().count())
+        .max()
+        .unwrap_or(0);
     Item {
         width: columns as f64 * CHARACTER + 2.0 * PADDING,
         height: card.lines.len() as f64 * LINE + 1.5 * PADDING,
@@ -105,7 +120,11 @@ fn draw(out: &mut String, card: &Card, item: &Item, (x, y): (f64, f64)) {
     );
     for (line, (text, class)) in card.lines.iter().enumerate() {
         let (x, y) = (x + PADDING, top + PADDING + LINE * line as f64 + 8.0);
-        let _ = writeln!(out, "<text class=\"{class}\" x=\"{x:.1}\" y=\"{y:.1}\">{}</text>", escaped(text));
+        let _ = writeln!(
+            out,
+            "<text class=\"{class}\" x=\"{x:.1}\" y=\"{y:.1}\">{}</text>",
+            escaped(text)
+        );
     }
 }
 
@@ -124,8 +143,14 @@ impl Drawing<'_> {
             .ops()
             .filter(|(_, op)| !matches!(op, Op::Rescale(_) | Op::Evidence(_)))
             .partition(|(n, _)| self.varies[n.index()]);
-        let size = |nodes: &[(NodeId, &Op)]| entries(nodes.iter().map(|(node, _)| self.graph.size(*node)).sum());
-        format!("{} depend on evidence; {} are the same for all examples", size(&varying), size(&constant))
+        let size = |nodes: &[(NodeId, &Op)]| {
+            entries(nodes.iter().map(|(node, _)| self.graph.size(*node)).sum())
+        };
+        format!(
+            "{} depend on evidence; {} are the same for all examples",
+            size(&varying),
+            size(&constant)
+        )
     }
 
     /// Draws a node and what it is computed from; children come first.
@@ -136,13 +161,23 @@ impl Drawing<'_> {
         let is_constant = !self.varies[node.index()];
         if is_constant || is_again || self.cards.len() >= MOST {
             let what = if is_constant { "table" } else { "…" };
-            return self.leaf(vec![(format!("{what} {names}"), "bold"), (size, "soft")], is_constant);
+            return self.leaf(
+                vec![(format!("{what} {names}"), "bold"), (size, "soft")],
+                is_constant,
+            );
         }
         match self.graph.op(node) {
-            Op::Evidence(v) => self.leaf(vec![(format!("λ({})", self.name(*v)), "input"), (size, "soft")], false),
+            Op::Evidence(v) => self.leaf(
+                vec![(format!("λ({})", self.name(*v)), "input"), (size, "soft")],
+                false,
+            ),
             Op::Contract(a, b, kept) => {
                 let summed = self.names(&(&(self.graph.axes(*a) | self.graph.axes(*b)) - kept));
-                let title = if summed.is_empty() { "product".into() } else { format!("product, Σ over {summed}") };
+                let title = if summed.is_empty() {
+                    "product".into()
+                } else {
+                    format!("product, Σ over {summed}")
+                };
                 self.pair([*a, *b], title, names, size)
             }
             Op::Join(a, b, list) => {
@@ -160,12 +195,25 @@ impl Drawing<'_> {
     /// A test of one tensor stands behind it; one of evidence names it.
     fn selection(&mut self, inputs: &[NodeId], rule: RuleId, size: String) -> usize {
         let of = self.graph.tested(inputs, rule).0.to_vec();
-        let what = format!("→ test selects {}", self.name(self.graph.rules()[rule.index()].tested));
+        let what = format!(
+            "→ test selects {}",
+            self.name(self.graph.rules()[rule.index()].tested)
+        );
         if let [of] = of[..] {
             return self.after(of, what, size);
         }
-        let names: Vec<String> = of.iter().map(|node| self.names(self.graph.axes(*node))).collect();
-        self.leaf(vec![(format!("λ({})", names.join(" ")), "input"), (what, "bold"), (size, "soft")], false)
+        let names: Vec<String> = of
+            .iter()
+            .map(|node| self.names(self.graph.axes(*node)))
+            .collect();
+        self.leaf(
+            vec![
+                (format!("λ({})", names.join(" ")), "input"),
+                (what, "bold"),
+                (size, "soft"),
+            ],
+            false,
+        )
     }
 
     fn leaf(&mut self, lines: Vec<(String, &'static str)>, is_constant: bool) -> usize {
@@ -174,12 +222,18 @@ impl Drawing<'_> {
 
     fn pair(&mut self, [a, b]: [NodeId; 2], title: String, names: String, size: String) -> usize {
         let children = (self.visit(a), self.visit(b));
-        self.push(vec![(title, "bold"), (names, ""), (size, "soft")], false, Some(children))
+        self.push(
+            vec![(title, "bold"), (names, ""), (size, "soft")],
+            false,
+            Some(children),
+        )
     }
 
     fn after(&mut self, node: NodeId, step: String, size: String) -> usize {
         let at = self.visit(node);
-        self.cards[at].lines.extend([(shortened(step), "bold"), (size, "soft")]);
+        self.cards[at]
+            .lines
+            .extend([(shortened(step), "bold"), (size, "soft")]);
         at
     }
 
@@ -190,18 +244,30 @@ impl Drawing<'_> {
         children: Option<(usize, usize)>,
     ) -> usize {
         let lines = lines.into_iter().filter(|(text, _)| !text.is_empty());
-        let lines = lines.map(|(text, class)| (shortened(text), class)).collect();
-        self.cards.push(Card { lines, is_constant, children });
+        let lines = lines
+            .map(|(text, class)| (shortened(text), class))
+            .collect();
+        self.cards.push(Card {
+            lines,
+            is_constant,
+            children,
+        });
         self.cards.len() - 1
     }
 
     fn name(&self, v: VarId) -> String {
         let card = self.graph.cards()[v.index()];
-        self.net.variables().get(v.index()).map_or_else(|| format!("{card} states"), |variable| variable.name.clone())
+        self.net.variables().get(v.index()).map_or_else(
+            || format!("{card} states"),
+            |variable| variable.name.clone(),
+        )
     }
 
     fn names(&self, vars: &VarSet) -> String {
-        vars.iter().map(|v| self.name(v)).collect::<Vec<_>>().join(" ")
+        vars.iter()
+            .map(|v| self.name(v))
+            .collect::<Vec<_>>()
+            .join(" ")
     }
 }
 

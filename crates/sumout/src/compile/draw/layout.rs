@@ -1,5 +1,5 @@
-//! Places the boxes of a binary tree: the root on the left, each level in a column, parents in the middle between
-//! their children, and subtrees as close to each other as their outlines allow.
+//! Places the boxes of a binary tree: the root on the left, each level in a column, parents in the
+//! middle between their children, and subtrees as close to each other as their outlines allow.
 
 /// The space between two boxes of a column, and between two columns.
 const GAP: f64 = 10.0;
@@ -35,7 +35,10 @@ pub(super) fn layout(items: &[Item]) -> Layout {
         let own = (-item.height / 2.0, item.height / 2.0);
         let mut outline = vec![own];
         if let Some((l, r)) = item.children {
-            let (upper, lower) = (std::mem::take(&mut outlines[l]), std::mem::take(&mut outlines[r]));
+            let (upper, lower) = (
+                std::mem::take(&mut outlines[l]),
+                std::mem::take(&mut outlines[r]),
+            );
             distances[index] = distance(&upper, &lower);
             outline.extend(merged(&upper, &lower, distances[index] / 2.0));
         }
@@ -44,14 +47,25 @@ pub(super) fn layout(items: &[Item]) -> Layout {
     let outline = outlines.pop().unwrap_or_default();
     let top = outline.iter().map(|level| level.0).fold(0.0, f64::min);
     let bottom = outline.iter().map(|level| level.1).fold(0.0, f64::max);
-    let (lefts, ends) = columns(items).into_iter().unzip::<f64, f64, Vec<_>, Vec<_>>();
+    let (lefts, ends) = columns(items)
+        .into_iter()
+        .unzip::<f64, f64, Vec<_>, Vec<_>>();
     let width = ends.iter().copied().fold(0.0, f64::max);
-    Layout { places: places(items, &distances, -top, &lefts), ends, width, height: bottom - top }
+    Layout {
+        places: places(items, &distances, -top, &lefts),
+        ends,
+        width,
+        height: bottom - top,
+    }
 }
 
 /// How far the middles of two subtrees must be apart.
 fn distance(upper: &Outline, lower: &Outline) -> f64 {
-    upper.iter().zip(lower).map(|(u, l)| u.1 - l.0 + GAP).fold(0.0, f64::max)
+    upper
+        .iter()
+        .zip(lower)
+        .map(|(u, l)| u.1 - l.0 + GAP)
+        .fold(0.0, f64::max)
 }
 
 fn merged(upper: &Outline, lower: &Outline, half: f64) -> Outline {
@@ -109,10 +123,32 @@ mod tests {
     #[test]
     fn boxes_of_a_column_do_not_touch_and_parents_are_in_the_middle() {
         // Node 5 joins 0 and 1, 6 joins 2 and 3, 7 joins 5 and 6, and 8 joins 7 and 4.
-        let children = [None, None, None, None, None, Some((0, 1)), Some((2, 3)), Some((5, 6)), Some((7, 4))];
-        let items = children.map(|children| Item { width: 50.0, height: 20.0, children });
-        let Layout { places, width, height, .. } = layout(&items);
-        assert_eq!((width, height), (4.0 * 50.0 + 3.0 * COLUMN_GAP, 4.0 * 20.0 + 3.0 * GAP));
+        let children = [
+            None,
+            None,
+            None,
+            None,
+            None,
+            Some((0, 1)),
+            Some((2, 3)),
+            Some((5, 6)),
+            Some((7, 4)),
+        ];
+        let items = children.map(|children| Item {
+            width: 50.0,
+            height: 20.0,
+            children,
+        });
+        let Layout {
+            places,
+            width,
+            height,
+            ..
+        } = layout(&items);
+        assert_eq!(
+            (width, height),
+            (4.0 * 50.0 + 3.0 * COLUMN_GAP, 4.0 * 20.0 + 3.0 * GAP)
+        );
         for (a, b) in [(0, 1), (1, 2), (2, 3), (5, 6), (7, 4)] {
             assert_eq!(places[a].0, places[b].0);
             assert!(places[b].1 - places[a].1 >= 20.0 + GAP);

@@ -1,7 +1,7 @@
 //! A tree as a picture that any browser shows.
 //!
-//! The root is on the left. Of more than [`MOST`] nodes only the most expensive are drawn, with their siblings;
-//! a node whose children are left out says how many there are below.
+//! The root is on the left. Of more than [`MOST`] nodes only the most expensive are drawn, with
+//! their siblings; a node whose children are left out says how many there are below.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -36,13 +36,26 @@ text{font-family:ui-monospace,'DejaVu Sans Mono',Menlo,Consolas,monospace;font-s
 pub(super) fn jointree(tree: &Jointree) -> String {
     let shown = shown(tree);
     let cards: Vec<Card> = shown.iter().map(|&node| card(tree, &shown, node)).collect();
-    let items: Vec<Item> = shown.iter().zip(&cards).map(|(&node, card)| item(tree, &shown, node, card)).collect();
+    let items: Vec<Item> = shown
+        .iter()
+        .zip(&cards)
+        .map(|(&node, card)| item(tree, &shown, node, card))
+        .collect();
     let layout = layout(&items);
-    let mut picture = Picture { tree, out: String::new() };
+    let mut picture = Picture {
+        tree,
+        out: String::new(),
+    };
     picture.open(&layout, shown.len());
     picture.edges(&shown, &items, &layout);
     for (at, (&node, card)) in shown.iter().zip(&cards).enumerate() {
-        picture.card(&tree.nodes[node], card, &items[at], layout.places[at], node == tree.root());
+        picture.card(
+            &tree.nodes[node],
+            card,
+            &items[at],
+            layout.places[at],
+            node == tree.root(),
+        );
     }
     picture.legend(HEADER + layout.height + MARGIN);
     picture.out + "</g>\n</svg>\n"
@@ -57,7 +70,11 @@ fn shown(tree: &Jointree) -> Vec<usize> {
         if shown.len() + 2 > MOST {
             break;
         }
-        for child in tree.nodes[node].children.into_iter().flat_map(|(l, r)| [l, r]) {
+        for child in tree.nodes[node]
+            .children
+            .into_iter()
+            .flat_map(|(l, r)| [l, r])
+        {
             shown.insert(child);
             open.insert(key(child));
         }
@@ -96,26 +113,43 @@ impl Picture<'_> {
     }
 
     fn open(&mut self, layout: &Layout, shown: usize) {
-        let (width, height) = (layout.width.max(LEAST_WIDTH) + 2.0 * MARGIN, layout.height + HEADER + FOOTER + MARGIN);
+        let (width, height) = (
+            layout.width.max(LEAST_WIDTH) + 2.0 * MARGIN,
+            layout.height + HEADER + FOOTER + MARGIN,
+        );
         self.put(format_args!(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width:.0}\" height=\"{height:.0}\" \
              viewBox=\"0 0 {width:.0} {height:.0}\">\n<style>{STYLE}</style>\n\
              <rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n<g transform=\"translate({MARGIN} 0)\">"
         ));
         let root = &self.tree.nodes[self.tree.root()];
-        let title = format!("{} · {}", self.tree.network, root.title.as_deref().unwrap_or_default());
-        self.put(format_args!("<text class=\"head\" y=\"30\">{}</text>", escaped(&title)));
+        let title = format!(
+            "{} · {}",
+            self.tree.network,
+            root.title.as_deref().unwrap_or_default()
+        );
+        self.put(format_args!(
+            "<text class=\"head\" y=\"30\">{}</text>",
+            escaped(&title)
+        ));
         let subtitle = self.subtitle(root, shown);
-        self.put(format_args!("<text class=\"sub\" y=\"48\">{subtitle}</text>"));
+        self.put(format_args!(
+            "<text class=\"sub\" y=\"48\">{subtitle}</text>"
+        ));
     }
 
     fn subtitle(&self, root: &Node, shown: usize) -> String {
         let all = self.tree.nodes.len();
         let dropped: usize = self.tree.nodes.iter().map(|node| node.dropped.len()).sum();
-        let sizes = format!("largest separator {}, variables dropped in {dropped} places", entries(root.largest_below));
+        let sizes = format!(
+            "largest separator {}, variables dropped in {dropped} places",
+            entries(root.largest_below)
+        );
         match all - shown {
             0 => format!("a jointree of {all} nodes; {sizes}"),
-            left_out => format!("the {shown} most expensive of {all} nodes, {left_out} are left out; {sizes}"),
+            left_out => format!(
+                "the {shown} most expensive of {all} nodes, {left_out} are left out; {sizes}"
+            ),
         }
     }
 
@@ -128,13 +162,24 @@ impl Picture<'_> {
                 let (from, end) = (left + item.width, layout.ends[at]);
                 let (y1, y2, bend) = (middle + HEADER, y + HEADER, (end + x) / 2.0);
                 let weight = 1.0 + self.tree.nodes[shown[child]].size.log2().max(0.0) / 4.0;
-                let path = format!("M{from:.1} {y1:.1}H{end:.1}C{bend:.1} {y1:.1} {bend:.1} {y2:.1} {x:.1} {y2:.1}");
-                self.put(format_args!("<path class=\"edge\" stroke-width=\"{weight:.1}\" d=\"{path}\"/>"));
+                let path = format!(
+                    "M{from:.1} {y1:.1}H{end:.1}C{bend:.1} {y1:.1} {bend:.1} {y2:.1} {x:.1} {y2:.1}"
+                );
+                self.put(format_args!(
+                    "<path class=\"edge\" stroke-width=\"{weight:.1}\" d=\"{path}\"/>"
+                ));
             }
         }
     }
 
-    fn card(&mut self, node: &Node, card: &Card, item: &Item, (left, middle): (f64, f64), is_root: bool) {
+    fn card(
+        &mut self,
+        node: &Node,
+        card: &Card,
+        item: &Item,
+        (left, middle): (f64, f64),
+        is_root: bool,
+    ) {
         let top = middle + HEADER - item.height / 2.0;
         let class = match node {
             _ if is_root => "box root",
@@ -148,8 +193,15 @@ impl Picture<'_> {
         ));
         for (line, words) in card.lines.iter().enumerate() {
             let y = top + PADDING * 0.75 + LINE * line as f64 + 11.0;
-            let spans: Vec<String> = words.iter().map(|word| span(word.style, &word.text)).collect();
-            self.put(format_args!("<text x=\"{:.1}\" y=\"{y:.1}\">{}</text>", left + PADDING, spans.join(" ")));
+            let spans: Vec<String> = words
+                .iter()
+                .map(|word| span(word.style, &word.text))
+                .collect();
+            self.put(format_args!(
+                "<text x=\"{:.1}\" y=\"{y:.1}\">{}</text>",
+                left + PADDING,
+                spans.join(" ")
+            ));
         }
     }
 
@@ -158,16 +210,27 @@ impl Picture<'_> {
         if !node.varies {
             return "#f1f3f6".into();
         }
-        let largest = self.tree.nodes[self.tree.root()].largest_below.log2().max(1.0);
+        let largest = self.tree.nodes[self.tree.root()]
+            .largest_below
+            .log2()
+            .max(1.0);
         let share = (node.size.log2() / largest).clamp(0.0, 1.0).powi(2);
         let mix = |cold: f64, warm: f64| (cold + (warm - cold) * share).round() as u8;
-        format!("#{:02x}{:02x}{:02x}", mix(255.0, 255.0), mix(255.0, 214.0), mix(255.0, 140.0))
+        format!(
+            "#{:02x}{:02x}{:02x}",
+            mix(255.0, 255.0),
+            mix(255.0, 214.0),
+            mix(255.0, 140.0)
+        )
     }
 
     fn legend(&mut self, top: f64) {
         let mut left = 0.0;
         for (sample, text) in [
-            ("<rect class=\"box\" y=\"-10\" width=\"16\" height=\"12\" rx=\"3\" fill=\"#ffd68c\"/>", "large"),
+            (
+                "<rect class=\"box\" y=\"-10\" width=\"16\" height=\"12\" rx=\"3\" fill=\"#ffd68c\"/>",
+                "large",
+            ),
             (
                 "<rect class=\"box same\" y=\"-10\" width=\"16\" height=\"12\" rx=\"3\" fill=\"#f1f3f6\"/>",
                 "the same for all examples",
@@ -177,7 +240,10 @@ impl Picture<'_> {
                 "copy of a function",
             ),
             ("<text class=\"e\" y=\"0\">λ</text>", "evidence"),
-            ("<text class=\"d\" y=\"0\">X</text>", "dropped: a function lets it be summed out here"),
+            (
+                "<text class=\"d\" y=\"0\">X</text>",
+                "dropped: a function lets it be summed out here",
+            ),
         ] {
             self.put(format_args!(
                 "<g transform=\"translate({left:.1} {top:.1})\">{sample}<text class=\"sub\" x=\"24\">{text}</text></g>"

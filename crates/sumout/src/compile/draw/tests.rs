@@ -2,7 +2,15 @@ use crate::{Network, Options, Query};
 
 fn tree(model: &str, query: Query) -> super::Jointree {
     let net = Network::read(model).unwrap();
-    let plan = net.plan(&query, &Options { effort: 0.001, ..Options::default() }).unwrap();
+    let plan = net
+        .plan(
+            &query,
+            &Options {
+                effort: 0.001,
+                ..Options::default()
+            },
+        )
+        .unwrap();
     plan.jointree()
 }
 
@@ -14,7 +22,10 @@ fn every_node_is_drawn_unless_there_are_too_many() {
     assert_eq!(asia.dot().matches(" -> ").count(), asia.nodes.len() - 1);
     let rect = tree("rect:12", Query::of("label").given(["pixel_*"]));
     assert!(rect.nodes.len() > 300);
-    assert_eq!(boxes(&rect.svg()), 300 - usize::from(rect.nodes.len() % 2 == 1));
+    assert_eq!(
+        boxes(&rect.svg()),
+        300 - usize::from(rect.nodes.len() % 2 == 1)
+    );
     assert!(rect.svg().contains("are left out; largest separator"));
     assert_eq!(rect.dot().matches(" -> ").count(), rect.nodes.len() - 1);
 }
@@ -34,8 +45,17 @@ fn names_may_have_characters_that_mean_something_elsewhere() {
     b.table(x, [], [0.5, 0.5]);
     b.table(z, [x], [0.5, 0.5, 0.1, 0.9]);
     let net = b.build().unwrap();
-    let plan = net.plan(&Query::of("x<y>\"&").given(["z"]), &Options::default()).unwrap();
+    let plan = net
+        .plan(&Query::of("x<y>\"&").given(["z"]), &Options::default())
+        .unwrap();
     assert!(plan.jointree().svg().contains("f(x&lt;y&gt;&quot;&amp;"));
-    assert!(plan.jointree().dot().starts_with("digraph \"a \\\"<b>\\\" & c\" {"));
-    assert!(plan.network_dot().contains("[label=\"x<y>\\\"&\", fillcolor=\"#ffd8a8\", peripheries=1]"));
+    assert!(
+        plan.jointree()
+            .dot()
+            .starts_with("digraph \"a \\\"<b>\\\" & c\" {")
+    );
+    assert!(
+        plan.network_dot()
+            .contains("[label=\"x<y>\\\"&\", fillcolor=\"#ffd8a8\", peripheries=1]")
+    );
 }

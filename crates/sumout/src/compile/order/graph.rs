@@ -1,8 +1,8 @@
 //! The graph in which variables are eliminated.
 //!
-//! Costs are kept up to date edge by edge, not counted anew: most eliminations add no edge at all, and then only
-//! the neighbours change. Neighbours are lists, so that a replicated network may have very many variables; only
-//! *hubs*, those with very many neighbours, have a set of them as well.
+//! Costs are kept up to date edge by edge, not counted anew: most eliminations add no edge at all,
+//! and then only the neighbours change. Neighbours are lists, so that a replicated network may have
+//! very many variables; only *hubs*, those with very many neighbours, have a set of them as well.
 
 use fixedbitset::FixedBitSet;
 
@@ -34,7 +34,8 @@ fn log2(mut number: usize) -> u64 {
 
 /// The graph of the variables that are left.
 ///
-/// Of the edges that are missing between the neighbours of v, each counts as the sum of the weights of its ends.
+/// Of the edges that are missing between the neighbours of v, each counts as the sum of the weights
+/// of its ends.
 pub struct Graph {
     /// What each variable counts as the end of a missing edge.
     weights: Vec<u64>,
@@ -61,7 +62,13 @@ impl Graph {
     /// The graph of some leaves and their output.
     pub fn new(leaves: &Leaves, heuristic: Heuristic) -> Self {
         let n = leaves.cards.len();
-        let weight = |&card: &usize| if heuristic == Heuristic::WeightedFill { card as u64 } else { 1 };
+        let weight = |&card: &usize| {
+            if heuristic == Heuristic::WeightedFill {
+                card as u64
+            } else {
+                1
+            }
+        };
         let logs: Vec<u64> = leaves.cards.iter().map(|&card| log2(card)).collect();
         let mut graph = Graph {
             weights: leaves.cards.iter().map(weight).collect(),
@@ -78,14 +85,16 @@ impl Graph {
             changed: Marks::new(n),
         };
         for axes in leaves.axes.iter().chain([&leaves.output]) {
-            axes.iter().for_each(|v| graph.lists[v.index()].extend(axes.iter().map(VarId::index)));
+            axes.iter()
+                .for_each(|v| graph.lists[v.index()].extend(axes.iter().map(VarId::index)));
         }
         (0..n).for_each(|v| graph.settle(v));
         graph.count_fills();
         graph
     }
 
-    /// Completes what is known about the neighbours of a variable, given their list with repetitions.
+    /// Completes what is known about the neighbours of a variable, given their list with
+    /// repetitions.
     fn settle(&mut self, v: usize) {
         let list = &mut self.lists[v];
         list.sort_unstable();
@@ -105,7 +114,13 @@ impl Graph {
         // Each triangle is found once, from its variable of smallest degree.
         let rank = |v: usize| (self.degrees[v], v);
         let higher: Vec<Vec<usize>> = (0..self.lists.len())
-            .map(|v| self.lists[v].iter().copied().filter(|&w| rank(w) > rank(v)).collect())
+            .map(|v| {
+                self.lists[v]
+                    .iter()
+                    .copied()
+                    .filter(|&w| rank(w) > rank(v))
+                    .collect()
+            })
             .collect();
         for (a, above_a) in higher.iter().enumerate() {
             self.marks.set(above_a);
@@ -125,7 +140,11 @@ impl Graph {
         let mut neighbours = std::mem::take(&mut self.lists[v]);
         neighbours.retain(|&w| self.is_left[w]);
         self.changed.clear();
-        let mut changed: Vec<usize> = neighbours.iter().copied().filter(|&w| self.changed.add(w)).collect();
+        let mut changed: Vec<usize> = neighbours
+            .iter()
+            .copied()
+            .filter(|&w| self.changed.add(w))
+            .collect();
         if self.fills[v] > 0 {
             neighbours.sort_by_key(|&w| self.rows[w].is_some());
             for (i, &a) in neighbours.iter().enumerate() {
@@ -143,7 +162,10 @@ impl Graph {
             self.marks.set(&self.lists[a]);
         }
         for &b in others {
-            if !self.rows[a].as_ref().map_or(self.marks.has(b), |row| row.contains(b)) {
+            if !self.rows[a]
+                .as_ref()
+                .map_or(self.marks.has(b), |row| row.contains(b))
+            {
                 self.add_edge(a, b, changed);
                 self.marks.add(b);
             }
@@ -195,8 +217,12 @@ impl Graph {
     /// The neighbours of a hub as a set; none if it is no hub.
     fn row(&self, v: usize) -> Option<FixedBitSet> {
         let n = self.lists.len();
-        let mut row = (self.degrees[v] > HUB.max(n / 128)).then(|| FixedBitSet::with_capacity(n))?;
-        self.lists[v].iter().filter(|&&w| self.is_left[w]).for_each(|&w| row.insert(w));
+        let mut row =
+            (self.degrees[v] > HUB.max(n / 128)).then(|| FixedBitSet::with_capacity(n))?;
+        self.lists[v]
+            .iter()
+            .filter(|&&w| self.is_left[w])
+            .for_each(|&w| row.insert(w));
         Some(row)
     }
 
@@ -225,7 +251,10 @@ struct Marks {
 
 impl Marks {
     fn new(n: usize) -> Self {
-        Marks { marked_at: vec![0; n], now: 1 }
+        Marks {
+            marked_at: vec![0; n],
+            now: 1,
+        }
     }
 
     fn clear(&mut self) {
@@ -255,8 +284,17 @@ mod tests {
     use rand_chacha::ChaCha8Rng;
 
     fn random_leaves(rng: &mut ChaCha8Rng) -> Leaves {
-        let n = if rng.random_range(0..20) == 0 { 90 } else { rng.random_range(1..20) };
-        let axes = |rng: &mut ChaCha8Rng| (0..n).map(VarId::new).filter(|_| rng.random_range(0..n) < 3).collect();
+        let n = if rng.random_range(0..20) == 0 {
+            90
+        } else {
+            rng.random_range(1..20)
+        };
+        let axes = |rng: &mut ChaCha8Rng| {
+            (0..n)
+                .map(VarId::new)
+                .filter(|_| rng.random_range(0..n) < 3)
+                .collect()
+        };
         let axes: Vec<VarSet> = (0..rng.random_range(1..3 * n)).map(|_| axes(rng)).collect();
         Leaves {
             varies: vec![true; axes.len()],
@@ -273,7 +311,10 @@ mod tests {
     fn missing(graph: &Graph, v: usize) -> u64 {
         let left = |v: usize| graph.lists[v].iter().copied().filter(|&w| graph.is_left[w]);
         let pairs = left(v).flat_map(|a| left(v).filter(move |&b| a != b).map(move |b| (a, b)));
-        pairs.filter(|&(a, b)| !graph.lists[a].contains(&b)).map(|(a, _)| graph.weights[a]).sum()
+        pairs
+            .filter(|&(a, b)| !graph.lists[a].contains(&b))
+            .map(|(a, _)| graph.weights[a])
+            .sum()
     }
 
     #[test]
@@ -285,7 +326,11 @@ mod tests {
             for v in 0..leaves.cards.len() {
                 let is_checked = v % (1 + leaves.cards.len() / 20) == 0;
                 for w in (v..leaves.cards.len()).filter(|_| is_checked) {
-                    let left: Vec<usize> = graph.lists[w].iter().copied().filter(|&x| graph.is_left[x]).collect();
+                    let left: Vec<usize> = graph.lists[w]
+                        .iter()
+                        .copied()
+                        .filter(|&x| graph.is_left[x])
+                        .collect();
                     assert_eq!(graph.fills[w], missing(&graph, w), "seed {seed}");
                     assert_eq!(graph.degrees[w], left.len(), "seed {seed}");
                     let size: u64 = left.iter().chain([&w]).map(|&x| graph.logs[x]).sum();

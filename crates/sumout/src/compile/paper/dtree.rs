@@ -1,8 +1,9 @@
 //! From an elimination order to a jointree, and the view of it from the host of the query.
 //!
-//! Eliminating a variable joins all trees that contain it, one after the other, in the order of their age. The
-//! last join is no node of the jointree: its two children are neighbours. In the *view* from a leaf, the host, the
-//! tree hangs from the edge between the host and its neighbour; all messages flow towards the host.
+//! Eliminating a variable joins all trees that contain it, one after the other, in the order of
+//! their age. The last join is no node of the jointree: its two children are neighbours. In the
+//! *view* from a leaf, the host, the tree hangs from the edge between the host and its neighbour;
+//! all messages flow towards the host.
 
 use super::super::tree::Tree;
 use super::Replicated;
@@ -11,7 +12,10 @@ use crate::vars::VarId;
 /// The leaves of a replicated network in the order of their own variables' elimination.
 pub fn leaf_order(replicated: &Replicated, order: &[VarId]) -> Vec<usize> {
     let mut position = vec![usize::MAX; replicated.network.cards.len()];
-    order.iter().enumerate().for_each(|(at, v)| position[v.index()] = at);
+    order
+        .iter()
+        .enumerate()
+        .for_each(|(at, v)| position[v.index()] = at);
     let mut leaves: Vec<usize> = (0..replicated.leaves.len()).collect();
     leaves.sort_by_key(|&leaf| replicated.own[leaf].map_or(usize::MAX, |v| position[v.index()]));
     leaves
@@ -19,10 +23,18 @@ pub fn leaf_order(replicated: &Replicated, order: &[VarId]) -> Vec<usize> {
 
 /// The tree that an order gives, over these leaves of a replicated network.
 pub fn dtree(replicated: &Replicated, leaves: &[usize], order: &[VarId]) -> Tree {
-    let mut forest = Forest { above: (0..leaves.len()).collect(), tree: Tree { leaves: leaves.len(), joins: vec![] } };
+    let mut forest = Forest {
+        above: (0..leaves.len()).collect(),
+        tree: Tree {
+            leaves: leaves.len(),
+            joins: vec![],
+        },
+    };
     let mut users: Vec<Vec<usize>> = vec![vec![]; replicated.network.cards.len()];
     for (at, &leaf) in leaves.iter().enumerate() {
-        replicated.network.axes[leaf].iter().for_each(|v| users[v.index()].push(at));
+        replicated.network.axes[leaf]
+            .iter()
+            .for_each(|v| users[v.index()].push(at));
     }
     for v in order {
         forest.join_all(&users[v.index()]);
@@ -83,10 +95,15 @@ pub fn view(dtree: &Tree, host: Option<usize>) -> View {
     }
     let mut ages: Vec<usize> = (0..dtree.leaves).collect();
     let mut place: Vec<usize> = (0..dtree.leaves + children.len()).collect();
-    let mut tree = Tree { leaves: dtree.leaves, joins: vec![] };
+    let mut tree = Tree {
+        leaves: dtree.leaves,
+        joins: vec![],
+    };
     let mut stack = vec![(dtree.leaves + children.len() - 1, false)];
     while let Some((node, is_done)) = stack.pop() {
-        let Some(k) = node.checked_sub(dtree.leaves) else { continue };
+        let Some(k) = node.checked_sub(dtree.leaves) else {
+            continue;
+        };
         let (l, r) = children[k];
         if is_done {
             place[node] = ages.len();
@@ -96,10 +113,15 @@ pub fn view(dtree: &Tree, host: Option<usize>) -> View {
             stack.extend([(node, true), (r, false), (l, false)]);
         }
     }
-    View { tree, ages, has_host: host.is_some() }
+    View {
+        tree,
+        ages,
+        has_host: host.is_some(),
+    }
 }
 
-/// Turns a tree so that the host is a child of the root: what was above it comes to be below its neighbour.
+/// Turns a tree so that the host is a child of the root: what was above it comes to be below its
+/// neighbour.
 fn turn(children: &mut [(usize, usize)], leaves: usize, host: usize) {
     let mut parent = vec![None; leaves + children.len()];
     for (k, &(l, r)) in children.iter().enumerate() {
@@ -109,9 +131,19 @@ fn turn(children: &mut [(usize, usize)], leaves: usize, host: usize) {
     let [.., last, root] = path[..] else { return };
     let (l, r) = children[root - leaves];
     let across = if l == last { r } else { l };
-    children[root - leaves] = (host, path.get(1).copied().filter(|&n| n != root).unwrap_or(across));
+    children[root - leaves] = (
+        host,
+        path.get(1)
+            .copied()
+            .filter(|&n| n != root)
+            .unwrap_or(across),
+    );
     for (k, step) in path.windows(2).enumerate().take(path.len() - 2) {
-        let above = path.get(k + 2).copied().filter(|&n| n != root).unwrap_or(across);
+        let above = path
+            .get(k + 2)
+            .copied()
+            .filter(|&n| n != root)
+            .unwrap_or(across);
         let (l, r) = &mut children[step[1] - leaves];
         *(if *l == step[0] { l } else { r }) = above;
     }

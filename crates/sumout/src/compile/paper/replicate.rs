@@ -1,8 +1,9 @@
 //! Replicates functional variables (Theorem 4).
 //!
-//! From children to parents, a functional variable that several factors use is replaced by as many replicas, each
-//! used once. A replica has its own copy of the definer, and that copy uses a replica of each parent. So along a
-//! chain of functions the numbers multiply, and are capped: a variable whose replicas do not fit stays as it is.
+//! From children to parents, a functional variable that several factors use is replaced by as many
+//! replicas, each used once. A replica has its own copy of the definer, and that copy uses a
+//! replica of each parent. So along a chain of functions the numbers multiply, and are capped: a
+//! variable whose replicas do not fit stays as it is.
 //!
 //! The first replica of a variable is the *master*: its leaf is the definer itself, with evidence.
 
@@ -13,7 +14,8 @@ use crate::vars::{VarId, VarSet};
 /// A network in which each functional variable is used only once.
 #[derive(Clone, Debug)]
 pub struct Replicated {
-    /// The leaves: a factor, or one replica of a definer, each. Replicas are consecutive, the master first.
+    /// The leaves: a factor, or one replica of a definer, each. Replicas are consecutive, the
+    /// master first.
     pub leaves: Vec<Leaf>,
     /// The leaves over replicas of the variables. It has no output: that is a question of the view.
     pub network: Leaves,
@@ -27,20 +29,40 @@ pub struct Replicated {
 pub fn replicate(problem: &Problem, max_leaves: usize) -> Replicated {
     let (copies, is_capped) = copies(problem, max_leaves);
     let mut replicas = Replicas::new(problem, &copies);
-    let network = Leaves { original: replicas.original.clone(), ..problem.leaves(&[]) };
-    let mut out = Replicated { leaves: vec![], network, own: vec![], is_capped };
+    let network = Leaves {
+        original: replicas.original.clone(),
+        ..problem.leaves(&[])
+    };
+    let mut out = Replicated {
+        leaves: vec![],
+        network,
+        own: vec![],
+        is_capped,
+    };
     for (factor, &copies) in copies.iter().enumerate() {
         for copy in 0..copies {
-            let leaf = Leaf { factor, is_copy: copy > 0 };
+            let leaf = Leaf {
+                factor,
+                is_copy: copy > 0,
+            };
             out.leaves.push(leaf);
             let family = replicas.family(problem, factor, copy);
-            out.own.push(problem.defines(factor).map(|v| replicas.nth(v, copy)).or(family.iter().next_back()));
+            out.own.push(
+                problem
+                    .defines(factor)
+                    .map(|v| replicas.nth(v, copy))
+                    .or(family.iter().next_back()),
+            );
             out.network.axes.push(family);
             out.network.varies.push(problem.varies(&leaf));
         }
     }
     out.network.output = VarSet::default();
-    out.network.cards = replicas.original.iter().map(|v| problem.cards[v.index()]).collect();
+    out.network.cards = replicas
+        .original
+        .iter()
+        .map(|v| problem.cards[v.index()])
+        .collect();
     out
 }
 
@@ -48,10 +70,13 @@ pub fn replicate(problem: &Problem, max_leaves: usize) -> Replicated {
 fn copies(problem: &Problem, max_leaves: usize) -> (Vec<usize>, bool) {
     let mut users: Vec<Vec<usize>> = vec![vec![]; problem.cards.len()];
     for (factor, axes) in problem.factors.iter().enumerate() {
-        let used = axes.iter().filter(|v| problem.definer[v.index()] != Some(factor));
+        let used = axes
+            .iter()
+            .filter(|v| problem.definer[v.index()] != Some(factor));
         used.for_each(|v| users[v.index()].push(factor));
     }
-    let (mut copies, mut total, mut is_capped) = (vec![1; problem.factors.len()], problem.factors.len(), false);
+    let (mut copies, mut total, mut is_capped) =
+        (vec![1; problem.factors.len()], problem.factors.len(), false);
     for v in problem.children_first() {
         let wanted: usize = users[v.index()].iter().map(|&user| copies[user]).sum();
         if wanted > 1 && total + wanted - 1 > max_leaves {
@@ -78,24 +103,40 @@ impl Replicas {
         let (mut original, mut first, mut used) = (vec![], vec![], vec![]);
         for (v, definer) in problem.definer.iter().enumerate() {
             first.push(original.len());
-            original.extend(std::iter::repeat_n(VarId::new(v), definer.map_or(1, |factor| copies[factor])));
+            original.extend(std::iter::repeat_n(
+                VarId::new(v),
+                definer.map_or(1, |factor| copies[factor]),
+            ));
             used.push(original.len());
         }
-        Replicas { original, first, used }
+        Replicas {
+            original,
+            first,
+            used,
+        }
     }
 
     fn nth(&self, v: VarId, n: usize) -> VarId {
         VarId::new(self.first[v.index()] + n)
     }
 
-    /// The axes of one copy of a factor: the replica that it defines, and a new one of each other variable.
+    /// The axes of one copy of a factor: the replica that it defines, and a new one of each other
+    /// variable.
     fn family(&mut self, problem: &Problem, factor: usize, copy: usize) -> VarSet {
         let defined = problem.defines(factor);
         let axes = problem.factors[factor].iter();
-        axes.map(|v| if defined == Some(v) { self.nth(v, copy) } else { self.next(v) }).collect()
+        axes.map(|v| {
+            if defined == Some(v) {
+                self.nth(v, copy)
+            } else {
+                self.next(v)
+            }
+        })
+        .collect()
     }
 
-    /// A replica that is not used yet; a variable that is not replicated may be used again and again.
+    /// A replica that is not used yet; a variable that is not replicated may be used again and
+    /// again.
     fn next(&mut self, v: VarId) -> VarId {
         let used = &mut self.used[v.index()];
         *used = self.first[v.index()].max(used.saturating_sub(1));
@@ -114,7 +155,17 @@ mod tests {
     /// U → X → Y → A, B, C, where X and Y are functions; U and X are used by D as well.
     fn chain() -> Problem {
         Problem {
-            factors: [&[0][..], &[0, 1], &[1, 2], &[2, 3], &[2, 4], &[2, 5], &[0, 1, 6]].map(set).to_vec(),
+            factors: [
+                &[0][..],
+                &[0, 1],
+                &[1, 2],
+                &[2, 3],
+                &[2, 4],
+                &[2, 5],
+                &[0, 1, 6],
+            ]
+            .map(set)
+            .to_vec(),
             varies: vec![true; 7],
             clamped: vec![false; 64],
             output: VarSet::default(),
@@ -147,7 +198,11 @@ mod tests {
             &[0, 1, 11],
         ];
         assert_eq!(replicated.network.axes, axes.map(set));
-        let masters = replicated.leaves.iter().zip(&replicated.own).filter(|(leaf, _)| !leaf.is_copy);
+        let masters = replicated
+            .leaves
+            .iter()
+            .zip(&replicated.own)
+            .filter(|(leaf, _)| !leaf.is_copy);
         let own: VarSet = masters.filter_map(|(_, own)| *own).collect();
         assert_eq!(own, set(&[0, 1, 5, 8, 9, 10, 11]));
     }

@@ -1,4 +1,5 @@
-//! Shrinks separators by exploiting functional dependencies: the paper's `shrink_sep`, and what follows it.
+//! Shrinks separators by exploiting functional dependencies: the paper's `shrink_sep`, and what
+//! follows it.
 //!
 //! Let f be the functional CPT of X. If f ∈ G and f ∈ H then (Theorem 3)
 //!
@@ -6,11 +7,13 @@
 //!     G · H  =  G · Σ_X H
 //! ```
 //!
-//! At node i of a view, G and H are the factors below its two children. Dropping X from one child's separator *is*
-//! the early sum on the right. The child with more numbers stored below it is chosen; of equal ones, the older.
-//! Both children are shrunk before either is entered, so that what is dropped reaches the grandchildren.
+//! At node i of a view, G and H are the factors below its two children. Dropping X from one child's
+//! separator *is* the early sum on the right. The child with more numbers stored below it is
+//! chosen; of equal ones, the older. Both children are shrunk before either is entered, so that
+//! what is dropped reaches the grandchildren.
 //!
-//! Afterwards a replica whose own variable is not in its separator is *dead*: it sums to one, and is removed.
+//! Afterwards a replica whose own variable is not in its separator is *dead*: it sums to one, and
+//! is removed.
 
 use super::super::problem::{Leaf, Problem};
 use super::super::tree::{Leaves, Tree};
@@ -47,7 +50,11 @@ fn keep_shared(separators: &mut [VarSet], node: usize, [a, b]: [usize; 2]) {
 /// Of each separator, the variables that have a functional CPT at or below its node.
 fn fvars(problem: &Problem, leaves: &[Leaf], tree: &Tree, separators: &[VarSet]) -> Vec<VarSet> {
     let own = |leaf: &Leaf| problem.defines(leaf.factor).into_iter().collect::<VarSet>();
-    let mut fvars: Vec<VarSet> = leaves.iter().zip(separators).map(|(leaf, s)| &own(leaf) & s).collect();
+    let mut fvars: Vec<VarSet> = leaves
+        .iter()
+        .zip(separators)
+        .map(|(leaf, s)| &own(leaf) & s)
+        .collect();
     for (&(l, r), separator) in tree.joins.iter().zip(&separators[tree.leaves..]) {
         let mut below = separator.clone();
         below.retain(|v| fvars[l].contains(v) || fvars[r].contains(v));
@@ -60,13 +67,20 @@ fn fvars(problem: &Problem, leaves: &[Leaf], tree: &Tree, separators: &[VarSet])
 fn weights(sizes: &Leaves, tree: &Tree, separators: &[VarSet]) -> Vec<f64> {
     let mut weights = vec![0.0; tree.leaves];
     for &(l, r) in &tree.joins {
-        weights.push(weights[l] + weights[r] + sizes.size(&separators[l]) + sizes.size(&separators[r]));
+        weights.push(
+            weights[l] + weights[r] + sizes.size(&separators[l]) + sizes.size(&separators[r]),
+        );
     }
     weights
 }
 
 /// Removes dead replicas until there are none.
-pub fn remove_dead(problem: &Problem, leaves: &mut Vec<Leaf>, tree: &mut Tree, separators: &mut Vec<VarSet>) {
+pub fn remove_dead(
+    problem: &Problem,
+    leaves: &mut Vec<Leaf>,
+    tree: &mut Tree,
+    separators: &mut Vec<VarSet>,
+) {
     loop {
         let is_dead = dead(problem, leaves, separators);
         if !is_dead.contains(&true) {
@@ -80,23 +94,38 @@ pub fn remove_dead(problem: &Problem, leaves: &mut Vec<Leaf>, tree: &mut Tree, s
     }
 }
 
-/// Which replicas do not carry the variable that they define. Of each definer, one leaf stays in any case.
+/// Which replicas do not carry the variable that they define. Of each definer, one leaf stays in
+/// any case.
 fn dead(problem: &Problem, leaves: &[Leaf], separators: &[VarSet]) -> Vec<bool> {
     let is_live: Vec<bool> = leaves
         .iter()
         .zip(separators)
-        .map(|(leaf, separator)| problem.defines(leaf.factor).is_none_or(|v| separator.contains(v)))
+        .map(|(leaf, separator)| {
+            problem
+                .defines(leaf.factor)
+                .is_none_or(|v| separator.contains(v))
+        })
         .collect();
     let mut has_live = vec![false; problem.factors.len()];
-    leaves.iter().zip(&is_live).for_each(|(leaf, is_live)| has_live[leaf.factor] |= is_live);
+    leaves
+        .iter()
+        .zip(&is_live)
+        .for_each(|(leaf, is_live)| has_live[leaf.factor] |= is_live);
     let may_go = |leaf: &Leaf| leaf.is_copy || has_live[leaf.factor];
-    leaves.iter().zip(is_live).map(|(leaf, is_live)| !is_live && may_go(leaf)).collect()
+    leaves
+        .iter()
+        .zip(is_live)
+        .map(|(leaf, is_live)| !is_live && may_go(leaf))
+        .collect()
 }
 
 /// If a definer itself was removed, its first copy takes its place, and its evidence.
 fn promote(problem: &Problem, leaves: &mut [Leaf]) {
     let mut is_present = vec![false; problem.factors.len()];
-    leaves.iter().filter(|leaf| !leaf.is_copy).for_each(|leaf| is_present[leaf.factor] = true);
+    leaves
+        .iter()
+        .filter(|leaf| !leaf.is_copy)
+        .for_each(|leaf| is_present[leaf.factor] = true);
     for leaf in leaves {
         leaf.is_copy = std::mem::replace(&mut is_present[leaf.factor], true) && leaf.is_copy;
     }
@@ -110,7 +139,10 @@ fn without(tree: &Tree, mut separators: Vec<VarSet>, is_dead: &[bool]) -> (Tree,
         place.push((!is_dead).then_some(kept.len()));
         kept.extend((!is_dead).then_some(separator));
     }
-    let mut out = Tree { leaves: kept.len(), joins: vec![] };
+    let mut out = Tree {
+        leaves: kept.len(),
+        joins: vec![],
+    };
     for (&(l, r), separator) in tree.joins.iter().zip(inner) {
         place.push(match (place[l], place[r]) {
             (Some(l), Some(r)) => {
@@ -157,7 +189,9 @@ mod tests {
     #[test]
     fn the_papers_example_shrinks_both_children_of_the_root_to_a() {
         let problem = Problem {
-            factors: [&[A][..], &[A, B], &[A, C], &[B, C, D], &[C, E]].map(set).to_vec(),
+            factors: [&[A][..], &[A, B], &[A, C], &[B, C, D], &[C, E]]
+                .map(set)
+                .to_vec(),
             varies: vec![false; 5],
             clamped: vec![false; 5],
             output: set(&[B]),
@@ -167,19 +201,37 @@ mod tests {
             prices: Default::default(),
         };
         // f_B ← 5 = ( 6 = ((f_C f_E) f_A)   8 = (f_C (f_B f_D)) )
-        let leaves: Vec<Leaf> = [(B, false), (C, false), (E, false), (A, false), (C, true), (B, true), (D, false)]
-            .map(|(factor, is_copy)| Leaf { factor, is_copy })
-            .to_vec();
-        let tree = Tree { leaves: 7, joins: vec![(1, 2), (7, 3), (5, 6), (4, 9), (8, 10), (0, 11)] };
+        let leaves: Vec<Leaf> = [
+            (B, false),
+            (C, false),
+            (E, false),
+            (A, false),
+            (C, true),
+            (B, true),
+            (D, false),
+        ]
+        .map(|(factor, is_copy)| Leaf { factor, is_copy })
+        .to_vec();
+        let tree = Tree {
+            leaves: 7,
+            joins: vec![(1, 2), (7, 3), (5, 6), (4, 9), (8, 10), (0, 11)],
+        };
         let (node_5, node_6, node_8) = (11, 8, 10);
         let mut separators = tree.separators(&problem.leaves(&leaves));
         assert_eq!(separators[node_5], set(&[A, B]));
         assert_eq!(separators[node_6], set(&[A, C]));
         assert_eq!(separators[node_8], set(&[A, B, C]));
 
-        let view = View { tree, ages: (0..13).collect(), has_host: true };
+        let view = View {
+            tree,
+            ages: (0..13).collect(),
+            has_host: true,
+        };
         shrink(&problem, &leaves, &view, &mut separators);
-        assert_eq!([node_5, node_6, node_8].map(|node| separators[node].clone()), [A, A, A].map(|v| set(&[v])));
+        assert_eq!(
+            [node_5, node_6, node_8].map(|node| separators[node].clone()),
+            [A, A, A].map(|v| set(&[v]))
+        );
     }
 
     #[test]
@@ -195,14 +247,36 @@ mod tests {
             known: vec![],
             prices: Default::default(),
         };
-        let mut leaves: Vec<Leaf> =
-            [(1, true), (0, false), (1, false)].map(|(factor, is_copy)| Leaf { factor, is_copy }).to_vec();
-        let mut tree = Tree { leaves: 3, joins: vec![(1, 2), (0, 3)] };
+        let mut leaves: Vec<Leaf> = [(1, true), (0, false), (1, false)]
+            .map(|(factor, is_copy)| Leaf { factor, is_copy })
+            .to_vec();
+        let mut tree = Tree {
+            leaves: 3,
+            joins: vec![(1, 2), (0, 3)],
+        };
         let mut separators = [&[A, B][..], &[A], &[A], &[A], &[B]].map(set).to_vec();
         remove_dead(&problem, &mut leaves, &mut tree, &mut separators);
         // The live copy takes the place of the definer itself.
-        assert_eq!(leaves, [Leaf { factor: 1, is_copy: false }, Leaf { factor: 0, is_copy: false }]);
-        assert_eq!(tree, Tree { leaves: 2, joins: vec![(0, 1)] });
+        assert_eq!(
+            leaves,
+            [
+                Leaf {
+                    factor: 1,
+                    is_copy: false
+                },
+                Leaf {
+                    factor: 0,
+                    is_copy: false
+                }
+            ]
+        );
+        assert_eq!(
+            tree,
+            Tree {
+                leaves: 2,
+                joins: vec![(0, 1)]
+            }
+        );
         assert_eq!(separators, [&[A, B][..], &[A], &[B]].map(set));
     }
 }

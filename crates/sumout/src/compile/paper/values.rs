@@ -1,8 +1,9 @@
 //! Prunes values and edges as the paper's implementation does, but no nodes.
 //!
-//! In one pass, parents before children, a value is removed if its probability is zero in all rows that are left,
-//! provided that training keeps the zeros. A parent with a single value is no parent, and a variable with a single
-//! value has no parents; it stays in the network as a node of its own.
+//! In one pass, parents before children, a value is removed if its probability is zero in all rows
+//! that are left, provided that training keeps the zeros. A parent with a single value is no
+//! parent, and a variable with a single value has no parents; it stays in the network as a node of
+//! its own.
 
 use crate::model::{Cpt, Network};
 use crate::tensor::Table;
@@ -17,7 +18,10 @@ pub fn pruned(net: &Network) -> Problem {
     let mut domains: Vec<Vec<usize>> = cards.iter().map(|&card| (0..card).collect()).collect();
     let (mut factors, mut definer) = (vec![], vec![None; cards.len()]);
     for (index, cpt) in net.cpts().iter().enumerate() {
-        let table = Table { axes: cpt.scope().to_vec(), values: cpt.table(&cards) };
+        let table = Table {
+            axes: cpt.scope().to_vec(),
+            values: cpt.table(&cards),
+        };
         if let Some(child) = cpt.child() {
             let role = cpt.role();
             let support = support(&table, &cards, &domains);
@@ -31,7 +35,10 @@ pub fn pruned(net: &Network) -> Problem {
     Problem {
         varies: vec![false; factors.len()],
         clamped: vec![false; factors.len()],
-        factors: factors.into_iter().map(|axes| axes.into_iter().collect()).collect(),
+        factors: factors
+            .into_iter()
+            .map(|axes| axes.into_iter().collect())
+            .collect(),
         output: Default::default(),
         cards: domains.iter().map(Vec::len).collect(),
         definer,
@@ -50,7 +57,10 @@ struct Support {
 
 fn support(table: &Table, cards: &[usize], domains: &[Vec<usize>]) -> Support {
     let child = table.axes[table.axes.len() - 1];
-    let mut support = Support { possible: vec![false; cards[child.index()]], is_functional: true };
+    let mut support = Support {
+        possible: vec![false; cards[child.index()]],
+        is_functional: true,
+    };
     each_state(table, cards, domains, |states, p| {
         support.possible[states[states.len() - 1]] |= p > 0.0;
         support.is_functional &= p == 0.0 || p == 1.0;

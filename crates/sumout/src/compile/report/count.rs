@@ -6,8 +6,8 @@ use serde::{Serialize, Serializer};
 
 /// How many there are of something: exact up to 2^53, and any number of times larger.
 ///
-/// Below 2^64 it is a whole number in text and in JSON; from there on text says `2^70.3`, and JSON has a number with
-/// an exponent, or null if there is none.
+/// Below 2^64 it is a whole number in text and in JSON; from there on text says `2^70.3`, and JSON
+/// has a number with an exponent, or null if there is none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd)]
 pub struct Count(pub f64);
 
@@ -25,7 +25,11 @@ impl fmt::Display for Count {
 
 impl Serialize for Count {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        if self.0 < TWO_TO_64 { serializer.serialize_u64(self.0 as u64) } else { serializer.serialize_f64(self.0) }
+        if self.0 < TWO_TO_64 {
+            serializer.serialize_u64(self.0 as u64)
+        } else {
+            serializer.serialize_f64(self.0)
+        }
     }
 }
 
@@ -43,10 +47,25 @@ mod tests {
 
     #[test]
     fn counts_are_whole_numbers_as_long_as_there_is_an_integer_for_them() {
-        let shown = [0.0, 999.0, 1000.0, 1_020_003.0, 1e19, 1e21, f64::INFINITY].map(|n| Count(n).to_string());
+        let shown = [0.0, 999.0, 1000.0, 1_020_003.0, 1e19, 1e21, f64::INFINITY]
+            .map(|n| Count(n).to_string());
         let largest = "10,000,000,000,000,000,000";
-        assert_eq!(shown, ["0", "999", "1,000", "1,020,003", largest, "2^69.8", "over 2^1024"]);
+        assert_eq!(
+            shown,
+            [
+                "0",
+                "999",
+                "1,000",
+                "1,020,003",
+                largest,
+                "2^69.8",
+                "over 2^1024"
+            ]
+        );
         let json = |n: f64| serde_json::to_string(&Count(n)).unwrap();
-        assert_eq!([json(12.0), json(1e19), json(1e21)], ["12", "10000000000000000000", "1e+21"]);
+        assert_eq!(
+            [json(12.0), json(1e19), json(1e21)],
+            ["12", "10000000000000000000", "1e+21"]
+        );
     }
 }

@@ -11,7 +11,8 @@ pub struct Near {
     pub eps: f64,
     /// The names of the variables with such tables.
     pub functional: Vec<String>,
-    /// The largest difference of a posterior probability from the exact one; none if it could not be estimated.
+    /// The largest difference of a posterior probability from the exact one; none if it could not
+    /// be estimated.
     pub estimated_error: Option<f64>,
     /// The largest difference of ln P(e) from the exact one.
     pub estimated_log_error: Option<f64>,
@@ -25,18 +26,33 @@ pub struct Near {
 impl std::fmt::Display for Near {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         if self.functional.is_empty() {
-            return f.write_str(self.note.as_deref().unwrap_or("no table counts as a function"));
+            return f.write_str(
+                self.note
+                    .as_deref()
+                    .unwrap_or("no table counts as a function"),
+            );
         }
         let names = shortlist(self.functional.iter().map(String::as_str));
-        let count = if self.functional.len() == 1 { "counts as a function" } else { "count as functions" };
+        let count = if self.functional.len() == 1 {
+            "counts as a function"
+        } else {
+            "count as functions"
+        };
         write!(f, "{names} {count}; ")?;
         match (self.estimated_error, self.estimated_log_error, &self.note) {
             (Some(_), _, Some(note)) => f.write_str(note),
             (Some(error), Some(log), None) => {
                 let samples = many(self.samples, "sample");
-                write!(f, "posteriors differ by up to {error:.2e}, ln P(e) by {log:.2e} (an estimate from {samples})")
+                write!(
+                    f,
+                    "posteriors differ by up to {error:.2e}, ln P(e) by {log:.2e} (an estimate from {samples})"
+                )
             }
-            (_, _, why) => write!(f, "their error is not known: {}", why.as_deref().unwrap_or("it was not asked for")),
+            (_, _, why) => write!(
+                f,
+                "their error is not known: {}",
+                why.as_deref().unwrap_or("it was not asked for")
+            ),
         }
     }
 }

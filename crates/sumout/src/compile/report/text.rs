@@ -20,15 +20,29 @@ impl fmt::Display for Report {
 impl Report {
     /// The extents of plans side by side.
     fn write_table(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut columns = vec![column("classical", &self.classical), column("best classical", &self.classical_best)];
+        let mut columns = vec![
+            column("classical", &self.classical),
+            column("best classical", &self.classical_best),
+        ];
         if self.level != Level::Classical {
             columns.push(column(self.level.name(), &self.chosen()));
         }
-        let names = ["", "jointree leaves", "largest cluster", "  variables in it", "entries", "multiply-adds"];
+        let names = [
+            "",
+            "jointree leaves",
+            "largest cluster",
+            "  variables in it",
+            "entries",
+            "multiply-adds",
+        ];
         for (row, name) in names.into_iter().enumerate() {
             write!(f, "{name:<17}")?;
             for column in &columns {
-                let width = column.iter().map(|cell| cell.chars().count()).max().unwrap_or(0);
+                let width = column
+                    .iter()
+                    .map(|cell| cell.chars().count())
+                    .max()
+                    .unwrap_or(0);
                 write!(f, "  {:>width$}", column[row])?;
             }
             writeln!(f)?;
@@ -49,35 +63,81 @@ impl Report {
 
     /// What each step bought, and what the plan needs.
     fn remarks(&self) -> Vec<(&'static str, String)> {
-        let capped = if self.replicas_capped { "at least " } else { "" };
-        let (nodes, left) = (Count(self.network_nodes as f64), Count(self.steps.nodes_left as f64));
-        let (functions, copies) = (Count(self.steps.functional_variables as f64), Count(self.steps.copies as f64));
+        let capped = if self.replicas_capped {
+            "at least "
+        } else {
+            ""
+        };
+        let (nodes, left) = (
+            Count(self.network_nodes as f64),
+            Count(self.steps.nodes_left as f64),
+        );
+        let (functions, copies) = (
+            Count(self.steps.functional_variables as f64),
+            Count(self.steps.copies as f64),
+        );
         let values = Count(self.steps.values_pruned as f64);
         let replicated = Count(self.replicated_nodes as f64);
         let folded = self.constant_entries;
         let (memory, time) = (bytes(self.bytes.0), seconds(self.predicted_seconds));
         let mut remarks = vec![
-            ("pruning", format!("{nodes} variables, {left} of them matter; {values} values are impossible")),
+            (
+                "pruning",
+                format!("{nodes} variables, {left} of them matter; {values} values are impossible"),
+            ),
             (
                 "functions",
-                format!("{functions}; the plan copies {copies}, full replication {capped}{replicated} nodes"),
+                format!(
+                    "{functions}; the plan copies {copies}, full replication {capped}{replicated} nodes"
+                ),
             ),
-            ("constants", format!("{folded} entries are computed once for all examples")),
-            ("running", format!("{memory} of memory and about {time} for each example (an estimate)")),
-            ("compiling", format!("took {}", seconds(self.compile_seconds))),
+            (
+                "constants",
+                format!("{folded} entries are computed once for all examples"),
+            ),
+            (
+                "running",
+                format!("{memory} of memory and about {time} for each example (an estimate)"),
+            ),
+            (
+                "compiling",
+                format!("took {}", seconds(self.compile_seconds)),
+            ),
         ];
         if self.level_is_automatic {
             remarks.push(("level", format!("{}, chosen automatically", self.level)));
         }
         if self.plan_dependent {
             let names = shortlist(self.promised_functions.iter().map(String::as_str));
-            let are = if self.promised_functions.len() == 1 { "is a function" } else { "are functions" };
-            remarks.insert(2, ("learning", format!("until {names} {are}, answers depend on this plan")));
+            let are = if self.promised_functions.len() == 1 {
+                "is a function"
+            } else {
+                "are functions"
+            };
+            remarks.insert(
+                2,
+                (
+                    "learning",
+                    format!("until {names} {are}, answers depend on this plan"),
+                ),
+            );
         }
         if let Some(tests) = &self.tests {
-            let super::Tests { count, entries, multiply_adds } = tests;
-            let of = format!("{entries} of the entries and {multiply_adds} of the multiply-adds are theirs");
-            remarks.insert(2, ("tests", format!("{count}, each with a plan of its own; {of}")));
+            let super::Tests {
+                count,
+                entries,
+                multiply_adds,
+            } = tests;
+            let of = format!(
+                "{entries} of the entries and {multiply_adds} of the multiply-adds are theirs"
+            );
+            remarks.insert(
+                2,
+                (
+                    "tests",
+                    format!("{count}, each with a plan of its own; {of}"),
+                ),
+            );
         }
         if let Some(near) = &self.near {
             remarks.insert(2, ("near", near.to_string()));
@@ -123,8 +183,17 @@ struct Digits(f64);
 
 impl fmt::Display for Digits {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let before = if self.0 < 1.0 { 0 } else { self.0.log10() as usize + 1 };
-        write!(f, "{:.*}", f.precision().unwrap_or(3).saturating_sub(before.max(1)), self.0)
+        let before = if self.0 < 1.0 {
+            0
+        } else {
+            self.0.log10() as usize + 1
+        };
+        write!(
+            f,
+            "{:.*}",
+            f.precision().unwrap_or(3).saturating_sub(before.max(1)),
+            self.0
+        )
     }
 }
 
@@ -134,9 +203,17 @@ mod tests {
 
     #[test]
     fn bytes_and_seconds_have_units() {
-        assert_eq!([0.0, 1000.0, 2048.0, 3e9].map(bytes), ["0 bytes", "1000 bytes", "2.0 KiB", "2.8 GiB"]);
+        assert_eq!(
+            [0.0, 1000.0, 2048.0, 3e9].map(bytes),
+            ["0 bytes", "1000 bytes", "2.0 KiB", "2.8 GiB"]
+        );
         assert_eq!(bytes(2f64.powi(70)), "2^70.0 bytes");
         let shown = [2.5e-9, 0.0000123, 0.045, 1.0, 12.34, 123.4, 1e30].map(seconds);
-        assert_eq!(shown, ["2.50 ns", "12.3 µs", "45.0 ms", "1.00 s", "12.3 s", "123 s", "2^99.7 s"]);
+        assert_eq!(
+            shown,
+            [
+                "2.50 ns", "12.3 µs", "45.0 ms", "1.00 s", "12.3 s", "123 s", "2^99.7 s"
+            ]
+        );
     }
 }

@@ -1,8 +1,10 @@
-//! Trees of products, each with one entry for every combination of its factors' entries that can occur.
+//! Trees of products, each with one entry for every combination of its factors' entries that can
+//! occur.
 //!
-//! Two joint states are in the same *class* of a node if all leaves below it have the same classes in both.
-//! A class of an inner node is a pair of classes of its children. So the pairs of a node say all there is to
-//! know about the nodes below it, and to change a tree needs no look at the joint states themselves.
+//! Two joint states are in the same *class* of a node if all leaves below it have the same classes
+//! in both. A class of an inner node is a pair of classes of its children. So the pairs of a node
+//! say all there is to know about the nodes below it, and to change a tree needs no look at the
+//! joint states themselves.
 
 use super::states::Space;
 use crate::compile::tree::Tree;
@@ -30,7 +32,10 @@ impl Products {
             root: nodes.saturating_sub(1),
             children: vec![[usize::MAX; 2]; nodes],
             parent: vec![usize::MAX; nodes],
-            sizes: (0..tree.leaves).map(|leaf| space.classes(leaf)).chain(tree.joins.iter().map(|_| 0)).collect(),
+            sizes: (0..tree.leaves)
+                .map(|leaf| space.classes(leaf))
+                .chain(tree.joins.iter().map(|_| 0))
+                .collect(),
             pairs: vec![vec![]; nodes],
             column: None,
         };
@@ -61,7 +66,11 @@ impl Products {
     /// All nodes, children before their parents and left before right.
     pub fn postorder(&self) -> Vec<usize> {
         let mut order = vec![];
-        let mut stack: Vec<usize> = if self.sizes.is_empty() { vec![] } else { vec![self.root] };
+        let mut stack: Vec<usize> = if self.sizes.is_empty() {
+            vec![]
+        } else {
+            vec![self.root]
+        };
         while let Some(node) = stack.pop() {
             order.push(node);
             if node >= self.leaves {
@@ -95,11 +104,15 @@ pub(super) struct Interner {
 const DENSE: usize = 1 << 20;
 
 impl Interner {
-    /// Forgets all pairs; the next come from `a` times `b` possible ones, and there are at most `most` of them.
+    /// Forgets all pairs; the next come from `a` times `b` possible ones, and there are at most
+    /// `most` of them.
     pub fn clear(&mut self, a: usize, b: usize, most: usize) {
         self.pairs.clear();
         self.time += 1;
-        self.width = a.checked_mul(b).is_some_and(|all| all <= DENSE).then_some(b);
+        self.width = a
+            .checked_mul(b)
+            .is_some_and(|all| all <= DENSE)
+            .then_some(b);
         let slots = self.width.map_or(2 * most.next_power_of_two(), |_| a * b);
         self.mask = slots.wrapping_sub(1);
         if self.slots.len() < slots {
@@ -123,7 +136,8 @@ impl Interner {
     fn probe(&self, a: u32, b: u32) -> usize {
         let hash = (u64::from(a) << 32 | u64::from(b)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         let mut slot = (hash >> 32) as usize & self.mask;
-        while self.slots[slot][0] == self.time && self.pairs[self.slots[slot][1] as usize] != [a, b] {
+        while self.slots[slot][0] == self.time && self.pairs[self.slots[slot][1] as usize] != [a, b]
+        {
             slot = (slot + 1) & self.mask;
         }
         slot
@@ -140,7 +154,11 @@ impl Interner {
     }
 
     /// Numbers the pairs of two columns, given with their numbers of classes.
-    pub fn columns(&mut self, (a, a_size): (&[u32], usize), (b, b_size): (&[u32], usize)) -> Vec<u32> {
+    pub fn columns(
+        &mut self,
+        (a, a_size): (&[u32], usize),
+        (b, b_size): (&[u32], usize),
+    ) -> Vec<u32> {
         self.clear(a_size, b_size, a.len());
         a.iter().zip(b).map(|(&a, &b)| self.number(a, b)).collect()
     }

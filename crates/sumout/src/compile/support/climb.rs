@@ -1,8 +1,9 @@
 //! Improves a tree of products by rotations, at first accepting some that make it worse.
 //!
-//! A rotation at node i = (a, b) with a = (x, y) makes it i = ((y, b), x). Only the classes of a change. Each
-//! class of i is a class of a with one of b, and so a class of x with one of y and one of b: the new classes
-//! of a are the different pairs of the last two, and to count them takes as long as i has classes.
+//! A rotation at node i = (a, b) with a = (x, y) makes it i = ((y, b), x). Only the classes of a
+//! change. Each class of i is a class of a with one of b, and so a class of x with one of y and one
+//! of b: the new classes of a are the different pairs of the last two, and to count them takes as
+//! long as i has classes.
 
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -22,12 +23,26 @@ pub(super) fn climb(products: &mut Products, space: &Space<'_>, search: &Search)
     if products.leaves < 3 {
         return;
     }
-    let worth = if search.thorough { MOST_LOOKS } else { 3.0 * (space.count * space.leaves.len()) as f64 };
+    let worth = if search.thorough {
+        MOST_LOOKS
+    } else {
+        3.0 * (space.count * space.leaves.len()) as f64
+    };
     let classes: usize = products.sizes.iter().sum();
     let looks = search.effort * worth.min(MOST_LOOKS).min(LOOKS_PER_CLASS * classes as f64);
-    let values = space.pruned.output.iter().map(|v| space.pruned.domains[v.index()].len()).product();
+    let values = space
+        .pruned
+        .output
+        .iter()
+        .map(|v| space.pruned.domains[v.index()].len())
+        .product();
     let rng = ChaCha8Rng::seed_from_u64(search.seed);
-    let mut climber = Climber { products, values, rng, interner: Interner::default() };
+    let mut climber = Climber {
+        products,
+        values,
+        rng,
+        interner: Interner::default(),
+    };
     climber.run(0.9 * looks, |done| HEAT * 0.01f64.powf(done));
     climber.run(0.1 * looks, |_| 0.0);
 }
@@ -78,7 +93,12 @@ impl Climber<'_> {
     fn try_rotation(&mut self, a: usize, x_at: usize, slack: usize) -> usize {
         let i = self.products.parent[a];
         let a_at = usize::from(self.products.children[i][1] == a);
-        let rotation = Rotation { a, b: self.products.sibling(a), x_at, a_at };
+        let rotation = Rotation {
+            a,
+            b: self.products.sibling(a),
+            x_at,
+            a_at,
+        };
         let most = (self.products.sizes[a] + slack) as i64 - self.extra_at_root(rotation, 0);
         let (is_within, looked) = self.count(rotation, most);
         let now = self.interner.len() as i64 + self.extra_at_root(rotation, self.interner.len());
@@ -88,12 +108,19 @@ impl Climber<'_> {
         looked
     }
 
-    /// How much more the root costs after a rotation that gives a so many classes; none below the root.
+    /// How much more the root costs after a rotation that gives a so many classes; none below the
+    /// root.
     ///
-    /// At the root one child is summed out against the weights, which leaves one entry for each class of the
-    /// other and each value of the output.
+    /// At the root one child is summed out against the weights, which leaves one entry for each
+    /// class of the other and each value of the output.
     fn extra_at_root(&self, Rotation { a, b, x_at, .. }: Rotation, size: usize) -> i64 {
-        let Products { root, parent, sizes, children, .. } = &*self.products;
+        let Products {
+            root,
+            parent,
+            sizes,
+            children,
+            ..
+        } = &*self.products;
         if parent[a] != *root {
             return 0;
         }
@@ -103,11 +130,19 @@ impl Climber<'_> {
 
     /// Numbers the pairs of classes of y and b; stops if there are more than `most`.
     fn count(&mut self, Rotation { a, b, x_at, a_at }: Rotation, most: i64) -> (bool, usize) {
-        let Products { sizes, children, parent, pairs, .. } = &*self.products;
+        let Products {
+            sizes,
+            children,
+            parent,
+            pairs,
+            ..
+        } = &*self.products;
         let (i, y_at) = (parent[a], 1 - x_at);
-        self.interner.clear(sizes[children[a][y_at]], sizes[b], pairs[i].len());
+        self.interner
+            .clear(sizes[children[a][y_at]], sizes[b], pairs[i].len());
         for (looked, pair) in pairs[i].iter().enumerate() {
-            self.interner.number(pairs[a][pair[a_at] as usize][y_at], pair[1 - a_at]);
+            self.interner
+                .number(pairs[a][pair[a_at] as usize][y_at], pair[1 - a_at]);
             if self.interner.len() as i64 > most {
                 return (false, looked + 1);
             }
@@ -123,7 +158,10 @@ impl Climber<'_> {
         let mut above = std::mem::take(&mut products.pairs[i]);
         for pair in &mut above {
             let below = products.pairs[a][pair[a_at] as usize];
-            *pair = [self.interner.number(below[y_at], pair[1 - a_at]), below[x_at]];
+            *pair = [
+                self.interner.number(below[y_at], pair[1 - a_at]),
+                below[x_at],
+            ];
         }
         products.pairs[i] = above;
         products.pairs[a] = self.interner.pairs().to_vec();

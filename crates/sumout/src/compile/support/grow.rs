@@ -1,10 +1,10 @@
 //! Builds a tree of products from the leaves, always joining the two nodes that grow least by it.
 //!
-//! The growth is how many classes more the product has than the larger of its factors. To subtract the sizes of
-//! both gives a tree four times as large for 16 × 16 digits, before it is improved.
+//! The growth is how many classes more the product has than the larger of its factors. To subtract
+//! the sizes of both gives a tree four times as large for 16 × 16 digits, before it is improved.
 //!
-//! Numbers of classes are estimated on a sample of the joint states: a small one while there are many nodes to
-//! choose from, a larger one for the last joins, which are the large ones.
+//! Numbers of classes are estimated on a sample of the joint states: a small one while there are
+//! many nodes to choose from, a larger one for the last joins, which are the large ones.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -31,17 +31,25 @@ const LARGEST_SAMPLE: usize = 12_000;
 pub(super) fn grow(space: &Space<'_>, search: &Search) -> Tree {
     let leaves = space.leaves.len();
     let mut rng = ChaCha8Rng::seed_from_u64(search.seed);
-    let mut forest = Forest { joins: vec![], roots: (0..leaves).collect(), leaves };
+    let mut forest = Forest {
+        joins: vec![],
+        roots: (0..leaves).collect(),
+        leaves,
+    };
     for few in [FEW, 1] {
         if forest.roots.len() > few {
-            let most = (LOOKS / (forest.roots.len() * forest.roots.len())).clamp(100, LARGEST_SAMPLE);
+            let most =
+                (LOOKS / (forest.roots.len() * forest.roots.len())).clamp(100, LARGEST_SAMPLE);
             let count = most.min(space.count);
             let mut states = sample(&mut rng, space.count, count).into_vec();
             states.sort_unstable();
             Stage::new(space, &forest, &states).run(&mut forest, few);
         }
     }
-    Tree { leaves, joins: forest.joins }
+    Tree {
+        leaves,
+        joins: forest.joins,
+    }
 }
 
 /// The trees so far.
@@ -62,19 +70,30 @@ struct Stage {
 
 impl Stage {
     fn new(space: &Space<'_>, forest: &Forest, states: &[usize]) -> Self {
-        let mut stage = Stage { columns: vec![], interner: Interner::default(), queue: BinaryHeap::new() };
+        let mut stage = Stage {
+            columns: vec![],
+            interner: Interner::default(),
+            queue: BinaryHeap::new(),
+        };
         for leaf in 0..forest.leaves {
-            stage.columns.push(Some((space.column(leaf, states.iter().copied()), space.classes(leaf))));
+            stage.columns.push(Some((
+                space.column(leaf, states.iter().copied()),
+                space.classes(leaf),
+            )));
         }
         forest.joins.iter().for_each(|&(a, b)| stage.join(a, b));
         for (i, &a) in forest.roots.iter().enumerate() {
-            forest.roots[i + 1..].iter().for_each(|&b| stage.consider(a, b));
+            forest.roots[i + 1..]
+                .iter()
+                .for_each(|&b| stage.consider(a, b));
         }
         stage
     }
 
     fn join(&mut self, a: usize, b: usize) {
-        let (Some((a, a_size)), Some((b, b_size))) = (self.columns[a].take(), self.columns[b].take()) else {
+        let (Some((a, a_size)), Some((b, b_size))) =
+            (self.columns[a].take(), self.columns[b].take())
+        else {
             unreachable!("a node is joined once")
         };
         let column = self.interner.columns((&a, a_size), (&b, b_size));
@@ -92,14 +111,19 @@ impl Stage {
     /// Joins until at most `few` trees are left.
     fn run(&mut self, forest: &mut Forest, few: usize) {
         while forest.roots.len() > few {
-            let Some(Reverse((_, a, b))) = self.queue.pop() else { unreachable!("any two trees can be joined") };
+            let Some(Reverse((_, a, b))) = self.queue.pop() else {
+                unreachable!("any two trees can be joined")
+            };
             if self.columns[a].is_none() || self.columns[b].is_none() {
                 continue;
             }
             self.join(a, b);
             let joined = self.columns.len() - 1;
             forest.roots.retain(|&root| root != a && root != b);
-            forest.roots.iter().for_each(|&root| self.consider(root, joined));
+            forest
+                .roots
+                .iter()
+                .for_each(|&root| self.consider(root, joined));
             forest.roots.push(joined);
             forest.joins.push((a, b));
         }

@@ -1,9 +1,10 @@
 //! The states that can occur at each node of a plan.
 //!
-//! The entries of a factor that are not zero are a relation. Going up the plan, a node's relation is the join
-//! of its children's, projected to its separator; the *triples* of a node say which rows of the children make
-//! which row of its own. Going down, a row stays only if some triple of a row that stayed needs it. After that
-//! each row is part of a joint state with a positive product, except where a function was copied.
+//! The entries of a factor that are not zero are a relation. Going up the plan, a node's relation
+//! is the join of its children's, projected to its separator; the *triples* of a node say which
+//! rows of the children make which row of its own. Going down, a row stays only if some triple of a
+//! row that stayed needs it. After that each row is part of a joint state with a positive product,
+//! except where a function was copied.
 
 use std::collections::BTreeMap;
 
@@ -16,12 +17,23 @@ use crate::vars::VarId;
 /// The most triples, unless told otherwise.
 pub(super) const MOST: usize = 10_000_000;
 
-/// The graph of a plan over its relations; none if they need more than `most` triples, or nothing can occur.
+/// The graph of a plan over its relations; none if they need more than `most` triples, or nothing
+/// can occur.
 pub(super) fn lower(pruned: &Pruned, plan: &Plan, most: usize) -> Option<Supported> {
-    if pruned.domains.iter().any(|domain| domain.len() > usize::from(u16::MAX)) {
+    if pruned
+        .domains
+        .iter()
+        .any(|domain| domain.len() > usize::from(u16::MAX))
+    {
         return None; // states are kept in 16 bits
     }
-    let mut relations = Relations { pruned, plan, cards: pruned.cards(), nodes: vec![], left: most };
+    let mut relations = Relations {
+        pruned,
+        plan,
+        cards: pruned.cards(),
+        nodes: vec![],
+        left: most,
+    };
     (0..plan.separators.len()).try_for_each(|node| relations.add(node))?;
     relations.reduce();
     let mut lowering = Lowering {
@@ -31,11 +43,19 @@ pub(super) fn lower(pruned: &Pruned, plan: &Plan, most: usize) -> Option<Support
         nodes: vec![],
         decoders: vec![],
     };
-    relations.nodes.iter().enumerate().for_each(|(at, node)| lowering.add(at, node));
+    relations
+        .nodes
+        .iter()
+        .enumerate()
+        .for_each(|(at, node)| lowering.add(at, node));
     let root = *lowering.nodes.last()?;
     lowering.graph.set_output(root);
     let cost = cost(&lowering.graph);
-    Some(Supported { graph: lowering.graph, cost, decoders: lowering.decoders })
+    Some(Supported {
+        graph: lowering.graph,
+        cost,
+        decoders: lowering.decoders,
+    })
 }
 
 /// The states of some variables that can occur, with what each comes from.
@@ -44,7 +64,8 @@ struct Relation {
     /// Row by row, the states of the variables.
     states: Vec<u16>,
     rows: usize,
-    /// Rows of this relation, with the rows of the left and right child; of a leaf, with entries of its factor.
+    /// Rows of this relation, with the rows of the left and right child; of a leaf, with entries of
+    /// its factor.
     triples: Vec<[u32; 3]>,
     /// Of a leaf, the places of the entries in its factor's table.
     places: Vec<usize>,
@@ -57,7 +78,10 @@ impl Relation {
 
     /// Whether each row of a leaf is one entry of its factor, in the same order.
     fn is_whole(&self) -> bool {
-        self.triples.iter().enumerate().all(|(row, t)| t[0] as usize == row && t[1] as usize == row)
+        self.triples
+            .iter()
+            .enumerate()
+            .all(|(row, t)| t[0] as usize == row && t[1] as usize == row)
     }
 }
 
@@ -83,21 +107,29 @@ impl Relations<'_> {
     /// A row of the result is found by its states; the root's rows are the output's values.
     fn rows(&self, node: usize) -> Rows {
         let is_root = node + 1 == self.plan.separators.len();
-        Rows { known: BTreeMap::new(), states: vec![], is_root }
+        Rows {
+            known: BTreeMap::new(),
+            states: vec![],
+            is_root,
+        }
     }
 
     fn leaf(&mut self, node: usize) -> Option<Relation> {
         let factor = self.plan.leaves[node].factor;
         let table = &self.pruned.factors[factor];
         let vars: Vec<VarId> = self.plan.separators[node].iter().collect();
-        let places: Vec<usize> =
-            (0..table.values.len()).filter(|&place| self.pruned.is_possible(factor, place)).collect();
+        let places: Vec<usize> = (0..table.values.len())
+            .filter(|&place| self.pruned.is_possible(factor, place))
+            .collect();
         self.left = self.left.checked_sub(places.len())?;
         let mut rows = self.rows(node);
         let mut triples = vec![];
         for (entry, &place) in places.iter().enumerate() {
             let states = states_at(table, &self.cards, place);
-            let kept = vars.iter().map(|v| states[table.axes.iter().position(|x| x == v).unwrap_or(0)]).collect();
+            let kept = vars
+                .iter()
+                .map(|v| states[table.axes.iter().position(|x| x == v).unwrap_or(0)])
+                .collect();
             triples.push([rows.number(kept), entry as u32, 0]);
         }
         Some(rows.finish(vars, triples, places))
@@ -106,10 +138,18 @@ impl Relations<'_> {
     fn join(&mut self, node: usize, (l, r): (usize, usize)) -> Option<Relation> {
         let vars: Vec<VarId> = self.plan.separators[node].iter().collect();
         let (left, right) = (&self.nodes[l], &self.nodes[r]);
-        let shared: Vec<VarId> = left.vars.iter().copied().filter(|v| right.vars.contains(v)).collect();
+        let shared: Vec<VarId> = left
+            .vars
+            .iter()
+            .copied()
+            .filter(|v| right.vars.contains(v))
+            .collect();
         let matches = matches(right, &shared);
-        let [key, from_left, from_right] =
-            [places(&left.vars, &shared), places(&left.vars, &vars), places(&right.vars, &vars)];
+        let [key, from_left, from_right] = [
+            places(&left.vars, &shared),
+            places(&left.vars, &vars),
+            places(&right.vars, &vars),
+        ];
         let mut rows = self.rows(node);
         let mut triples = vec![];
         for i in 0..left.rows {
@@ -118,8 +158,9 @@ impl Relations<'_> {
             for &j in matches.get(&key).into_iter().flatten() {
                 let other = right.row(j as usize);
                 let kept = from_left.iter().zip(&from_right);
-                let state =
-                    |(l, r): (&Option<usize>, &Option<usize>)| l.map_or_else(|| other[r.unwrap_or(0)], |l| states[l]);
+                let state = |(l, r): (&Option<usize>, &Option<usize>)| {
+                    l.map_or_else(|| other[r.unwrap_or(0)], |l| states[l])
+                };
                 triples.push([rows.number(kept.map(state).collect()), i as u32, j]);
             }
             if triples.len() > self.left {
@@ -133,15 +174,24 @@ impl Relations<'_> {
     /// Removes rows that nothing above needs, from the root downward.
     fn reduce(&mut self) {
         let leaves = self.plan.tree.leaves;
-        let mut alive: Vec<Vec<bool>> = self.nodes.iter().map(|node| vec![false; node.rows]).collect();
+        let mut alive: Vec<Vec<bool>> = self
+            .nodes
+            .iter()
+            .map(|node| vec![false; node.rows])
+            .collect();
         if let Some(root) = alive.last_mut() {
             root.fill(true);
         }
         for node in (0..self.nodes.len()).rev() {
             let is_root = node + 1 == self.nodes.len();
             let numbers = self.nodes[node].keep(&alive[node], is_root);
-            self.nodes[node].triples.retain(|t| alive[node][t[0] as usize]);
-            self.nodes[node].triples.iter_mut().for_each(|t| t[0] = numbers[t[0] as usize]);
+            self.nodes[node]
+                .triples
+                .retain(|t| alive[node][t[0] as usize]);
+            self.nodes[node]
+                .triples
+                .iter_mut()
+                .for_each(|t| t[0] = numbers[t[0] as usize]);
             if let Some(k) = node.checked_sub(leaves) {
                 let (l, r) = self.plan.tree.joins[k];
                 self.nodes[node].triples.iter().for_each(|t| {
@@ -161,7 +211,8 @@ impl Relations<'_> {
 }
 
 impl Relation {
-    /// Keeps the rows that are alive; returns their new numbers. Those of the root stay as they are.
+    /// Keeps the rows that are alive; returns their new numbers. Those of the root stay as they
+    /// are.
     fn keep(&mut self, alive: &[bool], is_root: bool) -> Vec<u32> {
         if is_root {
             return (0..alive.len() as u32).collect();
@@ -175,7 +226,9 @@ impl Relation {
         let mut used = vec![false; self.places.len()];
         self.triples.iter().for_each(|t| used[t[1] as usize] = true);
         let numbers = numbers_of(&used);
-        self.triples.iter_mut().for_each(|t| t[1] = numbers[t[1] as usize]);
+        self.triples
+            .iter_mut()
+            .for_each(|t| t[1] = numbers[t[1] as usize]);
         let mut at = used.into_iter();
         self.places.retain(|_| at.next() == Some(true));
     }
@@ -212,7 +265,13 @@ impl Rows {
 
     fn finish(self, vars: Vec<VarId>, triples: Vec<[u32; 3]>, places: Vec<usize>) -> Relation {
         let most = triples.iter().map(|t| t[0] as usize + 1).max().unwrap_or(0);
-        Relation { vars, states: self.states, rows: most, triples, places }
+        Relation {
+            vars,
+            states: self.states,
+            rows: most,
+            triples,
+            places,
+        }
     }
 }
 
@@ -221,7 +280,11 @@ fn matches(relation: &Relation, shared: &[VarId]) -> BTreeMap<Vec<u16>, Vec<u32>
     let places = places(&relation.vars, shared);
     let mut matches: BTreeMap<Vec<u16>, Vec<u32>> = BTreeMap::new();
     for row in 0..relation.rows {
-        let key = places.iter().flatten().map(|&at| relation.row(row)[at]).collect();
+        let key = places
+            .iter()
+            .flatten()
+            .map(|&at| relation.row(row)[at])
+            .collect();
         matches.entry(key).or_default().push(row as u32);
     }
     matches
@@ -229,7 +292,9 @@ fn matches(relation: &Relation, shared: &[VarId]) -> BTreeMap<Vec<u16>, Vec<u32>
 
 /// Where some variables are in a list of variables.
 fn places(list: &[VarId], vars: &[VarId]) -> Vec<Option<usize>> {
-    vars.iter().map(|v| list.iter().position(|x| x == v)).collect()
+    vars.iter()
+        .map(|v| list.iter().position(|x| x == v))
+        .collect()
 }
 
 /// The states of a table's variables at a place.
@@ -256,9 +321,17 @@ impl Lowering<'_> {
             true => self.pruned.output.iter().next(),
             false => Some(self.graph.axis(relation.rows)),
         };
-        let node = match at.checked_sub(self.plan.tree.leaves).map(|k| self.plan.tree.joins[k]) {
+        let node = match at
+            .checked_sub(self.plan.tree.leaves)
+            .map(|k| self.plan.tree.joins[k])
+        {
             None => self.leaf(at, relation, axis),
-            Some((l, r)) => self.join(self.nodes[l], self.nodes[r], axis, relation.triples.iter().copied()),
+            Some((l, r)) => self.join(
+                self.nodes[l],
+                self.nodes[r],
+                axis,
+                relation.triples.iter().copied(),
+            ),
         };
         self.nodes.push(node);
     }
@@ -267,33 +340,61 @@ impl Lowering<'_> {
     fn leaf(&mut self, at: usize, relation: &Relation, axis: Option<VarId>) -> NodeId {
         let table = &self.pruned.factors[self.plan.leaves[at].factor];
         let entries = self.graph.axis(relation.places.len());
-        let values = relation.places.iter().map(|&place| table.values[place]).collect();
+        let values = relation
+            .places
+            .iter()
+            .map(|&place| table.values[place])
+            .collect();
         let origin = self.pruned.origins[self.plan.leaves[at].factor].as_ref();
         let origin = origin.map(|origin| origin.at(relation.places.iter().copied()));
-        let node = self.graph.table_from(Table { axes: vec![entries], values }, origin);
+        let node = self.graph.table_from(
+            Table {
+                axes: vec![entries],
+                values,
+            },
+            origin,
+        );
         let cards = self.pruned.cards();
-        let states: Vec<Vec<u16>> = relation.places.iter().map(|&place| states_at(table, &cards, place)).collect();
+        let states: Vec<Vec<u16>> = relation
+            .places
+            .iter()
+            .map(|&place| states_at(table, &cards, place))
+            .collect();
         let node = match &self.hosted(at)[..] {
             [] if at + 1 < self.plan.separators.len() && relation.is_whole() => node,
             [] => {
-                let one = self.graph.table(Table { axes: vec![], values: vec![1.0] });
+                let one = self.graph.table(Table {
+                    axes: vec![],
+                    values: vec![1.0],
+                });
                 self.join(node, one, axis, relation.triples.iter().copied())
             }
             hosted => self.times_evidence(node, hosted, relation, &states, (entries, axis)),
         };
         if self.pruned.explain {
             let states = states.into_iter().flatten().collect();
-            self.decoders.push(Decoder { axis: entries, vars: table.axes.clone(), states });
+            self.decoders.push(Decoder {
+                axis: entries,
+                vars: table.axes.clone(),
+                states,
+            });
         }
         node
     }
 
-    /// The evidence that a leaf hosts: each variable's place among the factor's axes, and the variable.
+    /// The evidence that a leaf hosts: each variable's place among the factor's axes, and the
+    /// variable.
     fn hosted(&self, at: usize) -> Vec<(usize, VarId)> {
         let leaf = self.plan.leaves[at];
         let axes = &self.pruned.factors[leaf.factor].axes;
-        let hosted = self.pruned.hosts.iter().filter(|(_, host)| *host == leaf.factor && !leaf.is_copy);
-        hosted.filter_map(|(v, _)| Some((axes.iter().position(|x| x == v)?, *v))).collect()
+        let hosted = self
+            .pruned
+            .hosts
+            .iter()
+            .filter(|(_, host)| *host == leaf.factor && !leaf.is_copy);
+        hosted
+            .filter_map(|(v, _)| Some((axes.iter().position(|x| x == v)?, *v)))
+            .collect()
     }
 
     /// Multiplies the entries of a leaf by evidence; the last product is summed to the separator.
@@ -312,15 +413,29 @@ impl Lowering<'_> {
                 let all = (0..states.len() as u32).map(|entry| [entry, entry, state(entry)]);
                 self.join(node, evidence, Some(entries), all)
             } else {
-                let triples = relation.triples.iter().map(|&[o, entry, _]| [o, entry, state(entry)]);
+                let triples = relation
+                    .triples
+                    .iter()
+                    .map(|&[o, entry, _]| [o, entry, state(entry)]);
                 self.join(node, evidence, axis, triples)
             };
         }
         node
     }
 
-    fn join(&mut self, a: NodeId, b: NodeId, axis: Option<VarId>, triples: impl Iterator<Item = [u32; 3]>) -> NodeId {
-        let mut list = List { axis, outs: vec![], a: vec![], b: vec![] };
+    fn join(
+        &mut self,
+        a: NodeId,
+        b: NodeId,
+        axis: Option<VarId>,
+        triples: impl Iterator<Item = [u32; 3]>,
+    ) -> NodeId {
+        let mut list = List {
+            axis,
+            outs: vec![],
+            a: vec![],
+            b: vec![],
+        };
         for [o, i, j] in triples {
             list.outs.push(o);
             list.a.push(i);

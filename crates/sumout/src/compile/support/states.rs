@@ -1,10 +1,11 @@
 //! The joint states that can occur, one by one.
 //!
-//! A variable that only one factor mentions, and that is no function, is *private*: it is summed out inside of
-//! that factor. All others have a state in each joint state; those of functions follow. A factor with private
-//! variables is a *leaf* of the product tree, with one class for each reachable state of its other variables.
-//! Evidence on a variable that is not private is a leaf as well, with one class for each value. All other
-//! factors are numbers once the joint state is known: their product is its weight.
+//! A variable that only one factor mentions, and that is no function, is *private*: it is summed
+//! out inside of that factor. All others have a state in each joint state; those of functions
+//! follow. A factor with private variables is a *leaf* of the product tree, with one class for each
+//! reachable state of its other variables. Evidence on a variable that is not private is a leaf as
+//! well, with one class for each value. All other factors are numbers once the joint state is
+//! known: their product is its weight.
 
 use crate::compile::prune::Pruned;
 use crate::tensor::Table;
@@ -24,7 +25,8 @@ pub(super) struct Space<'a> {
     pub columns: Vec<Vec<u16>>,
     /// What evidence enters by.
     pub leaves: Vec<Leaf>,
-    /// The weight of each joint state, in units of 2^`exponent`, without the factors that must stay visible.
+    /// The weight of each joint state, in units of 2^`exponent`, without the factors that must stay
+    /// visible.
     pub weights: Vec<f64>,
     pub exponent: i64,
     /// The factors that are numbers once the joint state is known, and must stay visible.
@@ -56,7 +58,12 @@ pub(super) struct Part {
 
 impl Part {
     fn new(factor: usize, table: &Table, cards: &[usize], is_private: &[bool]) -> Self {
-        let stride = |i: usize| table.axes[i + 1..].iter().map(|v| cards[v.index()]).product::<usize>();
+        let stride = |i: usize| {
+            table.axes[i + 1..]
+                .iter()
+                .map(|v| cards[v.index()])
+                .product::<usize>()
+        };
         let all = || table.axes.iter().enumerate().map(|(i, &v)| (v, stride(i)));
         let mut offsets = vec![0];
         for (v, stride) in all().filter(|(v, _)| is_private[v.index()]) {
@@ -64,18 +71,33 @@ impl Part {
             offsets = offsets.into_iter().flat_map(states).collect();
         }
         let inner = all().filter(|(v, _)| !is_private[v.index()]).collect();
-        let private = all().map(|(v, _)| v).filter(|v| is_private[v.index()]).collect();
-        Part { factor, inner, private, offsets, places: vec![], classes: vec![] }
+        let private = all()
+            .map(|(v, _)| v)
+            .filter(|v| is_private[v.index()])
+            .collect();
+        Part {
+            factor,
+            inner,
+            private,
+            offsets,
+            places: vec![],
+            classes: vec![],
+        }
     }
 
     fn place(&self, state: impl Fn(VarId) -> usize) -> usize {
-        self.inner.iter().map(|&(v, stride)| state(v) * stride).sum()
+        self.inner
+            .iter()
+            .map(|&(v, stride)| state(v) * stride)
+            .sum()
     }
 
     /// Numbers the places that occur.
     fn classify(&mut self, size: usize, columns: &[Vec<u16>], count: usize) {
         self.classes = vec![u32::MAX; size];
-        let places: Vec<usize> = (0..count).map(|at| self.place(|v| columns[v.index()][at].into())).collect();
+        let places: Vec<usize> = (0..count)
+            .map(|at| self.place(|v| columns[v.index()][at].into()))
+            .collect();
         for place in places {
             if self.classes[place] == u32::MAX {
                 self.classes[place] = self.places.len() as u32;
@@ -107,12 +129,14 @@ impl<'a> Space<'a> {
         space.weigh(&parts)?;
         space.add_leaves(parts);
         let seen = (0..cards.len()).filter(|&v| is_input[v] && !is_private[v]);
-        space.leaves.extend(seen.map(|v| Leaf::Evidence(VarId::new(v))));
+        space
+            .leaves
+            .extend(seen.map(|v| Leaf::Evidence(VarId::new(v))));
         (space.count * space.leaves.len() <= 3 * MOST_STEPS).then_some(space)
     }
 
-    /// Multiplies the factors that are numbers, and keeps the largest product near one; none if others are too far from it
-    /// to be numbers.
+    /// Multiplies the factors that are numbers, and keeps the largest product near one; none if
+    /// others are too far from it to be numbers.
     fn weigh(&mut self, parts: &[Part]) -> Option<()> {
         let mut exponents = vec![0i64; self.count];
         for part in parts.iter().filter(|part| part.private.is_empty()) {
@@ -124,7 +148,8 @@ impl<'a> Space<'a> {
             if !self.pruned.learned[part.factor] && values.iter().all(|&p| p == 0.0 || p == 1.0) {
                 continue;
             }
-            for (at, (weight, exponent)) in self.weights.iter_mut().zip(&mut exponents).enumerate() {
+            for (at, (weight, exponent)) in self.weights.iter_mut().zip(&mut exponents).enumerate()
+            {
                 *weight *= values[part.place(|v| self.columns[v.index()][at].into())];
                 let shift = weight.log2().floor() as i64;
                 if *weight > 0.0 && shift.abs() > 100 {
@@ -139,14 +164,23 @@ impl<'a> Space<'a> {
         if self.weights.iter().zip(&exponents).any(is_far) {
             return None;
         }
-        let shifts = exponents.iter().map(|&e| 2f64.powi((e - self.exponent).max(-2000) as i32));
-        self.weights.iter_mut().zip(shifts).for_each(|(weight, shift)| *weight *= shift);
+        let shifts = exponents
+            .iter()
+            .map(|&e| 2f64.powi((e - self.exponent).max(-2000) as i32));
+        self.weights
+            .iter_mut()
+            .zip(shifts)
+            .for_each(|(weight, shift)| *weight *= shift);
         Some(())
     }
 
     fn add_leaves(&mut self, parts: Vec<Part>) {
         for mut part in parts.into_iter().filter(|part| !part.private.is_empty()) {
-            part.classify(self.pruned.factors[part.factor].values.len(), &self.columns, self.count);
+            part.classify(
+                self.pruned.factors[part.factor].values.len(),
+                &self.columns,
+                self.count,
+            );
             self.leaves.push(Leaf::Factor(part));
         }
     }
@@ -167,7 +201,9 @@ impl<'a> Space<'a> {
     /// The class of a leaf in some joint states.
     pub fn column(&self, leaf: usize, states: impl Iterator<Item = usize>) -> Vec<u32> {
         match &self.leaves[leaf] {
-            Leaf::Evidence(v) => states.map(|at| self.columns[v.index()][at].into()).collect(),
+            Leaf::Evidence(v) => states
+                .map(|at| self.columns[v.index()][at].into())
+                .collect(),
             Leaf::Factor(part) => {
                 let place = |at: usize| part.place(|v| self.columns[v.index()][at].into());
                 states.map(|at| part.classes[place(at)]).collect()
@@ -176,33 +212,45 @@ impl<'a> Space<'a> {
     }
 }
 
-/// No more joint states can occur than this: those of all variables that are neither private nor functions.
+/// No more joint states can occur than this: those of all variables that are neither private nor
+/// functions.
 pub(super) fn most_states(pruned: &Pruned) -> f64 {
     let is_private = private(pruned);
     let is_free = |v: &VarId| !is_private[v.index()] && !pruned.is_function(*v);
     let free = (0..is_private.len()).map(VarId::new).filter(is_free);
-    free.map(|v| pruned.domains[v.index()].len() as f64).product()
+    free.map(|v| pruned.domains[v.index()].len() as f64)
+        .product()
 }
 
 fn inputs(pruned: &Pruned) -> Vec<bool> {
     let mut is_input = vec![false; pruned.domains.len()];
-    pruned.hosts.iter().for_each(|(v, _)| is_input[v.index()] = true);
+    pruned
+        .hosts
+        .iter()
+        .for_each(|(v, _)| is_input[v.index()] = true);
     is_input
 }
 
 fn private(pruned: &Pruned) -> Vec<bool> {
     let mut mentions = vec![0; pruned.domains.len()];
     let all = pruned.factors.iter().flat_map(|f| f.axes.iter().copied());
-    all.chain(pruned.output.iter()).for_each(|v| mentions[v.index()] += 1);
-    let is_private = |v: VarId| mentions[v.index()] == 1 && !pruned.is_function(v) && !pruned.output.contains(v);
-    (0..mentions.len()).map(VarId::new).map(is_private).collect()
+    all.chain(pruned.output.iter())
+        .for_each(|v| mentions[v.index()] += 1);
+    let is_private =
+        |v: VarId| mentions[v.index()] == 1 && !pruned.is_function(v) && !pruned.output.contains(v);
+    (0..mentions.len())
+        .map(VarId::new)
+        .map(is_private)
+        .collect()
 }
 
-/// Depth-first search through the variables in their order, so that functions follow what they are functions of.
+/// Depth-first search through the variables in their order, so that functions follow what they are
+/// functions of.
 struct Enumeration<'a> {
     order: Vec<VarId>,
     cards: Vec<usize>,
-    /// For each place in the order, the factors that are complete there, and where they are possible.
+    /// For each place in the order, the factors that are complete there, and where they are
+    /// possible.
     checks: Vec<Vec<(&'a Part, Vec<bool>)>>,
     states: Vec<usize>,
 }
@@ -211,21 +259,35 @@ impl<'a> Enumeration<'a> {
     fn new(pruned: &Pruned, parts: &'a [Part], is_private: &[bool]) -> Self {
         let cards = pruned.cards();
         let mut is_mentioned = vec![false; cards.len()];
-        pruned.factors.iter().flat_map(|f| &f.axes).for_each(|v| is_mentioned[v.index()] = true);
+        pruned
+            .factors
+            .iter()
+            .flat_map(|f| &f.axes)
+            .for_each(|v| is_mentioned[v.index()] = true);
         let is_inner = |v: &VarId| is_mentioned[v.index()] && !is_private[v.index()];
         let order: Vec<VarId> = (0..cards.len()).map(VarId::new).filter(is_inner).collect();
         let mut checks: Vec<Vec<(&Part, Vec<bool>)>> = order.iter().map(|_| vec![]).collect();
         for part in parts {
             let values = &pruned.factors[part.factor].values;
-            let Some(last) = part.inner.iter().map(|(v, _)| *v).max() else { continue };
-            let is_possible =
-                |place: usize| part.offsets.iter().any(|o| values.get(place + o).is_some_and(|&p| p > 0.0));
+            let Some(last) = part.inner.iter().map(|(v, _)| *v).max() else {
+                continue;
+            };
+            let is_possible = |place: usize| {
+                part.offsets
+                    .iter()
+                    .any(|o| values.get(place + o).is_some_and(|&p| p > 0.0))
+            };
             if values.contains(&0.0) && !pruned.learned[part.factor] {
                 let at = order.partition_point(|&v| v < last);
                 checks[at].push((part, (0..values.len()).map(is_possible).collect()));
             }
         }
-        Enumeration { order, states: vec![0; cards.len()], cards, checks }
+        Enumeration {
+            order,
+            states: vec![0; cards.len()],
+            cards,
+            checks,
+        }
     }
 
     /// The number of joint states, and the state of each variable in each of them.
@@ -241,7 +303,9 @@ impl<'a> Enumeration<'a> {
             if depth == self.order.len() {
                 count += 1;
                 steps += depth;
-                self.order.iter().for_each(|v| columns[v.index()].push(self.states[v.index()] as u16));
+                self.order
+                    .iter()
+                    .for_each(|v| columns[v.index()].push(self.states[v.index()] as u16));
             } else if next[depth] < self.cards[self.order[depth].index()] {
                 self.states[self.order[depth].index()] = next[depth];
                 next[depth] += 1;
@@ -262,6 +326,8 @@ impl<'a> Enumeration<'a> {
     }
 
     fn is_possible(&self, depth: usize) -> bool {
-        self.checks[depth].iter().all(|(part, is_possible)| is_possible[part.place(|v| self.states[v.index()])])
+        self.checks[depth]
+            .iter()
+            .all(|(part, is_possible)| is_possible[part.place(|v| self.states[v.index()])])
     }
 }

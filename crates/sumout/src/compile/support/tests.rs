@@ -24,23 +24,43 @@ const SEARCH: Search = Search {
 fn case(seed: u64, explain: bool, targets: usize) -> Option<(Pruned, Vec<Vec<f64>>)> {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let nodes = 3 + seed as usize % 7;
-    let shape = Shape { nodes, max_values: 3, max_parents: 3, functional: [0.3, 0.6, 0.9][seed as usize % 3] };
+    let shape = Shape {
+        nodes,
+        max_values: 3,
+        max_parents: 3,
+        functional: [0.3, 0.6, 0.9][seed as usize % 3],
+    };
     let net = network(&shape, seed).unwrap();
-    let mut question = Question { explain, ..Question::default() };
-    question.targets =
-        if targets == 1 { [VarId::new(rng.random_range(0..nodes))].into_iter().collect() } else { net.ids().collect() };
+    let mut question = Question {
+        explain,
+        ..Question::default()
+    };
+    question.targets = if targets == 1 {
+        [VarId::new(rng.random_range(0..nodes))]
+            .into_iter()
+            .collect()
+    } else {
+        net.ids().collect()
+    };
     if explain {
         question.targets = VarSet::default();
     }
     for v in net.ids() {
         match rng.random_range(0..4) {
             0 | 1 => drop(question.inputs.insert(v)),
-            2 if seed.is_multiple_of(2) => question.known.push((v, rng.random_range(0..net.card(v)))),
+            2 if seed.is_multiple_of(2) => {
+                question.known.push((v, rng.random_range(0..net.card(v))))
+            }
             _ => {}
         }
     }
     let pruned = prune::prune(&net, &question)?;
-    let likelihoods = |domain: &Vec<usize>| domain.iter().map(|_| rng.random_range(0..4) as f64 / 2.0).collect();
+    let likelihoods = |domain: &Vec<usize>| {
+        domain
+            .iter()
+            .map(|_| rng.random_range(0..4) as f64 / 2.0)
+            .collect()
+    };
     let likelihoods = pruned.domains.iter().map(likelihoods).collect();
     Some((pruned, likelihoods))
 }
@@ -48,21 +68,32 @@ fn case(seed: u64, explain: bool, targets: usize) -> Option<(Pruned, Vec<Vec<f64
 /// The product of all factors, and of the likelihoods of all inputs.
 fn weight(pruned: &Pruned, likelihoods: &[Vec<f64>], states: &[usize]) -> f64 {
     let entry = |t: &crate::tensor::Table| {
-        let place = t.axes.iter().fold(0, |at, v| at * pruned.domains[v.index()].len() + states[v.index()]);
+        let place = t.axes.iter().fold(0, |at, v| {
+            at * pruned.domains[v.index()].len() + states[v.index()]
+        });
         t.values[place]
     };
-    let evidence = pruned.hosts.iter().map(|(v, _)| likelihoods[v.index()][states[v.index()]]);
+    let evidence = pruned
+        .hosts
+        .iter()
+        .map(|(v, _)| likelihoods[v.index()][states[v.index()]]);
     pruned.factors.iter().map(entry).product::<f64>() * evidence.product::<f64>()
 }
 
 fn each_state(pruned: &Pruned, mut visit: impl FnMut(&[usize])) {
     let mut mentioned = vec![false; pruned.domains.len()];
-    pruned.factors.iter().flat_map(|f| &f.axes).for_each(|v| mentioned[v.index()] = true);
+    pruned
+        .factors
+        .iter()
+        .flat_map(|f| &f.axes)
+        .for_each(|v| mentioned[v.index()] = true);
     let mut states = vec![0; pruned.domains.len()];
     loop {
         visit(&states);
         let can_step = |&v: &usize| mentioned[v] && states[v] + 1 < pruned.domains[v].len();
-        let Some(v) = (0..states.len()).find(can_step) else { return };
+        let Some(v) = (0..states.len()).find(can_step) else {
+            return;
+        };
         states[..v].fill(0);
         states[v] += 1;
     }
@@ -75,12 +106,19 @@ fn both(pruned: &Pruned) -> [Option<Supported>; 2] {
 }
 
 fn numbers(tensor: &Tensor) -> Vec<f64> {
-    tensor.data.iter().map(|x| x * 2f64.powi(tensor.exponent as i32)).collect()
+    tensor
+        .data
+        .iter()
+        .map(|x| x * 2f64.powi(tensor.exponent as i32))
+        .collect()
 }
 
 fn assert_close(ours: &[f64], truth: &[f64], context: &str) {
     let is_close = |(a, b): (&f64, &f64)| (a - b).abs() <= 1e-9 * b.abs();
-    assert!(ours.len() == truth.len() && ours.iter().zip(truth).all(is_close), "{ours:?} {truth:?} {context}");
+    assert!(
+        ours.len() == truth.len() && ours.iter().zip(truth).all(is_close),
+        "{ours:?} {truth:?} {context}"
+    );
 }
 
 fn program(supported: &Supported, want: &Want) -> Program {
@@ -90,18 +128,28 @@ fn program(supported: &Supported, want: &Want) -> Program {
 #[test]
 fn posteriors_of_one_target_agree_with_brute_force() {
     for seed in 0..300 {
-        let Some((pruned, likelihoods)) = case(seed, false, 1) else { continue };
+        let Some((pruned, likelihoods)) = case(seed, false, 1) else {
+            continue;
+        };
         let target = pruned.output.iter().next();
         let mut truth = vec![0.0; target.map_or(1, |q| pruned.domains[q.index()].len())];
-        each_state(&pruned, |s| truth[target.map_or(0, |q| s[q.index()])] += weight(&pruned, &likelihoods, s));
+        each_state(&pruned, |s| {
+            truth[target.map_or(0, |q| s[q.index()])] += weight(&pruned, &likelihoods, s)
+        });
         for (way, supported) in both(&pruned).into_iter().enumerate() {
             let Some(supported) = supported else {
                 assert_eq!(truth.iter().sum::<f64>(), 0.0, "seed {seed}, way {way}");
                 continue;
             };
             let program = program(&supported, &Want::Output);
-            let run = Run::sum(&supported.graph, &program, |v| likelihoods[v.index()].clone());
-            assert_close(&numbers(run.value(supported.graph.output())), &truth, &format!("seed {seed}, way {way}"));
+            let run = Run::sum(&supported.graph, &program, |v| {
+                likelihoods[v.index()].clone()
+            });
+            assert_close(
+                &numbers(run.value(supported.graph.output())),
+                &truth,
+                &format!("seed {seed}, way {way}"),
+            );
         }
     }
 }
@@ -109,11 +157,15 @@ fn posteriors_of_one_target_agree_with_brute_force() {
 #[test]
 fn all_marginals_agree_with_brute_force() {
     for seed in 0..300 {
-        let Some((pruned, likelihoods)) = case(seed, false, 2) else { continue };
+        let Some((pruned, likelihoods)) = case(seed, false, 2) else {
+            continue;
+        };
         let mut truth: Vec<Vec<f64>> = pruned.domains.iter().map(|d| vec![0.0; d.len()]).collect();
         each_state(&pruned, |s| {
             let p = weight(&pruned, &likelihoods, s);
-            s.iter().zip(&mut truth).for_each(|(&state, truth)| truth[state] += p);
+            s.iter()
+                .zip(&mut truth)
+                .for_each(|(&state, truth)| truth[state] += p);
         });
         for (way, supported) in both(&pruned).into_iter().enumerate() {
             let Some(supported) = supported else {
@@ -122,12 +174,25 @@ fn all_marginals_agree_with_brute_force() {
             };
             let inputs: VarSet = pruned.hosts.iter().map(|(v, _)| *v).collect();
             let program = program(&supported, &Want::Gradients(inputs.clone(), vec![]));
-            let run = Run::sum(&supported.graph, &program, |v| likelihoods[v.index()].clone());
-            for v in inputs.iter().filter(|v| pruned.domains[v.index()].len() > 1) {
+            let run = Run::sum(&supported.graph, &program, |v| {
+                likelihoods[v.index()].clone()
+            });
+            for v in inputs
+                .iter()
+                .filter(|v| pruned.domains[v.index()].len() > 1)
+            {
                 let node = supported.graph.find(&Op::Evidence(v)).unwrap();
                 let lambda = &likelihoods[v.index()];
-                let ours = numbers(run.adjoint(node)).iter().zip(lambda).map(|(a, l)| a * l).collect::<Vec<_>>();
-                assert_close(&ours, &truth[v.index()], &format!("seed {seed}, way {way}, {v:?}"));
+                let ours = numbers(run.adjoint(node))
+                    .iter()
+                    .zip(lambda)
+                    .map(|(a, l)| a * l)
+                    .collect::<Vec<_>>();
+                assert_close(
+                    &ours,
+                    &truth[v.index()],
+                    &format!("seed {seed}, way {way}, {v:?}"),
+                );
             }
         }
     }
@@ -136,22 +201,39 @@ fn all_marginals_agree_with_brute_force() {
 #[test]
 fn explanations_agree_with_brute_force() {
     for seed in 0..300 {
-        let Some((pruned, likelihoods)) = case(seed, true, 0) else { continue };
+        let Some((pruned, likelihoods)) = case(seed, true, 0) else {
+            continue;
+        };
         let mut truth = 0.0f64;
-        each_state(&pruned, |s| truth = truth.max(weight(&pruned, &likelihoods, s)));
+        each_state(&pruned, |s| {
+            truth = truth.max(weight(&pruned, &likelihoods, s))
+        });
         for (way, supported) in both(&pruned).into_iter().enumerate() {
             let Some(supported) = supported else {
                 assert_eq!(truth, 0.0, "seed {seed}, way {way}");
                 continue;
             };
             let program = program(&supported, &Want::Everything);
-            let run = Run::max(&supported.graph, &program, |v| likelihoods[v.index()].clone());
-            assert_close(&numbers(run.value(supported.graph.output())), &[truth], &format!("seed {seed}, way {way}"));
+            let run = Run::max(&supported.graph, &program, |v| {
+                likelihoods[v.index()].clone()
+            });
+            assert_close(
+                &numbers(run.value(supported.graph.output())),
+                &[truth],
+                &format!("seed {seed}, way {way}"),
+            );
             if truth > 0.0 {
                 let mut states = run.trace();
-                supported.decoders.iter().for_each(|d| d.decode(&mut states));
+                supported
+                    .decoders
+                    .iter()
+                    .for_each(|d| d.decode(&mut states));
                 let states: Vec<usize> = states.iter().map(|s| s.unwrap_or(0)).collect();
-                assert_close(&[weight(&pruned, &likelihoods, &states)], &[truth], &format!("seed {seed}, way {way}"));
+                assert_close(
+                    &[weight(&pruned, &likelihoods, &states)],
+                    &[truth],
+                    &format!("seed {seed}, way {way}"),
+                );
             }
         }
     }
@@ -159,7 +241,11 @@ fn explanations_agree_with_brute_force() {
 
 fn image_question(name: &str) -> Pruned {
     let net = Network::read(name).unwrap();
-    let (target, inputs) = if name.starts_with("rect") { ("label", "pixel_*") } else { ("d", "p_*") };
+    let (target, inputs) = if name.starts_with("rect") {
+        ("label", "pixel_*")
+    } else {
+        ("d", "p_*")
+    };
     let question = Question {
         targets: [net.find(target).unwrap()].into_iter().collect(),
         inputs: net.matching(inputs).unwrap().into_iter().collect(),
@@ -173,16 +259,33 @@ fn images_have_the_posteriors_of_the_plan_with_functions() {
     for name in ["rect:6", "digits:8"] {
         let pruned = image_question(name);
         let problem = Problem::new(&pruned, Default::default());
-        let plan = plan::plan(&problem, &Search { effort: 0.0, ..SEARCH });
+        let plan = plan::plan(
+            &problem,
+            &Search {
+                effort: 0.0,
+                ..SEARCH
+            },
+        );
         let dense = lower::lower(&pruned, &problem, &plan);
-        let dense = Supported { graph: dense, cost: plan.cost, decoders: vec![] };
+        let dense = Supported {
+            graph: dense,
+            cost: plan.cost,
+            decoders: vec![],
+        };
         let enumerated = enumerated(&pruned, &SEARCH, 100_000).unwrap();
         for seed in 0..20 {
             let rng = &mut ChaCha8Rng::seed_from_u64(seed);
-            let likelihoods: Vec<[f64; 2]> = pruned.domains.iter().map(|_| [rng.random(), rng.random()]).collect();
+            let likelihoods: Vec<[f64; 2]> = pruned
+                .domains
+                .iter()
+                .map(|_| [rng.random(), rng.random()])
+                .collect();
             let [truth, ours] = [&dense, &enumerated].map(|s| {
                 let program = program(s, &Want::Output);
-                numbers(Run::sum(&s.graph, &program, |v| likelihoods[v.index()].to_vec()).value(s.graph.output()))
+                numbers(
+                    Run::sum(&s.graph, &program, |v| likelihoods[v.index()].to_vec())
+                        .value(s.graph.output()),
+                )
             });
             assert_close(&ours, &truth, &format!("{name}, seed {seed}"));
         }
@@ -194,8 +297,15 @@ fn images_have_the_posteriors_of_the_plan_with_functions() {
 fn circuits_of_images_are_small() {
     for (name, most) in [("rect:10", 10_000.0), ("digits:10", 6_000.0)] {
         let pruned = image_question(name);
-        let search = Search { thorough: true, ..SEARCH };
-        let Cost { entries, multiply_adds, .. } = enumerated(&pruned, &search, 100_000).unwrap().cost;
+        let search = Search {
+            thorough: true,
+            ..SEARCH
+        };
+        let Cost {
+            entries,
+            multiply_adds,
+            ..
+        } = enumerated(&pruned, &search, 100_000).unwrap().cost;
         assert!(
             entries <= most && multiply_adds <= 3.0 * entries,
             "{name}: {entries} entries, {multiply_adds} products"

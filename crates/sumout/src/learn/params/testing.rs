@@ -19,11 +19,13 @@ pub(super) struct Free {
     most: f64,
 }
 
-/// Random weights of a softmax are this much smaller than others: their sum should not decide at once.
+/// Random weights of a softmax are this much smaller than others: their sum should not decide at
+/// once.
 const SMALL: f64 = 0.3;
 
 impl Params {
-    /// Adds the parameters of tests that are not fixed: thresholds of sigmoids, slopes and weights that are learned.
+    /// Adds the parameters of tests that are not fixed: thresholds of sigmoids, slopes and weights
+    /// that are learned.
     pub(crate) fn add_tests<'t>(
         &mut self,
         net: &Network,
@@ -34,12 +36,21 @@ impl Params {
         for testing in tests {
             let size = net.card(testing.input);
             if let Selection::Sigmoid { is_learned, .. } = testing.test.selection {
-                let key = testing.tie.as_deref().map(|tie| (tie, size, testing.test.copies));
-                if let Some(key) = key.filter(|key| strict && tied.keys().any(|other| other.0 == key.0 && other != key))
-                {
-                    let message = format!("tests tied as `{}` have thresholds of different shapes", key.0);
+                let key = testing
+                    .tie
+                    .as_deref()
+                    .map(|tie| (tie, size, testing.test.copies));
+                if let Some(key) = key.filter(|key| {
+                    strict && tied.keys().any(|other| other.0 == key.0 && other != key)
+                }) {
+                    let message = format!(
+                        "tests tied as `{}` have thresholds of different shapes",
+                        key.0
+                    );
                     let error = Error::new(ErrorKind::Model, message);
-                    return Err(error.hint("tie only tests that are alike, or allow ties to be split"));
+                    return Err(
+                        error.hint("tie only tests that are alike, or allow ties to be split")
+                    );
                 }
                 let known = key.and_then(|key| tied.get(&key).copied());
                 let group = known.unwrap_or_else(|| self.add_thresholds(net, testing, size));
@@ -59,7 +70,9 @@ impl Params {
     fn add_thresholds(&mut self, net: &Network, testing: &Testing, size: usize) -> usize {
         let copies = testing.test.copies;
         let first = self.weights.len();
-        self.rows.extend((0..size / copies).map(|row| (first + row * copies..first + (row + 1) * copies, false)));
+        self.rows.extend(
+            (0..size / copies).map(|row| (first + row * copies..first + (row + 1) * copies, false)),
+        );
         let own = || format!("{}, thresholds", net.variable(testing.tested).name);
         let name = testing.tie.clone().unwrap_or_else(own);
         self.add_weights(name, vec![size / copies, copies], size)
@@ -69,7 +82,12 @@ impl Params {
         let first = self.weights.len();
         self.weights.resize(first + size, 0.0);
         self.numbers.resize(first + size, 0.0);
-        self.groups.push(Group { name, members: vec![], shape, weights: first..first + size });
+        self.groups.push(Group {
+            name,
+            members: vec![],
+            shape,
+            weights: first..first + size,
+        });
         self.groups.len() - 1
     }
 
@@ -77,12 +95,24 @@ impl Params {
         let Range { start, end } = self.groups[group].weights;
         let table = net.cpts()[testing.selector.index()].table(&net.cards());
         self.groups[group].members.push(testing.tested);
-        self.children.insert(testing.selector, Child { table, at: (start as u32..end as u32).collect() });
+        self.children.insert(
+            testing.selector,
+            Child {
+                table,
+                at: (start as u32..end as u32).collect(),
+            },
+        );
     }
 
     /// A slope that is not learned, but may be set.
     fn add_slope(&mut self, testing: &Testing) {
-        self.children.insert(testing.input, Child { table: testing.test.free(), at: vec![NONE] });
+        self.children.insert(
+            testing.input,
+            Child {
+                table: testing.test.free(),
+                at: vec![NONE],
+            },
+        );
         self.annealed.insert(testing.input, testing.test.free()[0]);
     }
 
@@ -98,12 +128,24 @@ impl Params {
         let range = self.groups[group].weights.clone();
         self.groups[group].members.push(testing.tested);
         let at = (range.start as u32..range.end as u32).collect();
-        self.children.insert(testing.input, Child { table: first.clone(), at });
+        self.children.insert(
+            testing.input,
+            Child {
+                table: first.clone(),
+                at,
+            },
+        );
         let most = if is_random { LARGEST_WEIGHT } else { STEEPEST };
-        self.free.push(Free { range, first, is_random, most });
+        self.free.push(Free {
+            range,
+            first,
+            is_random,
+            most,
+        });
     }
 
-    /// Remembers of which copy of a tested CPT a group is, if it is new: by where its first number is.
+    /// Remembers of which copy of a tested CPT a group is, if it is new: by where its first number
+    /// is.
     pub(super) fn note_copy(&mut self, group: usize, net: &Network, var: VarId, places: &[usize]) {
         if self.copies.len() <= group {
             let cpt = &net.cpts()[var.index()];
@@ -111,7 +153,11 @@ impl Params {
             let size = cpt.size(&net.cards());
             let of = |place: &usize| place * parts / size + 1;
             self.copies.resize(group, 0);
-            self.copies.push(if parts == 0 { 0 } else { places.first().map_or(0, of) });
+            self.copies.push(if parts == 0 {
+                0
+            } else {
+                places.first().map_or(0, of)
+            });
         }
     }
 
@@ -122,7 +168,12 @@ impl Params {
 
     /// Makes copies a little different: of equal ones, no test could tell which is better.
     pub(super) fn part_copies(&mut self) {
-        for (g, group) in self.groups.iter().enumerate().filter(|(g, _)| self.copies.get(*g).is_some_and(|c| *c > 0)) {
+        for (g, group) in self
+            .groups
+            .iter()
+            .enumerate()
+            .filter(|(g, _)| self.copies.get(*g).is_some_and(|c| *c > 0))
+        {
             let weights = &mut self.weights[group.weights.clone()];
             draw(weights, [0, self.copies[g] as u64, 0, weights.len() as u64]);
             weights.iter_mut().for_each(|w| *w *= SMALL);
@@ -130,7 +181,13 @@ impl Params {
     }
 
     pub(super) fn start_free(&mut self, start: Start) {
-        for Free { range, first, is_random, .. } in &self.free {
+        for Free {
+            range,
+            first,
+            is_random,
+            ..
+        } in &self.free
+        {
             let weights = &mut self.weights[range.clone()];
             weights.copy_from_slice(first);
             if let (true, Start::Random(seed) | Start::Alike(seed)) = (is_random, start) {
@@ -142,7 +199,9 @@ impl Params {
 
     pub(super) fn renew_free(&mut self) {
         for Free { range, most, .. } in &self.free {
-            let numbers = self.numbers[range.clone()].iter_mut().zip(&self.weights[range.clone()]);
+            let numbers = self.numbers[range.clone()]
+                .iter_mut()
+                .zip(&self.weights[range.clone()]);
             numbers.for_each(|(to, x)| *to = x.clamp(-most, *most));
         }
     }

@@ -41,11 +41,18 @@ pub(super) struct Mistake {
 
 impl Mistake {
     pub fn new(site: Site, message: impl Into<String>) -> Self {
-        Mistake { site, error: Error::new(ErrorKind::Model, message), other: None }
+        Mistake {
+            site,
+            error: Error::new(ErrorKind::Model, message),
+            other: None,
+        }
     }
 
     pub fn hint(self, hint: impl Into<String>) -> Self {
-        Mistake { error: self.error.hint(hint), ..self }
+        Mistake {
+            error: self.error.hint(hint),
+            ..self
+        }
     }
 
     /// The error with its place in a file.
@@ -67,14 +74,20 @@ impl Builder {
             let name = shown(name);
             if let Some(first) = first {
                 let mistake = mistake(format!("variable `{name}` is declared twice"));
-                return Err(Mistake { other: Some(Site::Variable(first)), ..mistake });
+                return Err(Mistake {
+                    other: Some(Site::Variable(first)),
+                    ..mistake
+                });
             }
             if values.is_empty() {
                 return Err(mistake(format!("variable `{name}` has no values")));
             }
             let mut seen = BTreeSet::new();
             if let Some(value) = values.iter().find(|value| !seen.insert(*value)) {
-                return Err(mistake(format!("variable `{name}` has the value `{}` twice", shown(value))));
+                return Err(mistake(format!(
+                    "variable `{name}` has the value `{}` twice",
+                    shown(value)
+                )));
             }
         }
         Ok(())
@@ -83,10 +96,16 @@ impl Builder {
     pub(super) fn check_draft(&mut self, index: usize) -> Result<(), Mistake> {
         let draft = &self.drafts[index];
         if draft.scope.iter().any(|&v| v >= self.variables.len()) {
-            return Err(Mistake::new(Site::Cpt(index), format!("factor {index} uses a variable of another network")));
+            return Err(Mistake::new(
+                Site::Cpt(index),
+                format!("factor {index} uses a variable of another network"),
+            ));
         }
         if draft.scope.is_empty() && !self.is_markov {
-            return Err(Mistake::new(Site::Cpt(index), format!("factor {index} has no variable, and so is no CPT")));
+            return Err(Mistake::new(
+                Site::Cpt(index),
+                format!("factor {index} has no variable, and so is no CPT"),
+            ));
         }
         self.check_scope(index)?;
         let cards: Vec<usize> = draft.scope.iter().map(|&v| self.card(v)).collect();
@@ -104,13 +123,22 @@ impl Builder {
     fn check_scope(&self, index: usize) -> Result<(), Mistake> {
         let scope = &self.drafts[index].scope;
         let mut seen = BTreeMap::new();
-        let twice = scope.iter().enumerate().find_map(|(at, v)| seen.insert(v, at).map(|first| (first, at)));
-        let Some((first, at)) = twice else { return Ok(()) };
+        let twice = scope
+            .iter()
+            .enumerate()
+            .find_map(|(at, v)| seen.insert(v, at).map(|first| (first, at)));
+        let Some((first, at)) = twice else {
+            return Ok(());
+        };
         let name = |at: usize| self.name(scope[at]);
         let message = match self.is_markov {
             true => format!("factor {index} names `{}` twice", name(at)),
             false if at == scope.len() - 1 => format!("variable `{}` is its own parent", name(at)),
-            false => format!("variable `{}` is a parent of `{}` twice", name(at), name(scope.len() - 1)),
+            false => format!(
+                "variable `{}` is a parent of `{}` twice",
+                name(at),
+                name(scope.len() - 1)
+            ),
         };
         let site = if at == scope.len() - 1 { first } else { at };
         Err(Mistake::new(Site::Scope(index, site), message))
@@ -131,7 +159,10 @@ impl Builder {
     }
 
     fn no_value(&self, index: usize, row: usize, value: u32, card: usize) -> Mistake {
-        let message = format!("{} names value {value}, but there are only {card} values", self.row_title(index, row));
+        let message = format!(
+            "{} names value {value}, but there are only {card} values",
+            self.row_title(index, row)
+        );
         Mistake::new(Site::Row(index, row), message).hint("values are counted from 0")
     }
 
@@ -140,20 +171,32 @@ impl Builder {
             true => ("factor value", "factor values are finite and not negative"),
             false => ("probability", "probabilities are numbers from 0 to 1"),
         };
-        let message = format!("{} contains {number}, which is no {kind}", self.title(index));
+        let message = format!(
+            "{} contains {number}, which is no {kind}",
+            self.title(index)
+        );
         Mistake::new(Site::Entry(index, at), message).hint(hint)
     }
 
     /// Checks or rescales the rows of a table, and makes it a function if it is one.
     fn check_rows(&mut self, index: usize, card: usize) -> Result<(), Mistake> {
-        let Body::Table(table) = &mut self.drafts[index].body else { return Ok(()) };
+        let Body::Table(table) = &mut self.drafts[index].body else {
+            return Ok(());
+        };
         table.iter_mut().for_each(|p| *p += 0.0); // -0.0 becomes 0.0
         if self.is_markov {
             return Ok(());
         }
-        if let Some(row) = table.chunks_exact_mut(card).position(|row| !settle(row, self.normalize)) {
+        if let Some(row) = table
+            .chunks_exact_mut(card)
+            .position(|row| !settle(row, self.normalize))
+        {
             let sum = table[row * card..(row + 1) * card].iter().sum();
-            let message = format!("{} sums to {}, not 1", self.row_title(index, row), rounded(sum));
+            let message = format!(
+                "{} sums to {}, not 1",
+                self.row_title(index, row),
+                rounded(sum)
+            );
             return Err(Mistake::new(Site::Row(index, row), message).hint(row_hint(sum)));
         }
         if let Some(values) = as_function(table, card) {
@@ -166,7 +209,11 @@ impl Builder {
     pub(super) fn row_title(&self, index: usize, mut row: usize) -> String {
         let scope = &self.drafts[index].scope;
         let mut states = vec![];
-        for values in scope[..scope.len() - 1].iter().rev().map(|&v| &self.variables[v].values) {
+        for values in scope[..scope.len() - 1]
+            .iter()
+            .rev()
+            .map(|&v| &self.variables[v].values)
+        {
             states.push(shown(&values[row % values.len()]));
             row /= values.len();
         }
@@ -174,7 +221,11 @@ impl Builder {
         match states.len() {
             0 => self.title(index),
             1..=8 => format!("row ({}) of {}", states.join(", "), self.title(index)),
-            _ => format!("row ({}, …) of {}", states[..8].join(", "), self.title(index)),
+            _ => format!(
+                "row ({}, …) of {}",
+                states[..8].join(", "),
+                self.title(index)
+            ),
         }
     }
 
@@ -196,14 +247,19 @@ impl Builder {
     pub(super) fn topological_order(&self) -> Result<Vec<usize>, Mistake> {
         let cpt_of = self.cpt_of()?;
         let mut children = vec![vec![]; self.variables.len()];
-        let mut missing: Vec<usize> = cpt_of.iter().map(|&c| self.drafts[c].scope.len() - 1).collect();
+        let mut missing: Vec<usize> = cpt_of
+            .iter()
+            .map(|&c| self.drafts[c].scope.len() - 1)
+            .collect();
         for (child, &cpt) in cpt_of.iter().enumerate() {
             for &parent in &self.drafts[cpt].scope[..missing[child]] {
                 children[parent].push(child);
             }
         }
-        let mut ready: BinaryHeap<Reverse<usize>> =
-            (0..missing.len()).filter(|&v| missing[v] == 0).map(Reverse).collect();
+        let mut ready: BinaryHeap<Reverse<usize>> = (0..missing.len())
+            .filter(|&v| missing[v] == 0)
+            .map(Reverse)
+            .collect();
         let mut order = Vec::with_capacity(missing.len());
         while let Some(Reverse(v)) = ready.pop() {
             order.push(v);
@@ -214,7 +270,11 @@ impl Builder {
                 }
             }
         }
-        if order.len() == missing.len() { Ok(order) } else { Err(self.cycle(&cpt_of, &missing)) }
+        if order.len() == missing.len() {
+            Ok(order)
+        } else {
+            Err(self.cycle(&cpt_of, &missing))
+        }
     }
 
     /// The position of each variable's CPT.
@@ -224,24 +284,37 @@ impl Builder {
             let child = draft.scope[draft.scope.len() - 1];
             if let Some(first) = cpt_of[child].replace(index) {
                 let message = format!("variable `{}` has two CPTs", self.name(child));
-                return Err(Mistake { other: Some(Site::Cpt(first)), ..Mistake::new(Site::Cpt(index), message) });
+                return Err(Mistake {
+                    other: Some(Site::Cpt(first)),
+                    ..Mistake::new(Site::Cpt(index), message)
+                });
             }
         }
         let none = |v: usize| {
             let message = format!("variable `{}` has no CPT", self.name(v));
-            Mistake::new(Site::Variable(v), message).hint("give it a conditional probability table, or remove it")
+            Mistake::new(Site::Variable(v), message)
+                .hint("give it a conditional probability table, or remove it")
         };
-        cpt_of.into_iter().enumerate().map(|(v, cpt)| cpt.ok_or_else(|| none(v))).collect()
+        cpt_of
+            .into_iter()
+            .enumerate()
+            .map(|(v, cpt)| cpt.ok_or_else(|| none(v)))
+            .collect()
     }
 
     /// Names one cycle among the variables that still miss parents.
     fn cycle(&self, cpt_of: &[usize], missing: &[usize]) -> Mistake {
         let stuck_parent = |v: usize| {
             let scope = &self.drafts[cpt_of[v]].scope;
-            scope.iter().position(|&p| missing[p] > 0).expect("a stuck variable has a stuck parent")
+            scope
+                .iter()
+                .position(|&p| missing[p] > 0)
+                .expect("a stuck variable has a stuck parent")
         };
         let before = |v: usize| self.drafts[cpt_of[v]].scope[stuck_parent(v)];
-        let mut v = (0..missing.len()).find(|&v| missing[v] > 0).expect("some variable is stuck");
+        let mut v = (0..missing.len())
+            .find(|&v| missing[v] > 0)
+            .expect("some variable is stuck");
         let mut seen = vec![false; missing.len()];
         while !std::mem::replace(&mut seen[v], true) {
             v = before(v); // walks back until it is on a cycle
@@ -255,7 +328,8 @@ impl Builder {
             names.splice(6..names.len() - 6, ["…".to_owned()]);
         }
         let message = format!("the network has a cycle: {}", names.join(" → "));
-        Mistake::new(Site::Scope(cpt_of[v], stuck_parent(v)), message).hint("remove a parent from one of them")
+        Mistake::new(Site::Scope(cpt_of[v], stuck_parent(v)), message)
+            .hint("remove a parent from one of them")
     }
 }
 
@@ -272,7 +346,10 @@ pub(super) fn settle(row: &mut [f64], normalize: bool) -> bool {
 pub(super) fn row_hint(sum: f64) -> String {
     match sum {
         0.0 => "give it a positive number".to_owned(),
-        _ if sum < 1.0 => format!("add the missing {}, or pass `--normalize` to rescale rows", rounded(1.0 - sum)),
+        _ if sum < 1.0 => format!(
+            "add the missing {}, or pass `--normalize` to rescale rows",
+            rounded(1.0 - sum)
+        ),
         _ => "correct the row, or pass `--normalize` to rescale rows".to_owned(),
     }
 }
@@ -284,9 +361,15 @@ pub(super) fn rounded(sum: f64) -> f64 {
 
 /// What is wrong with a list that has not one member for each joint state of its axes.
 pub(crate) fn miscount(title: &str, cards: &[usize], what: &str, found: usize) -> Option<String> {
-    let needed = cards.iter().try_fold(1usize, |size, &card| size.checked_mul(card));
+    let needed = cards
+        .iter()
+        .try_fold(1usize, |size, &card| size.checked_mul(card));
     let shape: Vec<String> = cards.iter().map(usize::to_string).collect();
-    let shape = if (2..=6).contains(&cards.len()) { format!(" ({})", shape.join(" × ")) } else { String::new() };
+    let shape = if (2..=6).contains(&cards.len()) {
+        format!(" ({})", shape.join(" × "))
+    } else {
+        String::new()
+    };
     let shown = needed.map_or("more than 2^64".to_owned(), |size| size.to_string());
     (needed != Some(found)).then(|| format!("{title} needs {shown} {what}{shape}, not {found}"))
 }

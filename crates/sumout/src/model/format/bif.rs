@@ -9,9 +9,10 @@
 //! }
 //! ```
 //!
-//! Instead of rows, a probability block may have a `table`. There the *child* moves slowest, unlike in every
-//! other format. A `default` row stands for all rows that are not given. Properties are skipped. Names that
-//! are no plain words are quoted; BIF has no way to write a name with a quote in it.
+//! Instead of rows, a probability block may have a `table`. There the *child* moves slowest, unlike
+//! in every other format. A `default` row stands for all rows that are not given. Properties are
+//! skipped. Names that are no plain words are quoted; BIF has no way to write a name with a quote
+//! in it.
 
 use std::fmt::Write;
 
@@ -23,7 +24,11 @@ use super::{Format, Loss, ReadOptions, Source, refuse_markov, refuse_roles};
 use crate::error::{Error, Result, many};
 use crate::model::{Builder, Cpt, Network, Node};
 
-static BIF: Dialect = Dialect { punctuation: "{}()[],;|", line_comments: &["//"], block_comments: true };
+static BIF: Dialect = Dialect {
+    punctuation: "{}()[],;|",
+    line_comments: &["//"],
+    block_comments: true,
+};
 
 /// Words that begin blocks.
 const BLOCKS: [&str; 3] = ["network", "variable", "probability"];
@@ -32,7 +37,11 @@ const BLOCKS: [&str; 3] = ["network", "variable", "probability"];
 const NAMELESS: &str = "unknown";
 
 pub(super) fn read(source: &Source, options: &ReadOptions) -> Result<Network> {
-    let mut reader = Reader { lexer: Lexer::new(source, &BIF), variables: Variables::new(source), blocks: vec![] };
+    let mut reader = Reader {
+        lexer: Lexer::new(source, &BIF),
+        variables: Variables::new(source),
+        blocks: vec![],
+    };
     let name = reader.file()?;
     let mut builder = Network::builder(name.unwrap_or_else(|| source.stem()));
     builder.normalize(options.normalize);
@@ -76,7 +85,12 @@ impl<'a> Reader<'a> {
                 _ if token.kind == Kind::End && !is_blank => return Ok(name),
                 _ => {
                     let what = "`network`, `variable` or `probability`";
-                    return Err(self.lexer.expected_word(&token, &BLOCKS, what, "to begin a block"));
+                    return Err(self.lexer.expected_word(
+                        &token,
+                        &BLOCKS,
+                        what,
+                        "to begin a block",
+                    ));
                 }
             }
             is_blank = false;
@@ -89,7 +103,9 @@ impl<'a> Reader<'a> {
         while !self.lexer.accept("}")? {
             self.skip_property(opening)?;
         }
-        Ok(Some(name).filter(|name| !name.is_word(NAMELESS)).map(|name| name.text.to_owned()))
+        Ok(Some(name)
+            .filter(|name| !name.is_word(NAMELESS))
+            .map(|name| name.text.to_owned()))
     }
 
     fn skip_property(&mut self, opening: &Token<'a>) -> Result<()> {
@@ -112,12 +128,22 @@ impl<'a> Reader<'a> {
         let (words, what): (&[&str], _) = match opening.text {
             "network" => (&["property"], "`property` or `}`"),
             "variable" => (&["type", "property"], "`type`, `property` or `}`"),
-            _ => (&["table", "default", "property"], "a row, `table`, `default`, `property` or `}`"),
+            _ => (
+                &["table", "default", "property"],
+                "a row, `table`, `default`, `property` or `}`",
+            ),
         };
-        let error = self.lexer.expected_word(token, words, what, &format!("in the {} block", opening.text));
+        let error = self.lexer.expected_word(
+            token,
+            words,
+            what,
+            &format!("in the {} block", opening.text),
+        );
         match token.text {
             text if BLOCKS.contains(&text) => error.hint(self.lexer.unclosed(opening.span.start)),
-            text if text.parse::<f64>().is_ok() => error.hint("numbers have a decimal point; `;` ends a row"),
+            text if text.parse::<f64>().is_ok() => {
+                error.hint("numbers have a decimal point; `;` ends a row")
+            }
             _ => error,
         }
     }
@@ -131,11 +157,15 @@ impl<'a> Reader<'a> {
             if !token.is_word("type") {
                 self.skip_property(opening)?;
             } else if values.replace(self.values()?).is_some() {
-                return Err(self.lexer.error(&token, format!("a second `type` for {}", name.shown())));
+                return Err(self
+                    .lexer
+                    .error(&token, format!("a second `type` for {}", name.shown())));
             }
         }
         let Some(values) = values else {
-            let error = self.lexer.error(&name, format!("variable {} has no `type`", name.shown()));
+            let error = self
+                .lexer
+                .error(&name, format!("variable {} has no `type`", name.shown()));
             return Err(error.hint("write for example `type discrete [ 2 ] { yes, no };`"));
         };
         self.variables.declare(name.word(), values)
@@ -146,7 +176,9 @@ impl<'a> Reader<'a> {
         self.lexer.next()?;
         let kind = self.lexer.name("after `type`")?;
         if kind.text != "discrete" {
-            let error = self.lexer.error(&kind, format!("type {} is not supported", kind.shown()));
+            let error = self
+                .lexer
+                .error(&kind, format!("type {} is not supported", kind.shown()));
             return Err(error.hint("only `discrete` variables are"));
         }
         self.lexer.expect("[", "before the number of values")?;
@@ -160,8 +192,14 @@ impl<'a> Reader<'a> {
         }
         self.lexer.expect(";", "after the values")?;
         if values.len() != count {
-            let error = self.lexer.error(&place, format!("{count} values are announced, but {} named", values.len()));
-            return Err(error.hint(format!("write `[ {} ]`, or correct the values", values.len())));
+            let error = self.lexer.error(
+                &place,
+                format!("{count} values are announced, but {} named", values.len()),
+            );
+            return Err(error.hint(format!(
+                "write `[ {} ]`, or correct the values",
+                values.len()
+            )));
         }
         Ok(values)
     }
@@ -175,7 +213,13 @@ impl<'a> Reader<'a> {
             (parents, _) = self.names()?;
         }
         self.lexer.expect("{", "before the probabilities")?;
-        let mut block = Block { child, parents, rows: vec![], table: None, default: None };
+        let mut block = Block {
+            child,
+            parents,
+            rows: vec![],
+            table: None,
+            default: None,
+        };
         while !self.lexer.accept("}")? {
             self.statement(&mut block, opening)?;
         }
@@ -191,7 +235,11 @@ impl<'a> Reader<'a> {
             match token.kind {
                 _ if token.is(")") => return Ok((names, token.span.end)),
                 Kind::Word | Kind::Quoted => names.push(token.word()),
-                _ => return Err(self.lexer.expected(&token, "a name or `)`", "in a list of names")),
+                _ => {
+                    return Err(self
+                        .lexer
+                        .expected(&token, "a name or `)`", "in a list of names"));
+                }
             }
             self.lexer.accept(",")?;
         }
@@ -202,7 +250,11 @@ impl<'a> Reader<'a> {
         let token = self.lexer.peek()?.clone();
         if self.lexer.accept("(")? {
             let (states, end) = self.names()?;
-            block.rows.push(Row { states, span: token.span.start..end, numbers: self.numbers()? });
+            block.rows.push(Row {
+                states,
+                span: token.span.start..end,
+                numbers: self.numbers()?,
+            });
             return Ok(());
         }
         let twice = match token.text {
@@ -211,7 +263,10 @@ impl<'a> Reader<'a> {
             _ => return self.skip_property(opening),
         };
         if twice {
-            return Err(self.lexer.error(&token, format!("a second {} for {}", token.shown(), block.child.shown())));
+            return Err(self.lexer.error(
+                &token,
+                format!("a second {} for {}", token.shown(), block.child.shown()),
+            ));
         }
         Ok(())
     }
@@ -223,7 +278,10 @@ impl<'a> Reader<'a> {
     }
 
     fn numbers(&mut self) -> Result<Numbers> {
-        let mut numbers = Numbers { span: self.lexer.peek()?.span.clone(), ..Numbers::default() };
+        let mut numbers = Numbers {
+            span: self.lexer.peek()?.span.clone(),
+            ..Numbers::default()
+        };
         while !self.lexer.accept(";")? {
             let (value, token) = self.lexer.number("or `;`")?;
             numbers.push(value, token.span);
@@ -239,7 +297,11 @@ impl<'a> Reader<'a> {
         for block in &self.blocks {
             let scope = self.variables.family(&block.parents, &block.child)?;
             self.variables.take(&mut room, &scope, &block.child.span)?;
-            let Numbers { values, starts, span } = self.table(block, &scope)?;
+            let Numbers {
+                values,
+                starts,
+                span,
+            } = self.table(block, &scope)?;
             builder.potential(scope.iter().copied().map(Node), values);
             let parents = block.parents.iter().map(|p| p.span.clone()).collect();
             let width = self.variables.card(scope[scope.len() - 1]);
@@ -262,19 +324,30 @@ impl<'a> Reader<'a> {
             (Some(table), None) => self.transposed(table, scope),
             (Some(_), Some(row)) => {
                 let message = format!("a row beside the `table` of {}", block.child.shown());
-                Err(self.lexer.source.error(row.span.clone(), message).hint("give either a `table` or rows"))
+                Err(self
+                    .lexer
+                    .source
+                    .error(row.span.clone(), message)
+                    .hint("give either a `table` or rows"))
             }
         }
     }
 
     fn transposed(&self, numbers: &Numbers, scope: &[usize]) -> Result<Numbers> {
         let child = scope[scope.len() - 1];
-        self.variables.expect(child, scope, "numbers", numbers.values.len(), &numbers.span)?;
+        self.variables
+            .expect(child, scope, "numbers", numbers.values.len(), &numbers.span)?;
         let width = self.variables.card(child);
         let rows = numbers.values.len() / width;
         let order = (0..rows).flat_map(|row| (0..width).map(move |value| value * rows + row));
-        let (values, starts) = order.map(|i| (numbers.values[i], numbers.starts[i])).unzip();
-        Ok(Numbers { values, starts, span: numbers.span.clone() })
+        let (values, starts) = order
+            .map(|i| (numbers.values[i], numbers.starts[i]))
+            .unzip();
+        Ok(Numbers {
+            values,
+            starts,
+            span: numbers.span.clone(),
+        })
     }
 
     fn assembled(&self, block: &Block<'a>, scope: &[usize]) -> Result<Numbers> {
@@ -283,13 +356,21 @@ impl<'a> Reader<'a> {
         for row in &block.rows {
             self.check_width("this row", &row.numbers, child)?;
             if let Some(first) = rows[self.row(block, row, parents)?].replace(row) {
-                let error = self.lexer.source.error(row.span.clone(), "this row is given twice");
+                let error = self
+                    .lexer
+                    .source
+                    .error(row.span.clone(), "this row is given twice");
                 return Err(error.hint(self.lexer.source.other(&first.span)));
             }
         }
         let default = block.default.as_ref();
-        default.map_or(Ok(()), |numbers| self.check_width("the `default` row", numbers, child))?;
-        let mut table = Numbers { span: block.child.span.clone(), ..Numbers::default() };
+        default.map_or(Ok(()), |numbers| {
+            self.check_width("the `default` row", numbers, child)
+        })?;
+        let mut table = Numbers {
+            span: block.child.span.clone(),
+            ..Numbers::default()
+        };
         for (row, given) in rows.into_iter().enumerate() {
             let numbers = given.map(|row| &row.numbers).or(default);
             let numbers = numbers.ok_or_else(|| self.missing_row(block, row, parents))?;
@@ -300,24 +381,41 @@ impl<'a> Reader<'a> {
     }
 
     fn check_width(&self, what: &str, numbers: &Numbers, child: usize) -> Result<()> {
-        let (found, needed, name) = (numbers.values.len(), self.variables.card(child), self.variables.name(child));
+        let (found, needed, name) = (
+            numbers.values.len(),
+            self.variables.card(child),
+            self.variables.name(child),
+        );
         if found == needed {
             return Ok(());
         }
-        let message = format!("{what} has {} for the {} of `{name}`", many(found, "number"), many(needed, "value"));
+        let message = format!(
+            "{what} has {} for the {} of `{name}`",
+            many(found, "number"),
+            many(needed, "value")
+        );
         Err(self.lexer.source.error(numbers.span.clone(), message))
     }
 
     /// Which row the states of the parents name.
     fn row(&self, block: &Block<'a>, row: &Row<'a>, parents: &[usize]) -> Result<usize> {
         if row.states.len() != parents.len() {
-            let (named, count) = (many(row.states.len(), "value"), many(parents.len(), "parent"));
-            let message = format!("this row names {named}, but {} has {count}", block.child.shown());
+            let (named, count) = (
+                many(row.states.len(), "value"),
+                many(parents.len(), "parent"),
+            );
+            let message = format!(
+                "this row names {named}, but {} has {count}",
+                block.child.shown()
+            );
             return Err(self.lexer.source.error(row.span.clone(), message));
         }
-        row.states.iter().zip(parents).try_fold(0, |row, (state, &parent)| {
-            Ok(row * self.variables.card(parent) + self.variables.position(parent, state)?)
-        })
+        row.states
+            .iter()
+            .zip(parents)
+            .try_fold(0, |row, (state, &parent)| {
+                Ok(row * self.variables.card(parent) + self.variables.position(parent, state)?)
+            })
     }
 
     fn missing_row(&self, block: &Block<'a>, row: usize, parents: &[usize]) -> Error {
@@ -326,13 +424,19 @@ impl<'a> Reader<'a> {
             return error(format!("the CPT of {} has no `table`", block.child.shown()));
         }
         let states = states(parents.iter().map(|&p| self.variables.values(p)), row);
-        let error = error(format!("the CPT of {} has no row ({states})", block.child.shown()));
+        let error = error(format!(
+            "the CPT of {} has no row ({states})",
+            block.child.shown()
+        ));
         error.hint("add the row, or a `default` row for all that are missing")
     }
 }
 
 /// The values of the parents in a row, the last parent fastest.
-fn states<'v, S: AsRef<str> + 'v>(parents: impl DoubleEndedIterator<Item = &'v [S]>, mut row: usize) -> String {
+fn states<'v, S: AsRef<str> + 'v>(
+    parents: impl DoubleEndedIterator<Item = &'v [S]>,
+    mut row: usize,
+) -> String {
     let mut states = vec![];
     for values in parents.rev() {
         states.push(values[row % values.len()].as_ref());
@@ -360,18 +464,29 @@ pub(super) fn write(net: &Network, loss: Loss) -> Result<String> {
     refuse_markov(net, Format::Bif)?;
     refuse_roles(net, Format::Bif, loss)?;
     let title = spelled([net.name()].into_iter(), loss)?.concat();
-    let title = if title == NAMELESS { format!("\"{title}\"") } else { title };
+    let title = if title == NAMELESS {
+        format!("\"{title}\"")
+    } else {
+        title
+    };
     let mut out = format!("network {title} {{\n}}\n");
     let mut variables = vec![];
-    for (variable, name) in net.variables().iter().zip(spelled(net.variables().iter().map(|v| v.name.as_str()), loss)?)
-    {
+    for (variable, name) in net.variables().iter().zip(spelled(
+        net.variables().iter().map(|v| v.name.as_str()),
+        loss,
+    )?) {
         let values = spelled(variable.values.iter().map(String::as_str), loss)?;
         let (count, list) = (values.len(), values.join(", "));
-        let _ = writeln!(out, "variable {name} {{\n  type discrete [ {count} ] {{ {list} }};\n}}");
+        let _ = writeln!(
+            out,
+            "variable {name} {{\n  type discrete [ {count} ] {{ {list} }};\n}}"
+        );
         variables.push(Spelled { name, values });
     }
     let cards = net.cards();
-    net.cpts().iter().for_each(|cpt| write_cpt(&mut out, cpt, &variables, &cards));
+    net.cpts()
+        .iter()
+        .for_each(|cpt| write_cpt(&mut out, cpt, &variables, &cards));
     Ok(out)
 }
 
@@ -381,20 +496,31 @@ fn write_cpt(out: &mut String, cpt: &Cpt, variables: &[Spelled], cards: &[usize]
     let table = cpt.table(cards);
     let rows = table.chunks_exact(values.len()).map(numbers);
     if parents.is_empty() {
-        let _ = writeln!(out, "probability ( {name} ) {{\n  table {};\n}}", rows.collect::<String>());
+        let _ = writeln!(
+            out,
+            "probability ( {name} ) {{\n  table {};\n}}",
+            rows.collect::<String>()
+        );
         return;
     }
     let names: Vec<&str> = parents.iter().map(|p| p.name.as_str()).collect();
     let _ = writeln!(out, "probability ( {name} | {} ) {{", names.join(", "));
     for (row, numbers) in rows.enumerate() {
-        let _ = writeln!(out, "  ({}) {numbers};", states(parents.iter().map(|p| p.values.as_slice()), row));
+        let _ = writeln!(
+            out,
+            "  ({}) {numbers};",
+            states(parents.iter().map(|p| p.values.as_slice()), row)
+        );
     }
     out.push_str("}\n");
 }
 
 /// Numbers so that reading gives back the same bits.
 fn numbers(row: &[f64]) -> String {
-    row.iter().map(|p| format!("{p:?}")).collect::<Vec<_>>().join(", ")
+    row.iter()
+        .map(|p| format!("{p:?}"))
+        .collect::<Vec<_>>()
+        .join(", ")
 }
 
 /// Names as BIF writes them.
@@ -405,7 +531,10 @@ fn spelled<'n>(names: impl Iterator<Item = &'n str> + Clone, loss: Loss) -> Resu
 /// A plain word as it is, any other name in quotes.
 fn quoted(name: String) -> String {
     let is_plain = |c: char| !c.is_whitespace() && !BIF.punctuation.contains(c);
-    let is_word = !name.is_empty() && name.chars().all(is_plain) && !name.starts_with("//") && !name.starts_with("/*");
+    let is_word = !name.is_empty()
+        && name.chars().all(is_plain)
+        && !name.starts_with("//")
+        && !name.starts_with("/*");
     if is_word { name } else { format!("\"{name}\"") }
 }
 
@@ -415,10 +544,17 @@ mod tests {
     use crate::model::random::{Shape, network};
 
     fn parse(text: &str) -> Result<Network> {
-        read(&Source { name: "test.bif".to_owned(), text: text.to_owned() }, &ReadOptions::default())
+        read(
+            &Source {
+                name: "test.bif".to_owned(),
+                text: text.to_owned(),
+            },
+            &ReadOptions::default(),
+        )
     }
 
-    /// The dog problem of JavaBayes: P(light-on = yes | family-out = no) is 0.05, the *second* number.
+    /// The dog problem of JavaBayes: P(light-on = yes | family-out = no) is 0.05, the *second*
+    /// number.
     #[test]
     fn in_a_table_the_child_moves_slowest() -> Result<()> {
         let net = parse(
@@ -433,10 +569,29 @@ mod tests {
     #[test]
     fn networks_come_back_as_they_were() -> Result<()> {
         for seed in 0..50 {
-            let net = network(&Shape { nodes: 12, max_values: 4, max_parents: 3, functional: 0.4 }, seed)?;
+            let net = network(
+                &Shape {
+                    nodes: 12,
+                    max_values: 4,
+                    max_parents: 3,
+                    functional: 0.4,
+                },
+                seed,
+            )?;
             assert_eq!(parse(&write(&net, Loss::Refuse)?)?, net, "seed {seed}");
         }
-        let names = ["", "two\n\tand\r\nlines", "// no", "/*", "a//b", "table", "{(|", "\\", "unknown", "λ\u{a0}"];
+        let names = [
+            "",
+            "two\n\tand\r\nlines",
+            "// no",
+            "/*",
+            "a//b",
+            "table",
+            "{(|",
+            "\\",
+            "unknown",
+            "λ\u{a0}",
+        ];
         for title in names {
             let mut b = Network::builder(title);
             let nodes = names.map(|name| b.variable(name, names));
@@ -459,10 +614,19 @@ mod tests {
         b.function(y, [x], |u| u[0]);
         let net = b.build()?;
         let error = write(&net, Loss::Refuse).unwrap_err();
-        assert_eq!(error.message(), "BIF cannot carry the name `\"n\"`, which contains a quote");
+        assert_eq!(
+            error.message(),
+            "BIF cannot carry the name `\"n\"`, which contains a quote"
+        );
         let back = parse(&write(&net, Loss::Accept)?)?;
         assert_eq!((back.name(), back.cpts()), ("'n'", net.cpts()));
-        assert_eq!((back.variables()[0].name.as_str(), back.variables()[1].name.as_str()), ("5'_2", "5'"));
+        assert_eq!(
+            (
+                back.variables()[0].name.as_str(),
+                back.variables()[1].name.as_str()
+            ),
+            ("5'_2", "5'")
+        );
         assert_eq!(back.variables()[0].values, ["'_2", "'"]);
         Ok(())
     }

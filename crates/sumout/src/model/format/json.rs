@@ -16,12 +16,13 @@
 //! }
 //! ```
 //!
-//! Fields may come in any order. A network without a name is called after its file. The last parent moves
-//! fastest; in a row of a `table`, the child. A table may be flat or a list of rows. A `function` has a value
-//! of the child, by name or by position, for each joint state of the parents. A `constraint` has 0 or 1 for
-//! each joint state of the family, and stands for the uniform distribution over what is allowed; it is only
-//! read. A Markov network has `factors` with a `scope` instead; there a function gives the last variable of
-//! the scope. A CPT that a test selects has `copies` and a `test` (see `testing`).
+//! Fields may come in any order. A network without a name is called after its file. The last parent
+//! moves fastest; in a row of a `table`, the child. A table may be flat or a list of rows. A
+//! `function` has a value of the child, by name or by position, for each joint state of the
+//! parents. A `constraint` has 0 or 1 for each joint state of the family, and stands for the
+//! uniform distribution over what is allowed; it is only read. A Markov network has `factors` with
+//! a `scope` instead; there a function gives the last variable of the scope. A CPT that a test
+//! selects has `copies` and a `test` (see `testing`).
 
 mod testing;
 mod text;
@@ -43,7 +44,15 @@ const VERSION: u32 = 1;
 /// Longer functions are written by position: by name they would be long without being readable.
 const MAX_NAMED: usize = 64;
 
-const FILE: [&str; 7] = ["sumout", "kind", "name", "sight", "variables", "cpts", "factors"];
+const FILE: [&str; 7] = [
+    "sumout",
+    "kind",
+    "name",
+    "sight",
+    "variables",
+    "cpts",
+    "factors",
+];
 const CPT: [&str; 11] = [
     "child",
     "parents",
@@ -58,16 +67,31 @@ const CPT: [&str; 11] = [
     "tie",
 ];
 const TESTED_CPT: [&str; 4] = ["child", "parents", "copies", "test"];
-const FACTOR: [&str; 7] = ["scope", "table", "function", "functional", "fixed", "keep_zeros", "tie"];
+const FACTOR: [&str; 7] = [
+    "scope",
+    "table",
+    "function",
+    "functional",
+    "fixed",
+    "keep_zeros",
+    "tie",
+];
 
 pub(super) fn read(source: &Source, options: &ReadOptions) -> Result<Network> {
     let file = Value::of_file(source)?.object("`{` to begin a network")?;
     check_version(source, &file)?;
     file.only(&FILE)?;
     let reader = Reader::new(source, &file)?;
-    let name = file.get("name").map(|name| name.string("a name for the network")).transpose()?;
+    let name = file
+        .get("name")
+        .map(|name| name.string("a name for the network"))
+        .transpose()?;
     let name = name.map_or_else(|| source.stem(), Cow::into_owned);
-    let mut builder = if reader.is_markov { Network::markov(name) } else { Network::builder(name) };
+    let mut builder = if reader.is_markov {
+        Network::markov(name)
+    } else {
+        Network::builder(name)
+    };
     builder.normalize(options.normalize);
     builder.sight(testing::sight(&file)?);
     let marks = reader.build(&file, &mut builder)?;
@@ -84,10 +108,18 @@ fn check_version(source: &Source, file: &Object<'_>) -> Result<()> {
         return Ok(());
     }
     let (message, hint) = match version {
-        0 => ("there is no version 0 of this format".to_owned(), "the version is 1"),
-        _ => (format!("version {version} of this format is from a newer sumout; this one reads 1"), "update sumout"),
+        0 => (
+            "there is no version 0 of this format".to_owned(),
+            "the version is 1",
+        ),
+        _ => (
+            format!("version {version} of this format is from a newer sumout; this one reads 1"),
+            "update sumout",
+        ),
     };
-    Err(Error::new(ErrorKind::Format, message).at(source.place(value.span.clone())).hint(hint))
+    Err(Error::new(ErrorKind::Format, message)
+        .at(source.place(value.span.clone()))
+        .hint(hint))
 }
 
 /// The variables that CPTs refer to.
@@ -104,7 +136,10 @@ struct Entries<T> {
 
 impl<T> Entries<T> {
     fn new() -> Self {
-        Entries { values: vec![], starts: vec![] }
+        Entries {
+            values: vec![],
+            starts: vec![],
+        }
     }
 
     fn push(&mut self, value: T, at: &Value<'_>) {
@@ -116,13 +151,24 @@ impl<T> Entries<T> {
 impl<'a> Reader<'a> {
     fn new(source: &'a Source, file: &Object<'a>) -> Result<Self> {
         let mut variables = Variables::new(source);
-        for variable in file.need("variables", "the network")?.items("a list of variables")? {
+        for variable in file
+            .need("variables", "the network")?
+            .items("a list of variables")?
+        {
             let variable = variable?.object("`{` to begin a variable")?;
             variable.only(&["name", "values"])?;
-            let name = variable.need("name", "this variable")?.word("a name for the variable")?;
-            variables.declare(name, words(variable.need("values", "this variable")?, "value")?)?;
+            let name = variable
+                .need("name", "this variable")?
+                .word("a name for the variable")?;
+            variables.declare(
+                name,
+                words(variable.need("values", "this variable")?, "value")?,
+            )?;
         }
-        Ok(Reader { is_markov: is_markov(file)?, variables })
+        Ok(Reader {
+            is_markov: is_markov(file)?,
+            variables,
+        })
     }
 
     /// Tells the builder all variables and CPTs.
@@ -131,7 +177,11 @@ impl<'a> Reader<'a> {
         let field = if self.is_markov { "factors" } else { "cpts" };
         for factor in file.need(field, "the network")?.items("a list of CPTs")? {
             let factor = factor?.object("`{` to begin a CPT")?;
-            let marked = if self.is_markov { self.factor(&factor, builder) } else { self.cpt(&factor, builder) };
+            let marked = if self.is_markov {
+                self.factor(&factor, builder)
+            } else {
+                self.cpt(&factor, builder)
+            };
             marks.cpts.push(marked?);
         }
         Ok(marks)
@@ -140,27 +190,48 @@ impl<'a> Reader<'a> {
     fn cpt(&self, cpt: &Object<'a>, builder: &mut Builder) -> Result<CptMarks> {
         let is_tested = cpt.get("copies").or(cpt.get("test")).is_some();
         cpt.only(if is_tested { &TESTED_CPT } else { &CPT })?;
-        let child = cpt.need("child", "this CPT")?.word("the name of a variable")?;
-        let parents = cpt.get("parents").map_or(Ok(vec![]), |parents| words(parents, "variable"))?;
+        let child = cpt
+            .need("child", "this CPT")?
+            .word("the name of a variable")?;
+        let parents = cpt
+            .get("parents")
+            .map_or(Ok(vec![]), |parents| words(parents, "variable"))?;
         let scope = self.variables.family(&parents, &child)?;
         let marks = match is_tested {
             true => self.tested(cpt, &scope, builder)?,
             false => self.body(cpt, &["table", "function", "constraint"], &scope, builder)?,
         };
-        Ok(CptMarks { child: child.span, parents: parents.into_iter().map(|p| p.span).collect(), ..marks })
+        Ok(CptMarks {
+            child: child.span,
+            parents: parents.into_iter().map(|p| p.span).collect(),
+            ..marks
+        })
     }
 
     fn factor(&self, factor: &Object<'a>, builder: &mut Builder) -> Result<CptMarks> {
         factor.only(&FACTOR)?;
         let place = factor.need("scope", "this factor")?;
         let scope = words(place, "variable")?;
-        let ids = scope.iter().map(|name| self.variables.find(name)).collect::<Result<Vec<_>>>()?;
+        let ids = scope
+            .iter()
+            .map(|name| self.variables.find(name))
+            .collect::<Result<Vec<_>>>()?;
         let marks = self.body(factor, &["table", "function"], &ids, builder)?;
-        Ok(CptMarks { child: place.span.clone(), parents: scope.into_iter().map(|v| v.span).collect(), ..marks })
+        Ok(CptMarks {
+            child: place.span.clone(),
+            parents: scope.into_iter().map(|v| v.span).collect(),
+            ..marks
+        })
     }
 
     /// Tells the builder one CPT or factor, with its numbers and its role.
-    fn body(&self, object: &Object<'a>, bodies: &[&str], scope: &[usize], to: &mut Builder) -> Result<CptMarks> {
+    fn body(
+        &self,
+        object: &Object<'a>,
+        bodies: &[&str],
+        scope: &[usize],
+        to: &mut Builder,
+    ) -> Result<CptMarks> {
         let (body, value) = only_one(object, bodies)?;
         let width = scope.last().map_or(1, |&v| self.variables.card(v));
         let (draft, entries, width) = match body {
@@ -169,15 +240,29 @@ impl<'a> Reader<'a> {
             _ => potential(scope, table(value, width)?, width, to),
         };
         draft.role(role(object)?);
-        Ok(CptMarks { list: value.span.clone(), entries, width, ..CptMarks::default() })
+        Ok(CptMarks {
+            list: value.span.clone(),
+            entries,
+            width,
+            ..CptMarks::default()
+        })
     }
 
-    fn mapping<'b>(&self, value: &Value<'a>, scope: &[usize], to: &'b mut Builder) -> Result<Told<'b>> {
+    fn mapping<'b>(
+        &self,
+        value: &Value<'a>,
+        scope: &[usize],
+        to: &'b mut Builder,
+    ) -> Result<Told<'b>> {
         let Some((&child, parents)) = scope.split_last() else {
             return Err(value.error("a function needs a variable in the `scope`"));
         };
         let Entries { values, starts } = self.function(value, child)?;
-        Ok((to.mapping(Node(child), parents.iter().map(|&v| Node(v)), values), starts, 1))
+        Ok((
+            to.mapping(Node(child), parents.iter().map(|&v| Node(v)), values),
+            starts,
+            1,
+        ))
     }
 
     /// A value by name or by position for every joint state.
@@ -186,9 +271,13 @@ impl<'a> Reader<'a> {
         for item in value.items("a list of values")? {
             let item = item?;
             let position = if item.is_string() {
-                self.variables.position(child, &item.word("the name of a value")?)? as u32
+                self.variables
+                    .position(child, &item.word("the name of a value")?)? as u32
             } else {
-                item.count(&format!("a value of `{}`, by name or by position", self.variables.name(child)))?
+                item.count(&format!(
+                    "a value of `{}`, by name or by position",
+                    self.variables.name(child)
+                ))?
             };
             entries.push(position, &item);
         }
@@ -199,15 +288,26 @@ impl<'a> Reader<'a> {
 /// A list of names; `what` says of what.
 fn words<'a>(list: &Value<'a>, what: &str) -> Result<Vec<Word<'a>>> {
     let items = list.items(&format!("a list of {what}s"))?;
-    items.map(|name| name?.word(&format!("the name of a {what}"))).collect()
+    items
+        .map(|name| name?.word(&format!("the name of a {what}")))
+        .collect()
 }
 
 /// What the builder was told, where its entries are written, and how many make a row.
 type Told<'b> = (&'b mut CptDraft, Vec<usize>, usize);
 
 /// To the builder, the CPT of a variable is a potential over its family.
-fn potential<'b>(scope: &[usize], entries: Entries<f64>, width: usize, to: &'b mut Builder) -> Told<'b> {
-    (to.potential(scope.iter().map(|&v| Node(v)), entries.values), entries.starts, width)
+fn potential<'b>(
+    scope: &[usize],
+    entries: Entries<f64>,
+    width: usize,
+    to: &'b mut Builder,
+) -> Told<'b> {
+    (
+        to.potential(scope.iter().map(|&v| Node(v)), entries.values),
+        entries.starts,
+        width,
+    )
 }
 
 fn is_markov(file: &Object<'_>) -> Result<bool> {
@@ -223,16 +323,26 @@ fn is_markov(file: &Object<'_>) -> Result<bool> {
         },
     };
     let (wrong, message, hint) = match is_markov {
-        true => ("cpts", "a Markov network has `factors`, not `cpts`", "a Bayesian network says `\"kind\": \"bayes\"`"),
-        false => {
-            ("factors", "a Bayesian network has `cpts`, not `factors`", "a Markov network says `\"kind\": \"markov\"`")
-        }
+        true => (
+            "cpts",
+            "a Markov network has `factors`, not `cpts`",
+            "a Bayesian network says `\"kind\": \"bayes\"`",
+        ),
+        false => (
+            "factors",
+            "a Bayesian network has `cpts`, not `factors`",
+            "a Markov network says `\"kind\": \"markov\"`",
+        ),
     };
-    file.key(wrong).map_or(Ok(is_markov), |key| Err(key.error(message).hint(hint)))
+    file.key(wrong)
+        .map_or(Ok(is_markov), |key| Err(key.error(message).hint(hint)))
 }
 
 fn role(object: &Object<'_>) -> Result<Role> {
-    let tie = object.get("tie").map(|tie| tie.string("a name for the tie")).transpose()?;
+    let tie = object
+        .get("tie")
+        .map(|tie| tie.string("a name for the tie"))
+        .transpose()?;
     Ok(Role {
         functional: object.flag("functional")?,
         fixed: object.flag("fixed")?,
@@ -243,13 +353,15 @@ fn role(object: &Object<'_>) -> Result<Role> {
 
 /// The one of some fields that is there.
 fn only_one<'o, 'a>(object: &'o Object<'a>, names: &[&'o str]) -> Result<(&'o str, &'o Value<'a>)> {
-    let mut found = names.iter().filter_map(|&name| object.get(name).map(|value| (name, value)));
+    let mut found = names
+        .iter()
+        .filter_map(|&name| object.get(name).map(|value| (name, value)));
     match (found.next(), found.next()) {
         (Some(one), None) => Ok(one),
         (None, _) => Err(object.error("this CPT has no numbers").hint(one_of(names))),
-        (Some((first, _)), Some((second, value))) => {
-            Err(value.error(format!("both a `{first}` and a `{second}`")).hint(one_of(names)))
-        }
+        (Some((first, _)), Some((second, value))) => Err(value
+            .error(format!("both a `{first}` and a `{second}`"))
+            .hint(one_of(names))),
     }
 }
 
@@ -274,14 +386,21 @@ fn constraint(value: &Value<'_>, width: usize) -> Result<Entries<f64>> {
 
 fn allowed(value: &Value<'_>) -> Result<f64> {
     let what = "0, 1, `true` or `false` in the constraint";
-    match value.count(what).or_else(|_| value.flag(what).map(u32::from))? {
+    match value
+        .count(what)
+        .or_else(|_| value.flag(what).map(u32::from))?
+    {
         number @ (0 | 1) => Ok(number.into()),
         other => Err(value.error(format!("expected {what}, found `{other}`"))),
     }
 }
 
 /// The entries of a flat list, or of a list of rows.
-fn entries<'a, T>(list: &Value<'a>, width: usize, get: impl Fn(&Value<'a>) -> Result<T>) -> Result<Entries<T>> {
+fn entries<'a, T>(
+    list: &Value<'a>,
+    width: usize,
+    get: impl Fn(&Value<'a>) -> Result<T>,
+) -> Result<Entries<T>> {
     let mut entries = Entries::new();
     let mut in_rows = None;
     for item in list.items("a list of numbers, or of rows")? {
@@ -297,7 +416,10 @@ fn entries<'a, T>(list: &Value<'a>, width: usize, get: impl Fn(&Value<'a>) -> Re
         }
         let count = entries.values.len() - before;
         if count != width {
-            return Err(item.error(format!("this row needs {}, not {count}", many(width, "number"))));
+            return Err(item.error(format!(
+                "this row needs {}, not {count}",
+                many(width, "number")
+            )));
         }
     }
     Ok(entries)
@@ -321,11 +443,19 @@ pub(super) fn write(net: &Network, _loss: Loss) -> Result<String> {
 /// A list with one item in each line.
 fn lines(items: impl Iterator<Item = String>, indent: &str, outer: &str) -> String {
     let lines: Vec<String> = items.map(|item| format!("{indent}{item}")).collect();
-    if lines.is_empty() { "[]".to_owned() } else { format!("[\n{}\n{outer}]", lines.join(",\n")) }
+    if lines.is_empty() {
+        "[]".to_owned()
+    } else {
+        format!("[\n{}\n{outer}]", lines.join(",\n"))
+    }
 }
 
 fn variable(variable: &Variable) -> String {
-    format!("{{\"name\": {}, \"values\": {}}}", quoted(&variable.name), names(&variable.values))
+    format!(
+        "{{\"name\": {}, \"values\": {}}}",
+        quoted(&variable.name),
+        names(&variable.values)
+    )
 }
 
 fn factor(net: &Network, cpt: &Cpt) -> String {
@@ -333,16 +463,26 @@ fn factor(net: &Network, cpt: &Cpt) -> String {
     let head = match cpt.child() {
         None => format!("\"scope\": {}", scope(cpt.scope())),
         Some(child) => {
-            format!("\"child\": {}, \"parents\": {}", quoted(&net.variable(child).name), scope(cpt.parents()))
+            format!(
+                "\"child\": {}, \"parents\": {}",
+                quoted(&net.variable(child).name),
+                scope(cpt.parents())
+            )
         }
     };
     let last = cpt.scope().last().map(|&v| net.variable(v));
     let body = match cpt.body() {
-        Body::Table(table) => format!("\"table\": {}", rows(table, last.map_or(1, |v| v.values.len()))),
+        Body::Table(table) => format!(
+            "\"table\": {}",
+            rows(table, last.map_or(1, |v| v.values.len()))
+        ),
         Body::Function(values) => {
             let named = last.filter(|_| values.len() <= MAX_NAMED);
             let names = |last: &Variable| names(values.iter().map(|&v| &last.values[v as usize]));
-            format!("\"function\": {}", named.map_or_else(|| positions(values), names))
+            format!(
+                "\"function\": {}",
+                named.map_or_else(|| positions(values), names)
+            )
         }
         Body::Tested(tested) => {
             let card = last.map_or(1, |v| v.values.len());
@@ -355,18 +495,36 @@ fn factor(net: &Network, cpt: &Cpt) -> String {
 /// One row as it is; several in a line each.
 fn rows(table: &[f64], width: usize) -> String {
     let rows = table.chunks_exact(width).map(|row| format!("{row:?}"));
-    if table.len() == width { rows.collect() } else { lines(rows, "      ", "    ") }
+    if table.len() == width {
+        rows.collect()
+    } else {
+        lines(rows, "      ", "    ")
+    }
 }
 
 /// A long function, in lines that a difference between two files can name.
 fn positions(values: &[u32]) -> String {
-    let line = |values: &[u32]| values.iter().map(u32::to_string).collect::<Vec<_>>().join(", ");
+    let line = |values: &[u32]| {
+        values
+            .iter()
+            .map(u32::to_string)
+            .collect::<Vec<_>>()
+            .join(", ")
+    };
     lines(values.chunks(MAX_NAMED).map(line), "      ", "    ")
 }
 
 fn roles(role: &Role) -> String {
-    let flags = [("functional", role.functional), ("fixed", role.fixed), ("keep_zeros", role.keep_zeros)];
-    let mut out: String = flags.iter().filter(|flag| flag.1).map(|(name, _)| format!(", \"{name}\": true")).collect();
+    let flags = [
+        ("functional", role.functional),
+        ("fixed", role.fixed),
+        ("keep_zeros", role.keep_zeros),
+    ];
+    let mut out: String = flags
+        .iter()
+        .filter(|flag| flag.1)
+        .map(|(name, _)| format!(", \"{name}\": true"))
+        .collect();
     if let Some(tie) = &role.tie {
         let _ = write!(out, ", \"tie\": {}", quoted(tie));
     }
@@ -374,7 +532,14 @@ fn roles(role: &Role) -> String {
 }
 
 fn names<'a>(names: impl IntoIterator<Item = &'a String>) -> String {
-    format!("[{}]", names.into_iter().map(|n| quoted(n)).collect::<Vec<_>>().join(", "))
+    format!(
+        "[{}]",
+        names
+            .into_iter()
+            .map(|n| quoted(n))
+            .collect::<Vec<_>>()
+            .join(", ")
+    )
 }
 
 fn quoted(name: &str) -> String {

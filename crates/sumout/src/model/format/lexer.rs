@@ -1,7 +1,7 @@
 //! Splits the text formats into words, quoted names and punctuation.
 //!
-//! One pass, no copies. BIF, Hugin NET and UAI differ in what is punctuation and what starts a comment; a
-//! [`Dialect`] says which.
+//! One pass, no copies. BIF, Hugin NET and UAI differ in what is punctuation and what starts a
+//! comment; a [`Dialect`] says which.
 
 use std::borrow::Cow;
 
@@ -63,7 +63,10 @@ impl Token<'_> {
 impl<'a> Token<'a> {
     /// The token as a name.
     pub fn word(self) -> Word<'a> {
-        Word { text: Cow::Borrowed(self.text), span: self.span }
+        Word {
+            text: Cow::Borrowed(self.text),
+            span: self.span,
+        }
     }
 
     /// The text with `\"` and `\\` made quotes and backslashes, for lexers with escapes.
@@ -98,12 +101,24 @@ pub(super) struct Lexer<'a> {
 impl<'a> Lexer<'a> {
     pub fn new(source: &'a Source, dialect: &'static Dialect) -> Self {
         let ends = std::array::from_fn(|byte| dialect.ends(char::from(byte as u8)));
-        Lexer { source, dialect, ends, escapes: false, at: 0, peeked: None, last: 0, long_quote: None }
+        Lexer {
+            source,
+            dialect,
+            ends,
+            escapes: false,
+            at: 0,
+            peeked: None,
+            last: 0,
+            long_quote: None,
+        }
     }
 
     /// Lets a backslash in a quoted name keep a quote from closing it; see [`Token::unescaped`].
     pub fn with_escapes(self) -> Self {
-        Lexer { escapes: true, ..self }
+        Lexer {
+            escapes: true,
+            ..self
+        }
     }
 
     /// The next token, without taking it.
@@ -166,7 +181,11 @@ impl<'a> Lexer<'a> {
     pub fn no_number(&self, token: &Token<'_>, context: &str) -> Error {
         let error = self.expected(token, "a number", context);
         let is_list = token.text.contains([',', '/']);
-        if is_list { error.hint("numbers have a decimal point, and blanks between them") } else { error }
+        if is_list {
+            error.hint("numbers have a decimal point, and blanks between them")
+        } else {
+            error
+        }
     }
 
     /// Takes a whole number that is not negative.
@@ -187,27 +206,53 @@ impl<'a> Lexer<'a> {
 
     /// What to say when something else is found than what must be there.
     pub fn expected(&self, found: &Token<'_>, what: &str, context: &str) -> Error {
-        let error = self.error(found, format!("expected {what} {context}, found {}", found.shown()));
-        let error = if found.kind == Kind::End { error.hint("the file may be truncated") } else { error };
+        let error = self.error(
+            found,
+            format!("expected {what} {context}, found {}", found.shown()),
+        );
+        let error = if found.kind == Kind::End {
+            error.hint("the file may be truncated")
+        } else {
+            error
+        };
         self.suspect_quote(error)
     }
 
     fn suspect_quote(&self, error: Error) -> Error {
-        let Some(quote) = &self.long_quote else { return error };
+        let Some(quote) = &self.long_quote else {
+            return error;
+        };
         let line = |at: usize| self.source.place(at..at).line;
         let (opens, closes) = (line(quote.start), line(quote.end));
-        error.hint(format!("the quote in line {opens} ends only in line {closes}; perhaps one is missing"))
+        error.hint(format!(
+            "the quote in line {opens} ends only in line {closes}; perhaps one is missing"
+        ))
     }
 
-    /// The same for what is missing at the end of a line: there is the place, not in the line after.
+    /// The same for what is missing at the end of a line: there is the place, not in the line
+    /// after.
     fn missing(&self, before: usize, found: &Token<'_>, what: &str, context: &str) -> Error {
         let error = self.expected(found, what, context);
-        let is_later = self.source.text.get(before..found.span.start).is_some_and(|gap| gap.contains('\n'));
-        if is_later { error.at(self.source.place(before..before)) } else { error }
+        let is_later = self
+            .source
+            .text
+            .get(before..found.span.start)
+            .is_some_and(|gap| gap.contains('\n'));
+        if is_later {
+            error.at(self.source.place(before..before))
+        } else {
+            error
+        }
     }
 
     /// The same for one of some words, which may be misspelled.
-    pub fn expected_word(&self, found: &Token<'_>, words: &[&str], what: &str, context: &str) -> Error {
+    pub fn expected_word(
+        &self,
+        found: &Token<'_>,
+        words: &[&str],
+        what: &str,
+        context: &str,
+    ) -> Error {
         let error = self.expected(found, what, context);
         let hint = Some(found).filter(|found| found.kind == Kind::Word);
         let hint = hint.and_then(|found| did_you_mean(found.text, words.iter().copied()));
@@ -216,7 +261,10 @@ impl<'a> Lexer<'a> {
 
     /// What to say about a block that still goes on where another begins.
     pub fn unclosed(&self, opening: usize) -> String {
-        format!("the block that begins in line {} is not closed", self.source.place(opening..opening).line)
+        format!(
+            "the block that begins in line {} is not closed",
+            self.source.place(opening..opening).line
+        )
     }
 
     fn scan(&mut self) -> Result<Token<'a>> {
@@ -225,7 +273,11 @@ impl<'a> Lexer<'a> {
         let rest = &text[self.at..];
         let Some(first) = rest.chars().next() else {
             let end = text.trim_end().len();
-            return Ok(Token { kind: Kind::End, text: "", span: end..end });
+            return Ok(Token {
+                kind: Kind::End,
+                text: "",
+                span: end..end,
+            });
         };
         if first == '"' {
             return self.scan_quoted();
@@ -237,12 +289,19 @@ impl<'a> Lexer<'a> {
         };
         let span = self.at..self.at + length;
         self.at = span.end;
-        Ok(Token { kind, text: &text[span.clone()], span })
+        Ok(Token {
+            kind,
+            text: &text[span.clone()],
+            span,
+        })
     }
 
-    /// The length of the word that a text begins with. Bytes tell, up to the first that is not ASCII.
+    /// The length of the word that a text begins with. Bytes tell, up to the first that is not
+    /// ASCII.
     fn word(&self, rest: &str) -> usize {
-        let length = rest.bytes().position(|byte| self.ends.get(usize::from(byte)).is_none_or(|ends| *ends));
+        let length = rest
+            .bytes()
+            .position(|byte| self.ends.get(usize::from(byte)).is_none_or(|ends| *ends));
         match length {
             Some(length) if rest.as_bytes()[length].is_ascii() => length,
             Some(_) => rest.find(|c| self.dialect.ends(c)).unwrap_or(rest.len()),
@@ -254,13 +313,20 @@ impl<'a> Lexer<'a> {
         let start = self.at;
         let inside = &self.source.text[start + 1..];
         let Some(length) = self.closing_quote(inside) else {
-            return Err(self.suspect_quote(self.source.error(start..start + 1, "this quote is never closed")));
+            return Err(self.suspect_quote(
+                self.source
+                    .error(start..start + 1, "this quote is never closed"),
+            ));
         };
         self.at = start + length + 2;
         if self.long_quote.is_none() && inside[..length].contains('\n') {
             self.long_quote = Some(start..self.at);
         }
-        Ok(Token { kind: Kind::Quoted, text: &inside[..length], span: start..self.at })
+        Ok(Token {
+            kind: Kind::Quoted,
+            text: &inside[..length],
+            span: start..self.at,
+        })
     }
 
     fn closing_quote(&self, inside: &str) -> Option<usize> {
@@ -277,11 +343,18 @@ impl<'a> Lexer<'a> {
             let rest = &self.source.text[self.at..];
             let trimmed = rest.trim_start();
             self.at += rest.len() - trimmed.len();
-            if self.dialect.line_comments.iter().any(|c| trimmed.starts_with(c)) {
+            if self
+                .dialect
+                .line_comments
+                .iter()
+                .any(|c| trimmed.starts_with(c))
+            {
                 self.at += trimmed.find('\n').unwrap_or(trimmed.len());
             } else if self.dialect.block_comments && trimmed.starts_with("/*") {
                 let Some(length) = trimmed[2..].find("*/") else {
-                    return Err(self.source.error(self.at..self.at + 2, "this comment is never closed"));
+                    return Err(self
+                        .source
+                        .error(self.at..self.at + 2, "this comment is never closed"));
                 };
                 self.at += length + 4;
             } else {

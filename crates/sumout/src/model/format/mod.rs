@@ -1,11 +1,12 @@
 //! Reading and writing networks.
 //!
-//! Each format is one file here with a `read` and a `write`, and one row in [`Format`]'s tables. Readers
-//! collect variables and CPTs in a [`Builder`](super::Builder), which does all checks that the formats have
-//! in common; `Marks` turn its findings into lines and carets.
+//! Each format is one file here with a `read` and a `write`, and one row in [`Format`]'s tables.
+//! Readers collect variables and CPTs in a [`Builder`](super::Builder), which does all checks that
+//! the formats have in common; `Marks` turn its findings into lines and carets.
 //!
-//! The format of a file is told from its extension, or else from its content. Input may be compressed with
-//! gzip, whatever its name. Files are written as [`files::save`] does: complete, or not at all.
+//! The format of a file is told from its extension, or else from its content. Input may be
+//! compressed with gzip, whatever its name. Files are written as [`files::save`] does: complete, or
+//! not at all.
 
 mod bif;
 mod json;
@@ -84,7 +85,14 @@ const EMBEDDED: [(&str, &str); 1] = [("asia", include_str!("../../../../../model
 
 impl Format {
     /// All formats.
-    pub const ALL: [Format; 6] = [Format::Bif, Format::Xmlbif, Format::Uai, Format::Net, Format::Xdsl, Format::Json];
+    pub const ALL: [Format; 6] = [
+        Format::Bif,
+        Format::Xmlbif,
+        Format::Uai,
+        Format::Net,
+        Format::Xdsl,
+        Format::Json,
+    ];
 
     /// The name by which people call it.
     pub fn name(self) -> &'static str {
@@ -115,10 +123,13 @@ impl Format {
         let name = path.file_name()?.to_str()?.to_lowercase();
         let name = name.strip_suffix(".gz").unwrap_or(&name);
         let (_, extension) = name.rsplit_once('.')?;
-        Format::ALL.into_iter().find(|f| f.extensions().contains(&extension))
+        Format::ALL
+            .into_iter()
+            .find(|f| f.extensions().contains(&extension))
     }
 
-    /// The format that the extension or else the text tells. XMLBIF and XDSL may share an extension.
+    /// The format that the extension or else the text tells. XMLBIF and XDSL may share an
+    /// extension.
     fn of_file(path: &Path, text: &str) -> Option<Format> {
         match (Format::of_path(path), Format::of_text(text)) {
             (Some(Format::Xmlbif), Some(Format::Xdsl)) => Some(Format::Xdsl),
@@ -128,10 +139,24 @@ impl Format {
 
     /// The format that a text seems to be in.
     fn of_text(text: &str) -> Option<Format> {
-        let is_blank = |line: &&str| line.trim().is_empty() || line.trim_start().starts_with(['%', '/']);
-        let text: String = text.lines().skip_while(is_blank).take(20).collect::<Vec<_>>().join("\n");
-        let head = text.trim_start().chars().take(2000).collect::<String>().to_lowercase();
-        let word = head.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
+        let is_blank =
+            |line: &&str| line.trim().is_empty() || line.trim_start().starts_with(['%', '/']);
+        let text: String = text
+            .lines()
+            .skip_while(is_blank)
+            .take(20)
+            .collect::<Vec<_>>()
+            .join("\n");
+        let head = text
+            .trim_start()
+            .chars()
+            .take(2000)
+            .collect::<String>()
+            .to_lowercase();
+        let word = head
+            .split(|c: char| !c.is_alphanumeric())
+            .next()
+            .unwrap_or_default();
         match word {
             _ if head.starts_with('{') => Some(Format::Json),
             _ if head.starts_with('<') && head.contains("<smile") => Some(Format::Xdsl),
@@ -183,25 +208,47 @@ pub fn read(path: &Path, options: &ReadOptions) -> Result<Network> {
 
 fn unreadable(shown: &str, error: &std::io::Error) -> Error {
     let error = Error::new(ErrorKind::Io, format!("cannot read `{shown}`: {error}"));
-    let names: Vec<&str> = EMBEDDED.iter().map(|(name, _)| *name).chain(paper::NAMES).collect();
-    error.hint(format!("give a file, or a built-in network: {}", names.join(", ")))
+    let names: Vec<&str> = EMBEDDED
+        .iter()
+        .map(|(name, _)| *name)
+        .chain(paper::NAMES)
+        .collect();
+    error.hint(format!(
+        "give a file, or a built-in network: {}",
+        names.join(", ")
+    ))
 }
 
-/// Reads a network from bytes; `name` is what messages call them, and its extension may tell the format.
+/// Reads a network from bytes; `name` is what messages call them, and its extension may tell the
+/// format.
 pub fn parse(name: &str, bytes: &[u8], options: &ReadOptions) -> Result<Network> {
     parse_at_most(name, bytes, options, MAX_BYTES)
 }
 
 /// The same for bytes that a stranger may have sent: decompressed, they may not be more than some.
-pub fn parse_at_most(name: &str, bytes: &[u8], options: &ReadOptions, most: u64) -> Result<Network> {
+pub fn parse_at_most(
+    name: &str,
+    bytes: &[u8],
+    options: &ReadOptions,
+    most: u64,
+) -> Result<Network> {
     let source = Source::new(name, decompress_at_most(name, bytes, most)?)?;
     if source.text.trim().is_empty() {
         return Err(Error::new(ErrorKind::Format, format!("`{name}` is empty")));
     }
-    let Some(format) = options.format.or_else(|| Format::of_file(Path::new(name), &source.text)) else {
+    let Some(format) = options
+        .format
+        .or_else(|| Format::of_file(Path::new(name), &source.text))
+    else {
         let known: Vec<&str> = Format::ALL.iter().map(|f| f.extensions()[0]).collect();
-        let error = Error::new(ErrorKind::Format, format!("cannot tell the format of `{name}`"));
-        return Err(error.hint(format!("name it with one of the extensions {}", known.join(", "))));
+        let error = Error::new(
+            ErrorKind::Format,
+            format!("cannot tell the format of `{name}`"),
+        );
+        return Err(error.hint(format!(
+            "name it with one of the extensions {}",
+            known.join(", ")
+        )));
     };
     format.reader()(&source, options).map_err(|error| misnamed(error, format, &source))
 }
@@ -227,13 +274,19 @@ fn decompress_at_most(name: &str, bytes: &[u8], most: u64) -> Result<Vec<u8>> {
         return Ok(bytes.to_vec());
     }
     let mut out = vec![];
-    let read = flate2::read::MultiGzDecoder::new(bytes).take(most + 1).read_to_end(&mut out);
+    let read = flate2::read::MultiGzDecoder::new(bytes)
+        .take(most + 1)
+        .read_to_end(&mut out);
     match read {
-        Err(_) => Err(Error::new(ErrorKind::Io, format!("cannot decompress `{name}`: it is truncated or damaged"))
-            .hint("fetch it again")),
-        Ok(n) if n as u64 > most => {
-            Err(Error::new(ErrorKind::Io, format!("`{name}` decompresses to more than {} MiB", most >> 20)))
-        }
+        Err(_) => Err(Error::new(
+            ErrorKind::Io,
+            format!("cannot decompress `{name}`: it is truncated or damaged"),
+        )
+        .hint("fetch it again")),
+        Ok(n) if n as u64 > most => Err(Error::new(
+            ErrorKind::Io,
+            format!("`{name}` decompresses to more than {} MiB", most >> 20),
+        )),
         Ok(_) => Ok(out),
     }
 }
@@ -247,12 +300,23 @@ pub fn to_string(net: &Network, format: Format, loss: Loss) -> Result<String> {
 pub fn write(net: &Network, path: &Path, options: &WriteOptions) -> Result<()> {
     let Some(format) = options.format.or_else(|| Format::of_path(path)) else {
         let known: Vec<&str> = Format::ALL.iter().map(|f| f.extensions()[0]).collect();
-        let error = Error::new(ErrorKind::Format, format!("`{}` does not name a format", path.display()));
+        let error = Error::new(
+            ErrorKind::Format,
+            format!("`{}` does not name a format", path.display()),
+        );
         return Err(error.hint(format!("use one of the extensions {}", known.join(", "))));
     };
     let text = to_string(net, format, options.loss)?;
-    let is_gzip = path.extension().is_some_and(|e| e.eq_ignore_ascii_case("gz"));
-    files::save(path, |file| if is_gzip { compress(&text, file) } else { file.write_all(text.as_bytes()) })
+    let is_gzip = path
+        .extension()
+        .is_some_and(|e| e.eq_ignore_ascii_case("gz"));
+    files::save(path, |file| {
+        if is_gzip {
+            compress(&text, file)
+        } else {
+            file.write_all(text.as_bytes())
+        }
+    })
 }
 
 fn compress(text: &str, out: &mut dyn Write) -> std::io::Result<()> {
@@ -264,17 +328,27 @@ fn compress(text: &str, out: &mut dyn Write) -> std::io::Result<()> {
 /// What a network holds that only the own format can carry, for formats to refuse.
 fn refuse_roles(net: &Network, format: Format, loss: Loss) -> Result<()> {
     if net.is_testing() {
-        let message = format!("{} cannot carry a network whose CPTs are selected by tests", format.name());
+        let message = format!(
+            "{} cannot carry a network whose CPTs are selected by tests",
+            format.name()
+        );
         return Err(Error::new(ErrorKind::Format, message).hint("write it as .json"));
     }
-    let with_role = net.cpts().iter().enumerate().find(|(_, cpt)| *cpt.role() != super::Role::default());
+    let with_role = net
+        .cpts()
+        .iter()
+        .enumerate()
+        .find(|(_, cpt)| *cpt.role() != super::Role::default());
     match with_role {
         Some((index, cpt)) if loss == Loss::Refuse => {
             let name = match cpt.child() {
                 Some(child) => format!("the CPT of `{}`", net.variable(child).name),
                 None => format!("factor {index}"),
             };
-            Err(cannot_carry(format, &format!("what is known about {name} (functional, fixed, tied, …)")))
+            Err(cannot_carry(
+                format,
+                &format!("what is known about {name} (functional, fixed, tied, …)"),
+            ))
         }
         _ => Ok(()),
     }
@@ -282,14 +356,20 @@ fn refuse_roles(net: &Network, format: Format, loss: Loss) -> Result<()> {
 
 fn refuse_markov(net: &Network, format: Format) -> Result<()> {
     if net.is_markov() {
-        let error = Error::new(ErrorKind::Format, format!("{} cannot carry a Markov network", format.name()));
+        let error = Error::new(
+            ErrorKind::Format,
+            format!("{} cannot carry a Markov network", format.name()),
+        );
         return Err(error.hint("write it as .uai or .json"));
     }
     Ok(())
 }
 
 fn cannot_carry(format: Format, what: &str) -> Error {
-    let error = Error::new(ErrorKind::Format, format!("{} cannot carry {what}", format.name()));
+    let error = Error::new(
+        ErrorKind::Format,
+        format!("{} cannot carry {what}", format.name()),
+    );
     error.hint("write it as .json, or accept the loss with `--lossy`")
 }
 
@@ -302,9 +382,14 @@ mod tests {
         let mut bomb = vec![];
         compress(&" ".repeat(3 << 20), &mut bomb).unwrap();
         assert!(bomb.len() < 10_000);
-        let error = parse_at_most("bomb.bif.gz", &bomb, &ReadOptions::default(), 2 << 20).unwrap_err();
-        assert_eq!(error.message(), "`bomb.bif.gz` decompresses to more than 2 MiB");
-        let within = parse_at_most("blank.bif.gz", &bomb, &ReadOptions::default(), 3 << 20).unwrap_err();
+        let error =
+            parse_at_most("bomb.bif.gz", &bomb, &ReadOptions::default(), 2 << 20).unwrap_err();
+        assert_eq!(
+            error.message(),
+            "`bomb.bif.gz` decompresses to more than 2 MiB"
+        );
+        let within =
+            parse_at_most("blank.bif.gz", &bomb, &ReadOptions::default(), 3 << 20).unwrap_err();
         assert_eq!(within.message(), "`blank.bif.gz` is empty");
     }
 
@@ -312,15 +397,27 @@ mod tests {
     fn the_extension_tells_the_format_or_else_the_text() {
         let cases = [
             ("a.bif", "BAYES", Some(Format::Bif)),
-            ("a.XML.gz", "<?xml version=\"1.0\"?>\n<BIF>", Some(Format::Xmlbif)),
-            ("a.xml", "<?xml version=\"1.0\"?>\n<smile>", Some(Format::Xdsl)),
+            (
+                "a.XML.gz",
+                "<?xml version=\"1.0\"?>\n<BIF>",
+                Some(Format::Xmlbif),
+            ),
+            (
+                "a.xml",
+                "<?xml version=\"1.0\"?>\n<smile>",
+                Some(Format::Xdsl),
+            ),
             ("a.xdsl", "<BIF>", Some(Format::Xdsl)),
             ("a.txt", "% a comment\n\nnet { }", Some(Format::Net)),
             ("<stdin>", "{", Some(Format::Json)),
             ("a", "what is this?", None),
         ];
         for (name, text, format) in cases {
-            assert_eq!(Format::of_file(Path::new(name), text), format, "{name}: {text}");
+            assert_eq!(
+                Format::of_file(Path::new(name), text),
+                format,
+                "{name}: {text}"
+            );
         }
     }
 }

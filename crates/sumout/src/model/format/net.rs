@@ -9,13 +9,13 @@
 //! }
 //! ```
 //!
-//! In `data` the child moves fastest, then the last parent. The parentheses may be left out; where they are,
-//! they must agree with the nodes' states. A potential without data is uniform. All this may stand in one
-//! `class NAME { … }`. Attributes not shown here are skipped. `\"` and `\\` in a string are a quote and a
-//! backslash; any other backslash is itself.
+//! In `data` the child moves fastest, then the last parent. The parentheses may be left out; where
+//! they are, they must agree with the nodes' states. A potential without data is uniform. All this
+//! may stand in one `class NAME { … }`. Attributes not shown here are skipped. `\"` and `\\` in a
+//! string are a quote and a backslash; any other backslash is itself.
 //!
-//! NET also has continuous nodes, decisions, utilities, functions, distributions given by expressions and
-//! instances of classes. They are refused.
+//! NET also has continuous nodes, decisions, utilities, functions, distributions given by
+//! expressions and instances of classes. They are refused.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -29,14 +29,24 @@ use crate::error::{Error, Result, many};
 use crate::model::{Builder, Network, Node};
 
 /// `%` is punctuation so that it ends a word; a comment it is before that.
-static NET: Dialect = Dialect { punctuation: "{}()=;|%", line_comments: &["%"], block_comments: false };
+static NET: Dialect = Dialect {
+    punctuation: "{}()=;|%",
+    line_comments: &["%"],
+    block_comments: false,
+};
 
 /// Words that begin blocks, which Hugin does not take for names.
-const KEYWORDS: &str = "net class node potential discrete continuous utility decision function instance";
+const KEYWORDS: &str =
+    "net class node potential discrete continuous utility decision function instance";
 
 pub(super) fn read(source: &Source, options: &ReadOptions) -> Result<Network> {
     let lexer = Lexer::new(source, &NET).with_escapes();
-    let mut reader = Reader { lexer, name: None, variables: Variables::new(source), potentials: vec![] };
+    let mut reader = Reader {
+        lexer,
+        name: None,
+        variables: Variables::new(source),
+        potentials: vec![],
+    };
     reader.file()?;
     let mut builder = Network::builder(reader.name.clone().unwrap_or_else(|| source.stem()));
     builder.normalize(options.normalize);
@@ -87,16 +97,26 @@ impl<'a> Reader<'a> {
     }
 
     fn no_block(&self, token: &Token<'a>) -> Error {
-        let unsupported = |what: &str, hint: &str| self.lexer.error(token, format!("{what} not supported")).hint(hint);
+        let unsupported = |what: &str, hint: &str| {
+            self.lexer
+                .error(token, format!("{what} not supported"))
+                .hint(hint)
+        };
         match token.text {
-            "continuous" | "utility" | "decision" | "function" => {
-                unsupported(&format!("`{}` nodes are", token.text), "only discrete nodes are")
-            }
+            "continuous" | "utility" | "decision" | "function" => unsupported(
+                &format!("`{}` nodes are", token.text),
+                "only discrete nodes are",
+            ),
             "class" => unsupported("a second `class` is", "a file is one network"),
             "instance" => unsupported("`instance` is", "only a class without instances is"),
             _ => {
                 let what = "`net`, `node` or `potential`";
-                self.lexer.expected_word(token, &["net", "node", "potential"], what, "to begin a block")
+                self.lexer.expected_word(
+                    token,
+                    &["net", "node", "potential"],
+                    what,
+                    "to begin a block",
+                )
             }
         }
     }
@@ -125,10 +145,19 @@ impl<'a> Reader<'a> {
             return Ok(None);
         }
         let name = self.lexer.next()?;
-        let is_block = KEYWORDS.split(' ').any(|word| name.is_word(word)) && !self.lexer.peek()?.is("=");
+        let is_block =
+            KEYWORDS.split(' ').any(|word| name.is_word(word)) && !self.lexer.peek()?.is("=");
         if is_block || !matches!(name.kind, Kind::Word | Kind::Quoted) {
-            let error = self.lexer.expected(&name, "an attribute or `}`", &format!("in the {} block", opening.text));
-            return Err(if is_block { error.hint(self.lexer.unclosed(opening.span.start)) } else { error });
+            let error = self.lexer.expected(
+                &name,
+                "an attribute or `}`",
+                &format!("in the {} block", opening.text),
+            );
+            return Err(if is_block {
+                error.hint(self.lexer.unclosed(opening.span.start))
+            } else {
+                error
+            });
         }
         self.lexer.expect("=", &format!("after {}", name.shown()))?;
         Ok(Some(name))
@@ -158,14 +187,19 @@ impl<'a> Reader<'a> {
             }
         }
         let Some(states) = states else {
-            let error = self.lexer.error(&name, format!("node {} has no `states`", name.shown()));
+            let error = self
+                .lexer
+                .error(&name, format!("node {} has no `states`", name.shown()));
             return Err(error.hint("write for example `states = ( \"yes\" \"no\" );`"));
         };
         self.variables.declare(name.word(), states)
     }
 
     fn second(&self, attribute: &Token<'a>, name: &str) -> Error {
-        self.lexer.error(attribute, format!("a second {} for {name}", attribute.shown()))
+        self.lexer.error(
+            attribute,
+            format!("a second {} for {name}", attribute.shown()),
+        )
     }
 
     fn states(&mut self) -> Result<Vec<Word<'a>>> {
@@ -173,7 +207,10 @@ impl<'a> Reader<'a> {
         let mut states = vec![];
         while !self.lexer.accept(")")? {
             let state = self.lexer.name("of a state, or `)`")?;
-            states.push(Word { text: state.unescaped(), span: state.span });
+            states.push(Word {
+                text: state.unescaped(),
+                span: state.span,
+            });
         }
         self.lexer.expect(";", "after the states")?;
         Ok(states)
@@ -190,13 +227,19 @@ impl<'a> Reader<'a> {
                 "data" if data.is_none() => data = Some(self.data()?),
                 "data" => return Err(self.second(&attribute, &child.shown())),
                 "model_data" | "model_nodes" => {
-                    let error = self.lexer.error(&attribute, format!("`{}` is not supported", attribute.text));
+                    let error = self
+                        .lexer
+                        .error(&attribute, format!("`{}` is not supported", attribute.text));
                     return Err(error.hint("give the numbers themselves, as `data`"));
                 }
                 _ => self.skip_value()?,
             }
         }
-        self.potentials.push(Potential { child, parents, data });
+        self.potentials.push(Potential {
+            child,
+            parents,
+            data,
+        });
         Ok(())
     }
 
@@ -208,8 +251,13 @@ impl<'a> Reader<'a> {
         }
         let bar = self.lexer.next()?;
         if matches!(bar.kind, Kind::Word | Kind::Quoted) {
-            let error = self.lexer.error(&bar, format!("a second child, {}, is not supported", bar.shown()));
-            return Err(error.hint("give each node a potential of its own; parents stand behind `|`"));
+            let error = self.lexer.error(
+                &bar,
+                format!("a second child, {}, is not supported", bar.shown()),
+            );
+            return Err(
+                error.hint("give each node a potential of its own; parents stand behind `|`")
+            );
         }
         if !bar.is("|") {
             return Err(self.lexer.expected(&bar, "`|` or `)`", "after the child"));
@@ -230,11 +278,16 @@ impl<'a> Reader<'a> {
                 _ if token.is("(") => open.push((data.numbers.values.len(), token.span.start)),
                 (")", Some(&(before, opening))) if token.is(")") => {
                     open.pop();
-                    data.groups.entry(data.numbers.values.len() - before).or_insert(opening);
+                    data.groups
+                        .entry(data.numbers.values.len() - before)
+                        .or_insert(opening);
                 }
                 (";", None) if token.is(";") => return Ok(data),
                 (";", Some((_, at))) if token.is(";") => {
-                    return Err(self.lexer.source.error(*at..at + 1, "this `(` is never closed"));
+                    return Err(self
+                        .lexer
+                        .source
+                        .error(*at..at + 1, "this `(` is never closed"));
                 }
                 _ => data.numbers.push(self.number(&token)?, token.span),
             }
@@ -245,12 +298,15 @@ impl<'a> Reader<'a> {
         match token.text.parse() {
             _ if token.is(")") => Err(self.lexer.error(token, "this `)` closes nothing")),
             _ if token.kind != Kind::Word => {
-                Err(self.lexer.expected(token, "a number, a parenthesis or `;`", "in the data"))
+                Err(self
+                    .lexer
+                    .expected(token, "a number, a parenthesis or `;`", "in the data"))
             }
             Ok(number) => Ok(number),
-            Err(_) if token.text.chars().all(char::is_alphabetic) => {
-                Err(self.lexer.expected(token, "a number", "in the data").hint("expressions are not supported"))
-            }
+            Err(_) if token.text.chars().all(char::is_alphabetic) => Err(self
+                .lexer
+                .expected(token, "a number", "in the data")
+                .hint("expressions are not supported")),
             Err(_) => Err(self.lexer.no_number(token, "in the data")),
         }
     }
@@ -259,21 +315,38 @@ impl<'a> Reader<'a> {
     fn build(&mut self, builder: &mut Builder) -> Result<Marks> {
         let mut marks = self.variables.build(builder);
         let mut room = self.variables.room();
-        for Potential { child, parents, data } in std::mem::take(&mut self.potentials) {
+        for Potential {
+            child,
+            parents,
+            data,
+        } in std::mem::take(&mut self.potentials)
+        {
             let scope = self.variables.family(&parents, &child)?;
-            let Numbers { values, starts, span } = match data {
+            let Numbers {
+                values,
+                starts,
+                span,
+            } = match data {
                 Some(data) => self.checked(data, &scope)?,
                 None => self.uniform(&child, &scope, &mut room)?,
             };
             let width = self.variables.card(scope[parents.len()]);
             builder.potential(scope.into_iter().map(Node), values);
             let parents = parents.into_iter().map(|p| p.span).collect();
-            marks.cpts.push(CptMarks { child: child.span, parents, list: span, entries: starts, width, test: vec![] });
+            marks.cpts.push(CptMarks {
+                child: child.span,
+                parents,
+                list: span,
+                entries: starts,
+                width,
+                test: vec![],
+            });
         }
         Ok(marks)
     }
 
-    /// A group is a row, or all rows for some states of the first parents. The builder checks the total.
+    /// A group is a row, or all rows for some states of the first parents. The builder checks the
+    /// total.
     fn checked(&self, data: Data, scope: &[usize]) -> Result<Numbers> {
         let mut sizes = BTreeSet::new();
         let total = scope.iter().rev().fold(1usize, |size, &node| {
@@ -283,10 +356,17 @@ impl<'a> Reader<'a> {
         match data.groups.iter().find(|(size, _)| !sizes.contains(size)) {
             Some((&size, &at)) if data.numbers.values.len() == total => {
                 let child = scope[scope.len() - 1];
-                let (name, values) = (self.variables.name(child), many(self.variables.card(child), "value"));
-                let message = format!("a group of {}, but `{name}` has {values}", many(size, "number"));
+                let (name, values) = (
+                    self.variables.name(child),
+                    many(self.variables.card(child), "value"),
+                );
+                let message = format!(
+                    "a group of {}, but `{name}` has {values}",
+                    many(size, "number")
+                );
                 let error = self.lexer.source.error(at..at + 1, message);
-                Err(error.hint("the values of the child move fastest, then those of the last parent"))
+                Err(error
+                    .hint("the values of the child move fastest, then those of the last parent"))
             }
             _ => Ok(data.numbers),
         }
@@ -296,7 +376,11 @@ impl<'a> Reader<'a> {
         self.variables.take(room, scope, &child.span)?;
         let width = self.variables.card(scope[scope.len() - 1]);
         let values = vec![1.0 / width as f64; self.variables.states(scope)];
-        Ok(Numbers { values, starts: vec![], span: child.span.clone() })
+        Ok(Numbers {
+            values,
+            starts: vec![],
+            span: child.span.clone(),
+        })
     }
 }
 
@@ -307,26 +391,53 @@ pub(super) fn write(net: &Network, loss: Loss) -> Result<String> {
     let mut out = format!("net\n{{\n  name = {};\n}}\n", quoted(net.name()));
     for (variable, name) in net.variables().iter().zip(&names) {
         let has_name = *name == variable.name;
-        let label = if has_name { String::new() } else { format!("  label = {};\n", quoted(&variable.name)) };
+        let label = if has_name {
+            String::new()
+        } else {
+            format!("  label = {};\n", quoted(&variable.name))
+        };
         let states: Vec<String> = variable.values.iter().map(|value| quoted(value)).collect();
-        let _ = writeln!(out, "node {name}\n{{\n{label}  states = ( {} );\n}}", states.join(" "));
+        let _ = writeln!(
+            out,
+            "node {name}\n{{\n{label}  states = ( {} );\n}}",
+            states.join(" ")
+        );
     }
     let cards = net.cards();
     (0..cards.len()).for_each(|index| write_potential(&mut out, net, index, &names, &cards));
     Ok(out)
 }
 
-fn write_potential(out: &mut String, net: &Network, index: usize, names: &[String], cards: &[usize]) {
+fn write_potential(
+    out: &mut String,
+    net: &Network,
+    index: usize,
+    names: &[String],
+    cards: &[usize],
+) {
     let cpt = &net.cpts()[index];
-    let parents: String = cpt.parents().iter().map(|p| format!(" {}", names[p.index()])).collect();
+    let parents: String = cpt
+        .parents()
+        .iter()
+        .map(|p| format!(" {}", names[p.index()]))
+        .collect();
     let bar = if parents.is_empty() { "" } else { " |" };
-    let _ = write!(out, "potential ( {}{bar}{parents} )\n{{\n  data = ", names[index]);
+    let _ = write!(
+        out,
+        "potential ( {}{bar}{parents} )\n{{\n  data = ",
+        names[index]
+    );
     // After how many rows a parenthesis closes: one for the row, and one for each parent.
     let mut periods = vec![1];
     for parent in cpt.parents().iter().rev() {
         periods.push(periods[periods.len() - 1] * cards[parent.index()]);
     }
-    let count = |row: usize| periods.iter().filter(|&&period| row.is_multiple_of(period)).count();
+    let count = |row: usize| {
+        periods
+            .iter()
+            .filter(|&&period| row.is_multiple_of(period))
+            .count()
+    };
     for (row, numbers) in cpt.table(cards).chunks_exact(cards[index]).enumerate() {
         let indent = if row == 0 { "" } else { "\n    " };
         let numbers: Vec<String> = numbers.iter().map(|p| format!("{p:?}")).collect();
@@ -346,7 +457,11 @@ const NAMES: Spelling = Spelling {
     fits: is_identifier,
     mend: |name| {
         let plain = name.replace(|c: char| !c.is_ascii_alphanumeric(), "_");
-        if is_identifier(&plain) { plain } else { format!("_{plain}") }
+        if is_identifier(&plain) {
+            plain
+        } else {
+            format!("_{plain}")
+        }
     },
     complaint: "which is no identifier",
 };

@@ -34,7 +34,8 @@ impl Source {
     /// The name of the file, without its folder and extension: the name of a network that has none.
     pub fn stem(&self) -> String {
         let path = Path::new(self.name.strip_suffix(".gz").unwrap_or(&self.name));
-        path.file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into_owned())
+        path.file_stem()
+            .map_or_else(String::new, |stem| stem.to_string_lossy().into_owned())
     }
 
     /// The place of a span.
@@ -45,7 +46,10 @@ impl Source {
     /// Where the number is that begins at `start`.
     pub fn word(&self, start: usize) -> Span {
         let ends = |c: char| c.is_whitespace() || ",;(){}[]<>|%".contains(c);
-        start..self.text[start..].find(ends).map_or(self.text.len(), |length| start + length)
+        start
+            ..self.text[start..]
+                .find(ends)
+                .map_or(self.text.len(), |length| start + length)
     }
 
     /// What to say about the first of two things that are there twice.
@@ -62,7 +66,8 @@ impl Source {
 /// What to say about bytes that are not UTF-8 from `at` on.
 fn not_text(name: &str, bytes: &[u8], at: usize) -> Error {
     let error = |message: String| Error::new(ErrorKind::Syntax, message);
-    let convert = |from: &str| format!("convert the file, for example with `iconv -f {from} -t utf-8`");
+    let convert =
+        |from: &str| format!("convert the file, for example with `iconv -f {from} -t utf-8`");
     if bytes.starts_with(&[0xff, 0xfe]) || bytes.starts_with(&[0xfe, 0xff]) {
         return error(format!("`{name}` is UTF-16 text, not UTF-8")).hint(convert("utf-16"));
     }
@@ -70,13 +75,18 @@ fn not_text(name: &str, bytes: &[u8], at: usize) -> Error {
         return error(format!("`{name}` is not a text file"));
     }
     let place = Place::new(name, &String::from_utf8_lossy(bytes), at..at + 1);
-    error(format!("the byte {:#04x} is not UTF-8 text", bytes[at])).at(place).hint(convert("latin1"))
+    error(format!("the byte {:#04x} is not UTF-8 text", bytes[at]))
+        .at(place)
+        .hint(convert("latin1"))
 }
 
 /// Whether an XML declaration says that the bytes are Latin-1.
 fn is_latin(bytes: &[u8]) -> bool {
     let head = String::from_utf8_lossy(&bytes[..bytes.len().min(200)]).to_lowercase();
-    head.starts_with("<?xml") && ["iso-8859-1", "latin1", "windows-1252"].iter().any(|e| head.contains(e))
+    head.starts_with("<?xml")
+        && ["iso-8859-1", "latin1", "windows-1252"]
+            .iter()
+            .any(|e| head.contains(e))
 }
 
 /// Where a reader found each variable and CPT, in the order in which it told the builder.
@@ -112,7 +122,11 @@ pub(super) struct Numbers {
 
 impl Numbers {
     pub fn push(&mut self, value: f64, at: Span) {
-        self.span.start = if self.values.is_empty() { at.start } else { self.span.start };
+        self.span.start = if self.values.is_empty() {
+            at.start
+        } else {
+            self.span.start
+        };
         self.span.end = at.end;
         self.values.push(value);
         self.starts.push(at.start);
@@ -141,21 +155,35 @@ impl CptMarks {
     }
 
     fn entry(&self, source: &Source, entry: usize) -> Span {
-        self.entries.get(entry).map_or(self.list.clone(), |&start| source.word(start))
+        self.entries
+            .get(entry)
+            .map_or(self.list.clone(), |&start| source.word(start))
     }
 
     fn test(&self, part: &str) -> Span {
-        self.test.iter().find(|(name, _)| *name == part).map_or(&self.child, |(_, span)| span).clone()
+        self.test
+            .iter()
+            .find(|(name, _)| *name == part)
+            .map_or(&self.child, |(_, span)| span)
+            .clone()
     }
 
     /// The numbers of a row if they stand together, or else the first of them.
     fn row(&self, source: &Source, row: usize) -> Span {
         let range = row * self.width..(row + 1) * self.width;
-        let Some(starts) = self.entries.get(range.clone()).filter(|starts| !starts.is_empty()) else {
+        let Some(starts) = self
+            .entries
+            .get(range.clone())
+            .filter(|starts| !starts.is_empty())
+        else {
             return self.entry(source, range.start);
         };
         let (first, last) = (starts[0], starts[starts.len() - 1]);
-        let between = self.entries.iter().filter(|&&start| first <= start && start <= last).count();
+        let between = self
+            .entries
+            .iter()
+            .filter(|&&start| first <= start && start <= last)
+            .count();
         let last = if between == starts.len() { last } else { first };
         first..source.word(last).end
     }

@@ -1,7 +1,8 @@
 //! Makes names fit a format, or refuses them.
 //!
-//! Each format says in a [`Spelling`] which names come back unchanged when they are read. Where a loss is
-//! accepted, the others are mended, and numbered where that would make two of them the same.
+//! Each format says in a [`Spelling`] which names come back unchanged when they are read. Where a
+//! loss is accepted, the others are mended, and numbered where that would make two of them the
+//! same.
 
 use std::collections::HashMap;
 
@@ -21,14 +22,30 @@ pub(super) struct Spelling {
 
 impl Spelling {
     /// The names as the format has them: different ones stay different.
-    pub fn apply<'n>(&self, names: impl Iterator<Item = &'n str> + Clone, loss: Loss) -> Result<Vec<String>> {
+    pub fn apply<'n>(
+        &self,
+        names: impl Iterator<Item = &'n str> + Clone,
+        loss: Loss,
+    ) -> Result<Vec<String>> {
         let misfit = names.clone().find(|name| !(self.fits)(name));
         if let (Some(name), Loss::Refuse) = (misfit, loss) {
-            return Err(cannot_carry(self.format, &format!("the name `{}`, {}", shown(name), self.complaint)));
+            return Err(cannot_carry(
+                self.format,
+                &format!("the name `{}`, {}", shown(name), self.complaint),
+            ));
         }
-        let mut taken: HashMap<String, usize> =
-            names.clone().filter(|name| (self.fits)(name)).map(|name| (name.to_owned(), 1)).collect();
-        let spell = |name: &str| if (self.fits)(name) { name.to_owned() } else { fresh((self.mend)(name), &mut taken) };
+        let mut taken: HashMap<String, usize> = names
+            .clone()
+            .filter(|name| (self.fits)(name))
+            .map(|name| (name.to_owned(), 1))
+            .collect();
+        let spell = |name: &str| {
+            if (self.fits)(name) {
+                name.to_owned()
+            } else {
+                fresh((self.mend)(name), &mut taken)
+            }
+        };
         Ok(names.map(spell).collect())
     }
 }
@@ -60,9 +77,17 @@ mod tests {
     #[test]
     fn names_that_fit_stay_and_all_stay_different() -> Result<()> {
         let names = ["A", "b", "a", "B", "A", "a_2", "B_2"];
-        assert_eq!(LOWER.apply(names.into_iter(), Loss::Accept)?, ["a_3", "b", "a", "b_2", "a_4", "a_2", "b_2_2"]);
-        let refused = LOWER.apply(["x", "Y\n"].into_iter(), Loss::Refuse).unwrap_err();
-        assert_eq!(refused.message(), "Hugin NET cannot carry the name `Y\\n`, which shouts");
+        assert_eq!(
+            LOWER.apply(names.into_iter(), Loss::Accept)?,
+            ["a_3", "b", "a", "b_2", "a_4", "a_2", "b_2_2"]
+        );
+        let refused = LOWER
+            .apply(["x", "Y\n"].into_iter(), Loss::Refuse)
+            .unwrap_err();
+        assert_eq!(
+            refused.message(),
+            "Hugin NET cannot carry the name `Y\\n`, which shouts"
+        );
         Ok(())
     }
 }

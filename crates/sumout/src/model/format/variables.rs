@@ -9,8 +9,8 @@ use super::source::{Marks, Source, Span};
 use crate::error::{Result, did_you_mean, shortlist, shown};
 use crate::model::{Builder, miscount};
 
-/// A short file must not ask for huge tables: those that it does not spell out have this many numbers
-/// together, and as many more as the file has bytes.
+/// A short file must not ask for huge tables: those that it does not spell out have this many
+/// numbers together, and as many more as the file has bytes.
 const MAX_UNWRITTEN: usize = 1 << 24;
 
 /// A name in a file.
@@ -38,26 +38,46 @@ pub(super) struct Variables<'a> {
 
 impl<'a> Variables<'a> {
     pub fn new(source: &'a Source) -> Self {
-        Variables { source, names: vec![], ids: HashMap::new(), values: vec![], positions: vec![] }
+        Variables {
+            source,
+            names: vec![],
+            ids: HashMap::new(),
+            values: vec![],
+            positions: vec![],
+        }
     }
 
     pub fn declare(&mut self, name: Word<'a>, values: Vec<Word<'a>>) -> Result<()> {
         if let Some(first) = self.ids.insert(name.text.clone(), self.names.len()) {
-            let error = self.source.error(name.span.clone(), format!("variable {} is declared twice", name.shown()));
+            let error = self.source.error(
+                name.span.clone(),
+                format!("variable {} is declared twice", name.shown()),
+            );
             return Err(error.hint(self.source.other(&self.names[first].span)));
         }
         if values.is_empty() {
-            return Err(self.source.error(name.span.clone(), format!("variable {} has no values", name.shown())));
+            return Err(self.source.error(
+                name.span.clone(),
+                format!("variable {} has no values", name.shown()),
+            ));
         }
         let mut positions = HashMap::new();
         for (position, value) in values.iter().enumerate() {
             if positions.insert(value.text.clone(), position).is_some() {
-                let message = format!("variable {} has the value {} twice", name.shown(), value.shown());
-                return Err(self.source.error(value.span.clone(), message).hint("give each value a name of its own"));
+                let message = format!(
+                    "variable {} has the value {} twice",
+                    name.shown(),
+                    value.shown()
+                );
+                return Err(self
+                    .source
+                    .error(value.span.clone(), message)
+                    .hint("give each value a name of its own"));
             }
         }
         self.names.push(name);
-        self.values.push(values.into_iter().map(|value| value.text).collect());
+        self.values
+            .push(values.into_iter().map(|value| value.text).collect());
         self.positions.push(positions);
         Ok(())
     }
@@ -66,41 +86,70 @@ impl<'a> Variables<'a> {
         self.ids.get(&name.text).copied().ok_or_else(|| {
             let names = || self.names.iter().map(|name| name.text.as_ref());
             let hint = match did_you_mean(&name.text, names()) {
-                _ if name.text.split(',').any(|part| part != name.text && self.ids.contains_key(part)) => {
+                _ if name
+                    .text
+                    .split(',')
+                    .any(|part| part != name.text && self.ids.contains_key(part)) =>
+                {
                     "names have blanks between them, not commas".to_owned()
                 }
                 Some(hint) => hint,
                 None if self.names.is_empty() => "declare it, too".to_owned(),
                 None => format!("declare it, or use one of {}", shortlist(names())),
             };
-            self.source.error(name.span.clone(), format!("variable {} is not declared", name.shown())).hint(hint)
+            self.source
+                .error(
+                    name.span.clone(),
+                    format!("variable {} is not declared", name.shown()),
+                )
+                .hint(hint)
         })
     }
 
     /// The parents and then the child.
     pub fn family(&self, parents: &[Word<'_>], child: &Word<'_>) -> Result<Vec<usize>> {
-        let scope = parents.iter().chain([child]).map(|name| self.find(name)).collect::<Result<Vec<_>>>()?;
+        let scope = parents
+            .iter()
+            .chain([child])
+            .map(|name| self.find(name))
+            .collect::<Result<Vec<_>>>()?;
         let mut seen = HashSet::new();
         for (&id, name) in scope.iter().zip(parents) {
             let message = match id {
-                _ if id == scope[parents.len()] => format!("variable {} is its own parent", name.shown()),
+                _ if id == scope[parents.len()] => {
+                    format!("variable {} is its own parent", name.shown())
+                }
                 _ if seen.insert(id) => continue,
-                _ => format!("variable {} is a parent of {} twice", name.shown(), child.shown()),
+                _ => format!(
+                    "variable {} is a parent of {} twice",
+                    name.shown(),
+                    child.shown()
+                ),
             };
-            return Err(self.source.error(name.span.clone(), message).hint("remove it from the parents"));
+            return Err(self
+                .source
+                .error(name.span.clone(), message)
+                .hint("remove it from the parents"));
         }
         Ok(scope)
     }
 
     /// The position of a value.
     pub fn position(&self, variable: usize, value: &Word<'_>) -> Result<usize> {
-        self.positions[variable].get(&value.text).copied().ok_or_else(|| {
-            let message = format!("variable `{}` has no value {}", self.name(variable), value.shown());
-            let values = || self.values[variable].iter().map(Cow::as_ref);
-            let listed = || format!("its values are {}", shortlist(values()));
-            let hint = did_you_mean(&value.text, values()).unwrap_or_else(listed);
-            self.source.error(value.span.clone(), message).hint(hint)
-        })
+        self.positions[variable]
+            .get(&value.text)
+            .copied()
+            .ok_or_else(|| {
+                let message = format!(
+                    "variable `{}` has no value {}",
+                    self.name(variable),
+                    value.shown()
+                );
+                let values = || self.values[variable].iter().map(Cow::as_ref);
+                let listed = || format!("its values are {}", shortlist(values()));
+                let hint = did_you_mean(&value.text, values()).unwrap_or_else(listed);
+                self.source.error(value.span.clone(), message).hint(hint)
+            })
     }
 
     /// The name as messages show it.
@@ -119,14 +168,25 @@ impl<'a> Variables<'a> {
 
     /// The number of joint states.
     pub fn states(&self, variables: &[usize]) -> usize {
-        variables.iter().fold(1usize, |size, &v| size.saturating_mul(self.card(v)))
+        variables
+            .iter()
+            .fold(1usize, |size, &v| size.saturating_mul(self.card(v)))
     }
 
-    /// Makes sure that the list at `span` has a member for each joint state; `what` says what they are.
-    pub fn expect(&self, child: usize, axes: &[usize], what: &str, found: usize, span: &Span) -> Result<()> {
+    /// Makes sure that the list at `span` has a member for each joint state; `what` says what they
+    /// are.
+    pub fn expect(
+        &self,
+        child: usize,
+        axes: &[usize],
+        what: &str,
+        found: usize,
+        span: &Span,
+    ) -> Result<()> {
         let cards: Vec<usize> = axes.iter().map(|&v| self.card(v)).collect();
         let title = format!("the CPT of `{}`", self.name(child));
-        miscount(&title, &cards, what, found).map_or(Ok(()), |m| Err(self.source.error(span.clone(), m)))
+        miscount(&title, &cards, what, found)
+            .map_or(Ok(()), |m| Err(self.source.error(span.clone(), m)))
     }
 
     /// How many numbers tables may have that the file does not spell out.
@@ -139,10 +199,18 @@ impl<'a> Variables<'a> {
         let size = self.states(scope);
         let left = room.checked_sub(size);
         *room = left.ok_or_else(|| {
-            let size = if size == usize::MAX { "more than 2^64".to_owned() } else { size.to_string() };
+            let size = if size == usize::MAX {
+                "more than 2^64".to_owned()
+            } else {
+                size.to_string()
+            };
             let child = self.name(scope[scope.len() - 1]);
-            let message = format!("the CPT of `{child}` would have {size} numbers, more than the file can ask for");
-            self.source.error(name.clone(), message).hint("give it fewer parents, or parents with fewer values")
+            let message = format!(
+                "the CPT of `{child}` would have {size} numbers, more than the file can ask for"
+            );
+            self.source
+                .error(name.clone(), message)
+                .hint("give it fewer parents, or parents with fewer values")
         })?;
         Ok(())
     }
@@ -152,6 +220,9 @@ impl<'a> Variables<'a> {
         for (name, values) in self.names.iter().zip(&self.values) {
             builder.variable(name.text.as_ref(), values.iter().map(Cow::as_ref));
         }
-        Marks { variables: self.names.iter().map(|n| n.span.clone()).collect(), cpts: vec![] }
+        Marks {
+            variables: self.names.iter().map(|n| n.span.clone()).collect(),
+            cpts: vec![],
+        }
     }
 }

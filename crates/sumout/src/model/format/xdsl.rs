@@ -9,13 +9,14 @@
 //! </nodes> </smile>
 //! ```
 //!
-//! In all lists the last parent moves fastest, in `probabilities` the node's own states faster still. Other
-//! kinds of nodes are refused, all other elements skipped: properties, costs, what GeNIe draws.
+//! In all lists the last parent moves fastest, in `probabilities` the node's own states faster
+//! still. Other kinds of nodes are refused, all other elements skipped: properties, costs, what
+//! GeNIe draws.
 //!
 //! A `noisymax` node is written out as a table.
 //!
-//! Lists have blanks between their members, so no id can contain one. GeNIe also wants the ids of nodes to
-//! be letters, digits and underscores, beginning with a letter.
+//! Lists have blanks between their members, so no id can contain one. GeNIe also wants the ids of
+//! nodes to be letters, digits and underscores, beginning with a letter.
 
 mod noisymax;
 
@@ -31,7 +32,11 @@ use crate::model::{Body, Builder, Cpt, Network, Node};
 use noisymax::NoisyMax;
 
 pub(super) fn read(source: &Source, options: &ReadOptions) -> Result<Network> {
-    let mut reader = Reader { xml: Xml::new(source), variables: Variables::new(source), cpts: vec![] };
+    let mut reader = Reader {
+        xml: Xml::new(source),
+        variables: Variables::new(source),
+        cpts: vec![],
+    };
     let name = reader.file()?;
     let mut builder = Network::builder(name);
     builder.normalize(options.normalize);
@@ -59,12 +64,23 @@ struct Given<'a> {
 impl<'a> Given<'a> {
     fn new(child: Word<'a>) -> Self {
         let (probabilities, resulting_states, strengths, parameters) = (None, None, None, None);
-        Given { child, parents: vec![], probabilities, resulting_states, strengths, parameters }
+        Given {
+            child,
+            parents: vec![],
+            probabilities,
+            resulting_states,
+            strengths,
+            parameters,
+        }
     }
 
     fn marks(&self) -> CptMarks {
         let parents = self.parents.iter().map(|p| p.span.clone()).collect();
-        CptMarks { child: self.child.span.clone(), parents, ..CptMarks::default() }
+        CptMarks {
+            child: self.child.span.clone(),
+            parents,
+            ..CptMarks::default()
+        }
     }
 }
 
@@ -75,12 +91,20 @@ impl<'a> Reader<'a> {
         while let Some(tag) = self.xml.child()? {
             match tag.kind().as_str() {
                 "nodes" => self.nodes()?,
-                "dynamic" => return Err(self.xml.source.error(tag.span, "dynamic networks are not supported")),
+                "dynamic" => {
+                    return Err(self
+                        .xml
+                        .source
+                        .error(tag.span, "dynamic networks are not supported"));
+                }
                 _ => self.xml.skip()?,
             }
         }
         self.xml.end()?;
-        Ok(self.xml.attribute(&root, "id")?.map_or(String::new(), |id| id.text.into_owned()))
+        Ok(self
+            .xml
+            .attribute(&root, "id")?
+            .map_or(String::new(), |id| id.text.into_owned()))
     }
 
     fn nodes(&mut self) -> Result<()> {
@@ -90,7 +114,11 @@ impl<'a> Reader<'a> {
                 "property" => self.xml.skip()?,
                 _ => {
                     let name = self.id(&tag)?;
-                    let message = format!("`<{}>` nodes such as {} are not supported", shown(tag.name), name.shown());
+                    let message = format!(
+                        "`<{}>` nodes such as {} are not supported",
+                        shown(tag.name),
+                        name.shown()
+                    );
                     let error = self.xml.source.error(tag.span, message);
                     return Err(error.hint("only `<cpt>`, `<deterministic>` and `<noisymax>` are"));
                 }
@@ -102,7 +130,10 @@ impl<'a> Reader<'a> {
     fn id(&self, tag: &Tag<'a>) -> Result<Word<'a>> {
         self.xml.attribute(tag, "id")?.ok_or_else(|| {
             let name = shown(tag.name);
-            let error = self.xml.source.error(tag.span.clone(), format!("this `<{name}>` has no `id`"));
+            let error = self
+                .xml
+                .source
+                .error(tag.span.clone(), format!("this `<{name}>` has no `id`"));
             error.hint(format!("write for example `<{name} id=\"x\">`"))
         })
     }
@@ -138,7 +169,10 @@ impl<'a> Reader<'a> {
             let own = given.marks();
             marks.cpts.push(match given.parameters {
                 Some(parameters) => {
-                    let own = CptMarks { list: parameters.span.clone(), ..own };
+                    let own = CptMarks {
+                        list: parameters.span.clone(),
+                        ..own
+                    };
                     let node = NoisyMax::new(self, &scope, parameters, normalize);
                     let table = node.table(given.strengths.as_ref(), &mut room)?;
                     builder.potential(scope.into_iter().map(Node), table);
@@ -151,25 +185,55 @@ impl<'a> Reader<'a> {
     }
 
     /// Tells the builder a CPT that is given as a table or as a function.
-    fn cpt(&self, given: Given<'a>, mut scope: Vec<usize>, own: CptMarks, builder: &mut Builder) -> Result<CptMarks> {
+    fn cpt(
+        &self,
+        given: Given<'a>,
+        mut scope: Vec<usize>,
+        own: CptMarks,
+        builder: &mut Builder,
+    ) -> Result<CptMarks> {
         let child = scope[scope.len() - 1];
-        if let Some(Numbers { values, starts, span }) = given.probabilities {
+        if let Some(Numbers {
+            values,
+            starts,
+            span,
+        }) = given.probabilities
+        {
             builder.potential(scope.into_iter().map(Node), values);
-            return Ok(CptMarks { list: span, entries: starts, width: self.variables.card(child), ..own });
+            return Ok(CptMarks {
+                list: span,
+                entries: starts,
+                width: self.variables.card(child),
+                ..own
+            });
         }
         let Some(states) = given.resulting_states else {
             let message = format!("node {} has no `<probabilities>`", given.child.shown());
             return Err(self.xml.source.error(given.child.span, message));
         };
         let position = |(state, span): (&str, Span)| {
-            let state = Word { text: state.into(), span };
-            self.variables.position(child, &state).map(|position| position as u32)
+            let state = Word {
+                text: state.into(),
+                span,
+            };
+            self.variables
+                .position(child, &state)
+                .map(|position| position as u32)
         };
         let values = states.words().map(position).collect::<Result<Vec<u32>>>()?;
         scope.pop();
-        self.variables.expect(child, &scope, "resulting states", values.len(), &states.inner())?;
+        self.variables.expect(
+            child,
+            &scope,
+            "resulting states",
+            values.len(),
+            &states.inner(),
+        )?;
         builder.mapping(Node(child), scope.into_iter().map(Node), values);
-        Ok(CptMarks { list: states.inner(), ..own })
+        Ok(CptMarks {
+            list: states.inner(),
+            ..own
+        })
     }
 }
 
@@ -179,7 +243,11 @@ const IDS: Spelling = Spelling {
     fits: is_identifier,
     mend: |name| {
         let plain = name.replace(|c: char| !c.is_ascii_alphanumeric(), "_");
-        if is_identifier(&plain) { plain } else { format!("x{plain}") }
+        if is_identifier(&plain) {
+            plain
+        } else {
+            format!("x{plain}")
+        }
     },
     complaint: "which is not a letter followed by letters, digits and underscores",
 };
@@ -188,12 +256,19 @@ const IDS: Spelling = Spelling {
 const STATES: Spelling = Spelling {
     format: Format::Xdsl,
     fits: |name| !name.is_empty() && name.chars().all(is_solid),
-    mend: |name| if name.is_empty() { "_".to_owned() } else { name.replace(|c| !is_solid(c), "_") },
+    mend: |name| {
+        if name.is_empty() {
+            "_".to_owned()
+        } else {
+            name.replace(|c| !is_solid(c), "_")
+        }
+    },
     complaint: "which is empty or contains a blank or a control character",
 };
 
 fn is_identifier(name: &str) -> bool {
-    name.starts_with(|c: char| c.is_ascii_alphabetic()) && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+    name.starts_with(|c: char| c.is_ascii_alphabetic())
+        && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
 }
 
 fn is_solid(c: char) -> bool {
@@ -205,8 +280,14 @@ pub(super) fn write(net: &Network, loss: Loss) -> Result<String> {
     refuse_roles(net, Format::Xdsl, loss)?;
     let title = Some(net.name()).filter(|name| !name.is_empty());
     let ids = IDS.apply(net.variables().iter().map(|v| v.name.as_str()), loss)?;
-    let title: String = IDS.apply(title.into_iter(), loss)?.iter().map(|id| format!(" id=\"{id}\"")).collect();
-    let mut out = format!("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<smile version=\"1.0\"{title}>\n  <nodes>\n");
+    let title: String = IDS
+        .apply(title.into_iter(), loss)?
+        .iter()
+        .map(|id| format!(" id=\"{id}\""))
+        .collect();
+    let mut out = format!(
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<smile version=\"1.0\"{title}>\n  <nodes>\n"
+    );
     let cards = net.cards();
     for var in net.ids() {
         let states = STATES.apply(net.variable(var).values.iter().map(String::as_str), loss)?;
@@ -219,11 +300,18 @@ pub(super) fn write(net: &Network, loss: Loss) -> Result<String> {
 /// A function of parents is a `deterministic` node.
 fn write_node(out: &mut String, cpt: &Cpt, ids: &[String], states: &[String], cards: &[usize]) {
     let states: Vec<String> = states.iter().map(|s| escaped(s)).collect();
-    let scope: Vec<&str> = cpt.scope().iter().map(|v| ids[v.index()].as_str()).collect();
+    let scope: Vec<&str> = cpt
+        .scope()
+        .iter()
+        .map(|v| ids[v.index()].as_str())
+        .collect();
     let (id, parents) = scope.split_last().expect("a CPT has a child");
     let (kind, list, members) = match cpt.body() {
         Body::Function(values) if !parents.is_empty() => {
-            let names: Vec<&str> = values.iter().map(|&v| states[v as usize].as_str()).collect();
+            let names: Vec<&str> = values
+                .iter()
+                .map(|&v| states[v as usize].as_str())
+                .collect();
             ("deterministic", "resultingstates", names.join(" "))
         }
         _ => ("cpt", "probabilities", digits(&cpt.table(cards))),
@@ -244,7 +332,13 @@ mod tests {
     use crate::model::random::{Shape, network};
 
     fn parse(text: &str) -> Result<Network> {
-        read(&Source { name: "test.xdsl".to_owned(), text: text.to_owned() }, &ReadOptions::default())
+        read(
+            &Source {
+                name: "test.xdsl".to_owned(),
+                text: text.to_owned(),
+            },
+            &ReadOptions::default(),
+        )
     }
 
     /// A network with the binary node `a`, the node `b` of three states, and one more.
@@ -259,17 +353,26 @@ mod tests {
 
     /// A child of both with the states `high`, `low` and `none`.
     fn child(kind: &str, rest: &str) -> String {
-        let states = "<state id='high'/><state id='low'/><state id='none'/><property id='p'>1</property>";
-        with(&format!("<{kind} id='x'>{states}<parents>a b</parents>{rest}</{kind}>"))
+        let states =
+            "<state id='high'/><state id='low'/><state id='none'/><property id='p'>1</property>";
+        with(&format!(
+            "<{kind} id='x'>{states}<parents>a b</parents>{rest}</{kind}>"
+        ))
     }
 
     #[test]
     fn the_own_states_move_fastest_and_then_the_last_parent() -> Result<()> {
         let numbers = "1 0 0  0.5 0.5 0  0 0.5 0.5  0.25 0.25 0.5  0.75 0.25 0  0.125 0.25 0.625";
-        let net = parse(&child("cpt", &format!("<probabilities>{numbers}</probabilities>")))?;
+        let net = parse(&child(
+            "cpt",
+            &format!("<probabilities>{numbers}</probabilities>"),
+        ))?;
         let table: Vec<f64> = numbers.split_whitespace().flat_map(str::parse).collect();
         assert_eq!(*net.cpts()[2].body(), Body::Table(table));
-        assert_eq!(net.parents(net.find("x")?), [net.find("a")?, net.find("b")?]);
+        assert_eq!(
+            net.parents(net.find("x")?),
+            [net.find("a")?, net.find("b")?]
+        );
         assert_eq!(parse(&write(&net, Loss::Refuse)?)?, net);
         Ok(())
     }
@@ -278,15 +381,18 @@ mod tests {
     fn a_deterministic_node_is_a_function() -> Result<()> {
         let states = "<resultingstates>low low none high low none</resultingstates>";
         let net = parse(&child("deterministic", states))?;
-        assert_eq!(*net.cpts()[2].body(), Body::Function(vec![1, 1, 2, 0, 1, 2]));
+        assert_eq!(
+            *net.cpts()[2].body(),
+            Body::Function(vec![1, 1, 2, 0, 1, 2])
+        );
         let written = write(&net, Loss::Refuse)?;
         assert!(written.contains(states), "{written}");
         assert_eq!(parse(&written)?, net);
         Ok(())
     }
 
-    /// Of `b`, state 2 is the strongest and state 1 the weakest. For a = y and b = r, below `high` is
-    /// 0.5 · 0.9 · 1 = 0.45 and below `low` is 0.2 · 0.7 · 0.9 = 0.126.
+    /// Of `b`, state 2 is the strongest and state 1 the weakest. For a = y and b = r, below `high`
+    /// is 0.5 · 0.9 · 1 = 0.45 and below `low` is 0.2 · 0.7 · 0.9 = 0.126.
     #[test]
     fn a_noisy_max_multiplies_what_is_below() -> Result<()> {
         let columns = "0.5 0.3 0.2  0 0 1   0.4 0.4 0.2  0.1 0.2 0.7  0 0 1   0 0.1 0.9";
@@ -295,7 +401,13 @@ mod tests {
         let given_n = [0.1, 0.27, 0.63, 0.0, 0.1, 0.9, 0.4, 0.42, 0.18];
         let net = parse(&child("noisymax", &given))?;
         let table = net.cpts()[2].table(&net.cards());
-        assert!(table.iter().zip(given_y.iter().chain(&given_n)).all(|(p, q)| (p - q).abs() < 1e-15), "{table:?}");
+        assert!(
+            table
+                .iter()
+                .zip(given_y.iter().chain(&given_n))
+                .all(|(p, q)| (p - q).abs() < 1e-15),
+            "{table:?}"
+        );
         assert_eq!(table[12], 0.0, "what nothing causes stays impossible");
         Ok(())
     }
@@ -303,10 +415,21 @@ mod tests {
     #[test]
     fn networks_come_back_as_they_were() -> Result<()> {
         for seed in 0..50 {
-            let net = network(&Shape { nodes: 12, max_values: 4, max_parents: 3, functional: 0.4 }, seed)?;
+            let net = network(
+                &Shape {
+                    nodes: 12,
+                    max_values: 4,
+                    max_parents: 3,
+                    functional: 0.4,
+                },
+                seed,
+            )?;
             let back = parse(&write(&net, Loss::Accept)?)?;
             assert_eq!(back.name(), net.name().replace('-', "_"));
-            assert!(back.variables() == net.variables() && back.cpts() == net.cpts(), "seed {seed}\n{net:?}");
+            assert!(
+                back.variables() == net.variables() && back.cpts() == net.cpts(),
+                "seed {seed}\n{net:?}"
+            );
         }
         let mut b = Network::builder("");
         let x = b.variable("x", ["<1", "λ&\"'", "5-10"]);
@@ -319,13 +442,22 @@ mod tests {
     #[test]
     fn names_that_are_no_ids_are_refused_or_mended() -> Result<()> {
         let mut b = Network::builder("n");
-        for (name, values) in [("1 a", ["p q", "p\tq"]), ("x1_a", ["p_q", "r"]), ("1-a", ["", "s"])] {
+        for (name, values) in [
+            ("1 a", ["p q", "p\tq"]),
+            ("x1_a", ["p_q", "r"]),
+            ("1-a", ["", "s"]),
+        ] {
             let x = b.variable(name, values);
             b.table(x, [], [0.5, 0.5]);
         }
         let net = b.build()?;
         let error = write(&net, Loss::Refuse).unwrap_err();
-        assert!(error.message().starts_with("XDSL cannot carry the name `1 a`"), "{error}");
+        assert!(
+            error
+                .message()
+                .starts_with("XDSL cannot carry the name `1 a`"),
+            "{error}"
+        );
         let back = parse(&write(&net, Loss::Accept)?)?;
         let names: Vec<&str> = back.variables().iter().map(|v| v.name.as_str()).collect();
         assert_eq!(names, ["x1_a_2", "x1_a", "x1_a_3"]);
@@ -336,16 +468,38 @@ mod tests {
     #[test]
     fn mistakes_have_a_place() {
         let noisy = |strengths: &str, parameters: &str| {
-            child("noisymax", &format!("<strengths>{strengths}</strengths>\n<parameters>{parameters}</parameters>"))
+            child(
+                "noisymax",
+                &format!(
+                    "<strengths>{strengths}</strengths>\n<parameters>{parameters}</parameters>"
+                ),
+            )
         };
         let good = "1 0 0 0 0 1 1 0 0 1 0 0 0 0 1 0 0 1";
         let cpt = |rest: &str| child("cpt", rest);
-        let mapping = |states| child("deterministic", &format!("\n<resultingstates>{states}</resultingstates>"));
+        let mapping = |states| {
+            child(
+                "deterministic",
+                &format!("\n<resultingstates>{states}</resultingstates>"),
+            )
+        };
         for (text, line, message) in [
-            (cpt("\n<probabilities>1 0 0</probabilities>"), 5, "needs 18 numbers (2 × 3 × 3), not 3"),
-            (cpt("\n<probabilities>1 O 0</probabilities>"), 5, "expected a number in `<probabilities>`, found `O`"),
+            (
+                cpt("\n<probabilities>1 0 0</probabilities>"),
+                5,
+                "needs 18 numbers (2 × 3 × 3), not 3",
+            ),
+            (
+                cpt("\n<probabilities>1 O 0</probabilities>"),
+                5,
+                "expected a number in `<probabilities>`, found `O`",
+            ),
             (cpt(""), 4, "node `x` has no `<probabilities>`"),
-            (cpt("").replace("a b", "a bb"), 4, "variable `bb` is not declared"),
+            (
+                cpt("").replace("a b", "a bb"),
+                4,
+                "variable `bb` is not declared",
+            ),
             (mapping("lo"), 5, "variable `x` has no value `lo`"),
             (mapping("low"), 5, "needs 6 resulting states (2 × 3), not 1"),
             (
@@ -353,16 +507,40 @@ mod tests {
                 4,
                 "`<decision>` nodes such as `d` are not supported",
             ),
-            (with("<cpt id='a'><state id='y'/></cpt>"), 4, "variable `a` is declared twice"),
-            (with("<cpt><state id='y'/></cpt>"), 4, "this `<cpt>` has no `id`"),
+            (
+                with("<cpt id='a'><state id='y'/></cpt>"),
+                4,
+                "variable `a` is declared twice",
+            ),
+            (
+                with("<cpt><state id='y'/></cpt>"),
+                4,
+                "this `<cpt>` has no `id`",
+            ),
             (with("<cpt id='&e;'></cpt>"), 4, "unknown entity `&e;`"),
             (with("<cpt id=x></cpt>"), 4, "malformed attributes"),
             (noisy("0 1 2 0", good), 4, "needs 5 strengths, not 4"),
-            (noisy("0 1 2 2 1", good), 4, "the strengths for `b` must name each of its states once, from 0 to 2"),
+            (
+                noisy("0 1 2 2 1", good),
+                4,
+                "the strengths for `b` must name each of its states once, from 0 to 2",
+            ),
             (noisy("0 1 2 0 1", "1 0 0"), 5, "needs 18 parameters, not 3"),
-            (noisy("0 1 2 0 1", &good.replacen('1', "-1", 1)), 5, "-1 is no probability"),
-            (noisy("0 1 2 0 1", &good.replacen('1', "0.5", 1)), 5, "these parameters sum to 0.5, not 1"),
-            (noisy("0 1 2 0 1", &good.replacen("0 0 1", "0 1 0", 1)), 5, "weakest state of `a` must be `0 0 1`"),
+            (
+                noisy("0 1 2 0 1", &good.replacen('1', "-1", 1)),
+                5,
+                "-1 is no probability",
+            ),
+            (
+                noisy("0 1 2 0 1", &good.replacen('1', "0.5", 1)),
+                5,
+                "these parameters sum to 0.5, not 1",
+            ),
+            (
+                noisy("0 1 2 0 1", &good.replacen("0 0 1", "0 1 0", 1)),
+                5,
+                "weakest state of `a` must be `0 0 1`",
+            ),
         ] {
             let error = parse(&text).unwrap_err();
             assert!(error.message().contains(message), "{error}");

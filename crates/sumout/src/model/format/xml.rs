@@ -1,11 +1,13 @@
-//! What the two XML formats share: a pull reader that knows where everything is, and how text is written.
+//! What the two XML formats share: a pull reader that knows where everything is, and how text is
+//! written.
 //!
-//! Elements are taken one by one. [`Xml::child`] opens the next element inside the open one; the caller then
-//! takes what is in it, by [`Xml::content`], by [`Xml::skip`], or by `child` again until there is none.
-//! Nothing recurses, so deep nesting cannot overflow the stack.
+//! Elements are taken one by one. [`Xml::child`] opens the next element inside the open one; the
+//! caller then takes what is in it, by [`Xml::content`], by [`Xml::skip`], or by `child` again
+//! until there is none. Nothing recurses, so deep nesting cannot overflow the stack.
 //!
-//! Of entities, the five that XML predefines and numeric ones are known. Those that a file defines are never
-//! expanded, and nothing is ever fetched. Blanks around text do not count, comments neither.
+//! Of entities, the five that XML predefines and numeric ones are known. Those that a file defines
+//! are never expanded, and nothing is ever fetched. Blanks around text do not count, comments
+//! neither.
 
 use std::ops::Range;
 
@@ -52,19 +54,32 @@ impl<'a> Xml<'a> {
         let text = source.text.trim_start_matches('\u{feff}');
         let mut reader = Reader::from_str(text);
         reader.config_mut().expand_empty_elements = true;
-        Xml { source, reader, base: source.text.len() - text.len(), open: vec![] }
+        Xml {
+            source,
+            reader,
+            base: source.text.len() - text.len(),
+            open: vec![],
+        }
     }
 
     /// Opens the root, which must have this name.
     pub fn root(&mut self, name: &str, format: Format) -> Result<Tag<'a>> {
         let Some(tag) = self.child()? else {
-            return Err(self.source.error(0..0, format!("expected `<{name}>`, found an empty file")));
+            return Err(self
+                .source
+                .error(0..0, format!("expected `<{name}>`, found an empty file")));
         };
         if tag.name.eq_ignore_ascii_case(name) {
             return Ok(tag);
         }
-        let error = self.source.error(tag.span, format!("expected `<{name}>`, found `<{}>`", shown(tag.name)));
-        Err(error.hint(format!("the file is read as {}; is the extension right?", format.name())))
+        let error = self.source.error(
+            tag.span,
+            format!("expected `<{name}>`, found `<{}>`", shown(tag.name)),
+        );
+        Err(error.hint(format!(
+            "the file is read as {}; is the extension right?",
+            format.name()
+        )))
     }
 
     /// Makes sure that nothing follows the root.
@@ -72,7 +87,9 @@ impl<'a> Xml<'a> {
         match self.child()? {
             None => Ok(()),
             Some(tag) => {
-                let error = self.source.error(tag.span, format!("a second root, `<{}>`", shown(tag.name)));
+                let error = self
+                    .source
+                    .error(tag.span, format!("a second root, `<{}>`", shown(tag.name)));
                 Err(error.hint("a file is one network; make a file of each"))
             }
         }
@@ -83,7 +100,9 @@ impl<'a> Xml<'a> {
         loop {
             let (event, at) = self.event()?;
             let text = match event {
-                Event::Start(start) => return Ok(Some(self.tag(at + 1, start.len(), start.name().0.len()))),
+                Event::Start(start) => {
+                    return Ok(Some(self.tag(at + 1, start.len(), start.name().0.len())));
+                }
                 Event::End(_) | Event::Eof => return Ok(None),
                 Event::Text(text) => text.into_inner(),
                 Event::CData(text) => text.into_inner(),
@@ -93,7 +112,10 @@ impl<'a> Xml<'a> {
             let inner = text.trim_matches(BLANK);
             if !inner.is_empty() {
                 let start = at + text.len() - text.trim_start_matches(BLANK).len();
-                return Err(self.source.error(start..start + inner.len(), "expected an element, found text"));
+                return Err(self.source.error(
+                    start..start + inner.len(),
+                    "expected an element, found text",
+                ));
             }
         }
     }
@@ -109,7 +131,11 @@ impl<'a> Xml<'a> {
 
     /// The text of the open element, which is closed.
     pub fn content(&mut self, tag: &Tag<'a>) -> Result<Content> {
-        let mut content = Content { span: tag.span.clone(), text: String::new(), pieces: vec![] };
+        let mut content = Content {
+            span: tag.span.clone(),
+            text: String::new(),
+            pieces: vec![],
+        };
         loop {
             let (event, at) = self.event()?;
             match event {
@@ -120,7 +146,11 @@ impl<'a> Xml<'a> {
                     content.push(character.encode_utf8(&mut [0; 4]), at);
                 }
                 Event::Start(child) => {
-                    let message = format!("expected text or `</{}>`, found `<{}>`", tag.name, shown(child.name().0));
+                    let message = format!(
+                        "expected text or `</{}>`, found `<{}>`",
+                        tag.name,
+                        shown(child.name().0)
+                    );
                     let error = self.source.error(at..at + child.len() + 1, message);
                     return Err(error.hint(self.still_open(tag.name, &tag.span)));
                 }
@@ -134,22 +164,38 @@ impl<'a> Xml<'a> {
     pub fn name(&mut self, tag: &Tag<'a>) -> Result<Word<'a>> {
         let content = self.content(tag)?;
         let (text, span) = (content.text.trim_matches(BLANK), content.inner());
-        Ok(Word { text: text.to_owned().into(), span })
+        Ok(Word {
+            text: text.to_owned().into(),
+            span,
+        })
     }
 
     /// The text of the open element as names with blanks between them.
     pub fn names(&mut self, tag: &Tag<'a>) -> Result<Vec<Word<'a>>> {
         let content = self.content(tag)?;
-        Ok(content.words().map(|(text, span)| Word { text: text.to_owned().into(), span }).collect())
+        Ok(content
+            .words()
+            .map(|(text, span)| Word {
+                text: text.to_owned().into(),
+                span,
+            })
+            .collect())
     }
 
     /// The text of the open element as numbers with blanks between them.
     pub fn numbers(&mut self, tag: &Tag<'a>) -> Result<Numbers> {
         let content = self.content(tag)?;
-        let mut numbers = Numbers { span: tag.span.clone(), ..Numbers::default() };
+        let mut numbers = Numbers {
+            span: tag.span.clone(),
+            ..Numbers::default()
+        };
         for (word, span) in content.words() {
             let Ok(value) = word.parse() else {
-                let message = format!("expected a number in `<{}>`, found `{}`", tag.name, shown(word));
+                let message = format!(
+                    "expected a number in `<{}>`, found `{}`",
+                    tag.name,
+                    shown(word)
+                );
                 let error = self.source.error(span, message);
                 return Err(error.hint("numbers have a decimal point, and blanks between them"));
             };
@@ -162,16 +208,20 @@ impl<'a> Xml<'a> {
     pub fn attribute(&self, tag: &Tag<'a>, key: &str) -> Result<Option<Word<'a>>> {
         for attribute in Attributes::new(tag.raw, tag.name.len()).with_checks(false) {
             let attribute = attribute.map_err(|_| {
-                let error = self
-                    .source
-                    .error(tag.span.start..tag.span.start + tag.raw.len(), "this tag has malformed attributes");
+                let error = self.source.error(
+                    tag.span.start..tag.span.start + tag.raw.len(),
+                    "this tag has malformed attributes",
+                );
                 error.hint("attributes are written as in `id=\"rain\"`")
             })?;
             if attribute.key.0.eq_ignore_ascii_case(key) {
                 let before = attribute.value.as_ptr() as usize - tag.raw.as_ptr() as usize; // a part of it
                 let start = tag.span.start + before;
                 let text = self.unescape(&attribute.value, start)?;
-                return Ok(Some(Word { text: text.into(), span: start..start + attribute.value.len() }));
+                return Ok(Some(Word {
+                    text: text.into(),
+                    span: start..start + attribute.value.len(),
+                }));
             }
         }
         Ok(None)
@@ -188,7 +238,10 @@ impl<'a> Xml<'a> {
             Event::Eof => {
                 if let Some(span) = self.open.pop() {
                     let message = format!("`<{}>` is never closed", shown(self.text(span.clone())));
-                    return Err(self.source.error(span, message).hint("the file may be truncated"));
+                    return Err(self
+                        .source
+                        .error(span, message)
+                        .hint("the file may be truncated"));
                 }
             }
             _ => {}
@@ -197,7 +250,11 @@ impl<'a> Xml<'a> {
     }
 
     fn tag(&self, at: usize, length: usize, name: usize) -> Tag<'a> {
-        Tag { name: self.text(at..at + name), span: at..at + name, raw: self.text(at..at + length) }
+        Tag {
+            name: self.text(at..at + name),
+            span: at..at + name,
+            raw: self.text(at..at + length),
+        }
     }
 
     fn position(&self, of_reader: u64) -> usize {
@@ -214,40 +271,63 @@ impl<'a> Xml<'a> {
         let end = start + rest.find(['>', '\n']).map_or(1, |length| length + 1);
         match error {
             XmlError::IllFormed(IllFormedError::UnclosedReference) => self.bare_ampersand(start),
-            XmlError::IllFormed(IllFormedError::UnmatchedEndTag(name)) => {
-                self.source.error(start..end, format!("`</{}>` closes nothing", shown(name)))
-            }
-            XmlError::IllFormed(IllFormedError::MismatchedEndTag { found, .. }) if found.contains('<') => {
+            XmlError::IllFormed(IllFormedError::UnmatchedEndTag(name)) => self
+                .source
+                .error(start..end, format!("`</{}>` closes nothing", shown(name))),
+            XmlError::IllFormed(IllFormedError::MismatchedEndTag { found, .. })
+                if found.contains('<') =>
+            {
                 self.unclosed_tag(start)
             }
             XmlError::IllFormed(IllFormedError::MismatchedEndTag { expected, found }) => {
-                let message = format!("expected `</{}>`, found `</{}>`", shown(expected), shown(found));
+                let message = format!(
+                    "expected `</{}>`, found `</{}>`",
+                    shown(expected),
+                    shown(found)
+                );
                 let hint = self.open.last().map(|span| self.still_open(expected, span));
-                hint.into_iter().fold(self.source.error(start..end, message), Error::hint)
+                hint.into_iter()
+                    .fold(self.source.error(start..end, message), Error::hint)
             }
-            XmlError::Syntax(SyntaxError::UnclosedComment) => {
-                self.source.error(start..start + 4, "this comment is never closed")
-            }
+            XmlError::Syntax(SyntaxError::UnclosedComment) => self
+                .source
+                .error(start..start + 4, "this comment is never closed"),
             XmlError::Syntax(_) => self.unclosed_tag(start),
-            e => self.source.error(start..end, format!("not well-formed XML: {e}")),
+            e => self
+                .source
+                .error(start..end, format!("not well-formed XML: {e}")),
         }
     }
 
     fn still_open(&self, name: &str, span: &Span) -> String {
-        format!("`<{}>` of line {} is still open", shown(name), self.source.place(span.clone()).line)
+        format!(
+            "`<{}>` of line {} is still open",
+            shown(name),
+            self.source.place(span.clone()).line
+        )
     }
 
     /// What to say about a tag that begins at `start` and goes on to the next one or to the end.
     fn unclosed_tag(&self, start: usize) -> Error {
         let rest = self.source.text.get(start + 1..).unwrap_or_default();
-        let end = start + 1 + rest.find(|c: char| c.is_whitespace() || "<>".contains(c)).unwrap_or(rest.len());
+        let end = start
+            + 1
+            + rest
+                .find(|c: char| c.is_whitespace() || "<>".contains(c))
+                .unwrap_or(rest.len());
         let message = format!("the tag `{}` is never closed", shown(self.text(start..end)));
-        let hint = if rest.contains('<') { "a `>` or a quote is missing" } else { "the file may be truncated" };
+        let hint = if rest.contains('<') {
+            "a `>` or a quote is missing"
+        } else {
+            "the file may be truncated"
+        };
         self.source.error(start..end, message).hint(hint)
     }
 
     fn bare_ampersand(&self, at: usize) -> Error {
-        self.source.error(at..at + 1, "this `&` begins no entity").hint("write it as `&amp;`")
+        self.source
+            .error(at..at + 1, "this `&` begins no entity")
+            .hint("write it as `&amp;`")
     }
 
     /// What an attribute's value stands for.
@@ -256,12 +336,16 @@ impl<'a> Xml<'a> {
         let mut at = 0;
         while let Some(ampersand) = raw[at..].find('&').map(|i| at + i) {
             let ends = |c: char| !c.is_alphanumeric() && c != '#';
-            let end = raw[ampersand + 1..].find(ends).map_or(raw.len(), |i| ampersand + 1 + i);
+            let end = raw[ampersand + 1..]
+                .find(ends)
+                .map_or(raw.len(), |i| ampersand + 1 + i);
             if !raw[end..].starts_with(';') {
                 return Err(self.bare_ampersand(start + ampersand));
             }
             text.push_str(&raw[at..ampersand]);
-            text.push(self.character(&raw[ampersand + 1..end], start + ampersand..start + end + 1)?);
+            text.push(
+                self.character(&raw[ampersand + 1..end], start + ampersand..start + end + 1)?,
+            );
             at = end + 1;
         }
         text.push_str(&raw[at..]);
@@ -270,7 +354,11 @@ impl<'a> Xml<'a> {
 
     /// What `&name;` stands for.
     fn character(&self, name: &str, span: Span) -> Result<char> {
-        let code = |digits: &str, radix| u32::from_str_radix(digits, radix).ok().and_then(char::from_u32);
+        let code = |digits: &str, radix| {
+            u32::from_str_radix(digits, radix)
+                .ok()
+                .and_then(char::from_u32)
+        };
         let character = match name.strip_prefix('#') {
             Some(number) => match number.strip_prefix('x') {
                 Some(digits) => code(digits, 16),
@@ -279,8 +367,12 @@ impl<'a> Xml<'a> {
             None => predefined(name),
         };
         character.filter(|&c| is_legal(c)).ok_or_else(|| {
-            let error = self.source.error(span, format!("unknown entity `&{};`", shown(name)));
-            error.hint("`&lt;` `&gt;` `&amp;` `&quot;` `&apos;` and numbers such as `&#955;` are known")
+            let error = self
+                .source
+                .error(span, format!("unknown entity `&{};`", shown(name)));
+            error.hint(
+                "`&lt;` `&gt;` `&amp;` `&quot;` `&apos;` and numbers such as `&#955;` are known",
+            )
         })
     }
 }
@@ -316,7 +408,11 @@ impl Content {
     pub fn inner(&self) -> Span {
         let start = self.text.len() - self.text.trim_start_matches(BLANK).len();
         let end = self.text.trim_end_matches(BLANK).len();
-        if start < end { self.place(start..end) } else { self.span.clone() }
+        if start < end {
+            self.place(start..end)
+        } else {
+            self.span.clone()
+        }
     }
 
     /// The words with blanks between them.
@@ -324,7 +420,9 @@ impl Content {
         let mut at = 0;
         std::iter::from_fn(move || {
             let start = at + self.text[at..].find(|c| !BLANK.contains(&c))?;
-            at = self.text[start..].find(BLANK).map_or(self.text.len(), |length| start + length);
+            at = self.text[start..]
+                .find(BLANK)
+                .map_or(self.text.len(), |length| start + length);
             Some((&self.text[start..at], self.place(start..at)))
         })
     }
@@ -367,5 +465,9 @@ pub(super) fn escaped(text: &str) -> String {
 
 /// Numbers so that reading gives back the same bits.
 pub(super) fn digits(numbers: &[f64]) -> String {
-    numbers.iter().map(|p| format!("{p:?}")).collect::<Vec<_>>().join(" ")
+    numbers
+        .iter()
+        .map(|p| format!("{p:?}"))
+        .collect::<Vec<_>>()
+        .join(" ")
 }

@@ -6,15 +6,15 @@
 //! | `digits:N` | an N × N image of one seven-segment digit `d` |
 //! | `random:N,K,F,SEED` | N variables with up to 3 values and K parents; F per cent of them are functions |
 //!
-//! A scene says where things are. Functions of the scene say which rows and columns, and so which pixels, are on.
-//! The pixels themselves are noisy: each shows what it should with probability 0.9, or 1 − p in `rect:N,noise=p`.
-//! Their CPTs are trainable and tied, the functions are fixed, and the scene is trainable but keeps its zeros.
-//! Value 0 of a binary variable is `t`, "on".
+//! A scene says where things are. Functions of the scene say which rows and columns, and so which
+//! pixels, are on. The pixels themselves are noisy: each shows what it should with probability 0.9,
+//! or 1 − p in `rect:N,noise=p`. Their CPTs are trainable and tied, the functions are fixed, and
+//! the scene is trainable but keeps its zeros. Value 0 of a binary variable is `t`, "on".
 //!
-//! In `rect:N,trainable` nothing is known: all is trainable, zeros included, and only the pixels are tied. Rows and
-//! columns are no longer declared functions, but in `digits:N,trainable` all functions still are; there numbers have
-//! values for all lines of the image, whether they occur or not. These are the networks without background knowledge of
-//! Tables 2 and 4.
+//! In `rect:N,trainable` nothing is known: all is trainable, zeros included, and only the pixels
+//! are tied. Rows and columns are no longer declared functions, but in `digits:N,trainable` all
+//! functions still are; there numbers have values for all lines of the image, whether they occur or
+//! not. These are the networks without background knowledge of Tables 2 and 4.
 
 mod digits;
 mod rect;
@@ -62,15 +62,27 @@ pub(super) fn named(name: &str) -> Option<Result<Network>> {
 /// Reads `N`, with the options `noise=P` and `trainable`.
 fn image(name: &str, parameters: &str) -> Result<(usize, Variant)> {
     let family = name.split(':').next().unwrap_or_default();
-    let form = format!("`{family}:N`, `{family}:N,noise=P` or `{family}:N,trainable`, such as `{family}:8,noise=0`");
+    let form = format!(
+        "`{family}:N`, `{family}:N,noise=P` or `{family}:N,trainable`, such as `{family}:8,noise=0`"
+    );
     let mut parts = parameters.split(',');
-    let n = number(name, parts.next().unwrap_or_default(), "a whole number", &form)?;
+    let n = number(
+        name,
+        parts.next().unwrap_or_default(),
+        "a whole number",
+        &form,
+    )?;
     let mut variant = Variant::default();
     for option in parts.map(str::trim) {
         match option.strip_prefix("noise=") {
             Some(p) => variant.noise = number(name, p, "a number", &form)?,
             None if option == "trainable" => variant.trainable = true,
-            None => return Err(wrong(format!("`{name}` has the unknown option `{option}`"), &form)),
+            None => {
+                return Err(wrong(
+                    format!("`{name}` has the unknown option `{option}`"),
+                    &form,
+                ));
+            }
         }
     }
     Ok((n, variant))
@@ -81,7 +93,10 @@ fn random(name: &str, parameters: &str) -> Result<Network> {
     let form = "`random:N,K,F,SEED`, such as `random:75,4,50,1` for 75 variables, 4 parents, 50 % functions, seed 1";
     let parts: Vec<&str> = parameters.split(',').collect();
     let [n, k, f, seed] = parts[..] else {
-        return Err(wrong(format!("`{name}` has {} parameters, not 4", parts.len()), form));
+        return Err(wrong(
+            format!("`{name}` has {} parameters, not 4", parts.len()),
+            form,
+        ));
     };
     let nodes = number(name, n, "a whole number", form)?;
     let max_parents = number(name, k, "a whole number", form)?;
@@ -89,14 +104,24 @@ fn random(name: &str, parameters: &str) -> Result<Network> {
     within(name, "variables", nodes, 1, MAX_NODES)?;
     within(name, "parents", max_parents, 0, MAX_PARENTS)?;
     if !(0.0..=100.0).contains(&percent) {
-        return Err(wrong(format!("`{name}` asks for {percent} per cent functions, which is not in 0 to 100"), form));
+        return Err(wrong(
+            format!("`{name}` asks for {percent} per cent functions, which is not in 0 to 100"),
+            form,
+        ));
     }
-    let shape = random::Shape { nodes, max_values: 3, max_parents, functional: percent / 100.0 };
+    let shape = random::Shape {
+        nodes,
+        max_values: 3,
+        max_parents,
+        functional: percent / 100.0,
+    };
     random::network(&shape, number(name, seed, "a whole number", form)?)
 }
 
 fn number<T: FromStr>(name: &str, text: &str, kind: &str, form: &str) -> Result<T> {
-    text.trim().parse().map_err(|_| wrong(format!("`{text}` in `{name}` is not {kind}"), form))
+    text.trim()
+        .parse()
+        .map_err(|_| wrong(format!("`{text}` in `{name}` is not {kind}"), form))
 }
 
 fn wrong(message: String, form: &str) -> Error {
@@ -108,7 +133,8 @@ fn within(name: impl Display, what: &str, found: usize, least: usize, most: usiz
         return Ok(());
     }
     let message = format!("`{name}` asks for {found} {what}");
-    Err(Error::new(ErrorKind::Model, message).hint(format!("choose a number from {least} to {most}")))
+    Err(Error::new(ErrorKind::Model, message)
+        .hint(format!("choose a number from {least} to {most}")))
 }
 
 /// Which network of an image it is.
@@ -122,7 +148,10 @@ pub struct Variant {
 
 impl Default for Variant {
     fn default() -> Self {
-        Variant { noise: NOISE, trainable: false }
+        Variant {
+            noise: NOISE,
+            trainable: false,
+        }
     }
 }
 
@@ -132,7 +161,10 @@ impl Variant {
         if (0.0..=1.0).contains(&noise) {
             return Ok(());
         }
-        let error = Error::new(ErrorKind::Model, format!("the noise {noise} is no probability"));
+        let error = Error::new(
+            ErrorKind::Model,
+            format!("the noise {noise} is no probability"),
+        );
         Err(error.hint("choose a number from 0 to 1; 0 is for pixels without noise"))
     }
 }
@@ -151,20 +183,37 @@ impl Builder {
         node
     }
 
-    /// A binary variable that is on where `is_on` says so, given the positions of the parents' values.
+    /// A binary variable that is on where `is_on` says so, given the positions of the parents'
+    /// values.
     fn switch(&mut self, name: String, parents: &[Node], is_on: impl Fn(&[usize]) -> bool) -> Node {
         let node = self.variable(name, BINARY);
-        self.function(node, parents.iter().copied(), |u| usize::from(!is_on(u))).fixed().functional();
+        self.function(node, parents.iter().copied(), |u| usize::from(!is_on(u)))
+            .fixed()
+            .functional();
         node
     }
 
     /// A pixel that shows, up to noise, what `is_on` says of its binary parents.
-    fn pixel(&mut self, name: String, parents: &[Node], noise: f64, is_on: impl Fn(&[usize]) -> bool) {
+    fn pixel(
+        &mut self,
+        name: String,
+        parents: &[Node],
+        noise: f64,
+        is_on: impl Fn(&[usize]) -> bool,
+    ) {
         let node = self.variable(name, BINARY);
-        let states = (0..1usize << parents.len()).map(|row| (0..parents.len()).rev().map(|i| row >> i & 1).collect());
-        let row = |u: Vec<usize>| if is_on(&u) { [1.0 - noise, noise] } else { [noise, 1.0 - noise] };
+        let states = (0..1usize << parents.len())
+            .map(|row| (0..parents.len()).rev().map(|i| row >> i & 1).collect());
+        let row = |u: Vec<usize>| {
+            if is_on(&u) {
+                [1.0 - noise, noise]
+            } else {
+                [noise, 1.0 - noise]
+            }
+        };
         let table: Vec<f64> = states.flat_map(row).collect();
-        self.table(node, parents.iter().copied(), table).tie("pixel");
+        self.table(node, parents.iter().copied(), table)
+            .tie("pixel");
     }
 
     /// Lets all numbers be learned, zeros included.
@@ -181,7 +230,12 @@ mod tests {
     use std::path::Path;
 
     fn reference(name: &str) -> Network {
-        Network::read(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../models/paper").join(name)).unwrap()
+        Network::read(
+            Path::new(env!("CARGO_MANIFEST_DIR"))
+                .join("../../models/paper")
+                .join(name),
+        )
+        .unwrap()
     }
 
     fn assert_same(ours: &Network, theirs: &Network) {
@@ -190,13 +244,19 @@ mod tests {
         for (a, b) in ours.cpts().iter().zip(theirs.cpts()) {
             assert_eq!(a.scope(), b.scope());
             let (a, b) = (a.table(&cards), b.table(&cards));
-            assert!(a.iter().zip(&b).all(|(p, q)| (p - q).abs() < 1e-12), "{a:?} {b:?}");
+            assert!(
+                a.iter().zip(&b).all(|(p, q)| (p - q).abs() < 1e-12),
+                "{a:?} {b:?}"
+            );
         }
     }
 
     #[test]
     fn noise_free_models_are_the_reference_files() {
-        for (name, file) in [("rect:8,noise=0", "rect8.bif.gz"), ("digits:8,noise=0", "digits8.bif.gz")] {
+        for (name, file) in [
+            ("rect:8,noise=0", "rect8.bif.gz"),
+            ("digits:8,noise=0", "digits8.bif.gz"),
+        ] {
             assert_same(&Network::read(name).unwrap(), &reference(file));
         }
     }
@@ -204,12 +264,23 @@ mod tests {
     #[test]
     fn sizes_are_the_papers() {
         for (n, nodes) in [(8, 85), (10, 125), (20, 445)] {
-            assert_eq!(rect(n, Variant::default()).unwrap().variables().len(), nodes);
+            assert_eq!(
+                rect(n, Variant::default()).unwrap().variables().len(),
+                nodes
+            );
         }
         for (n, nodes) in [(8, 638), (10, 954), (16, 2286)] {
-            assert_eq!(digits(n, Variant::default()).unwrap().variables().len(), nodes);
+            assert_eq!(
+                digits(n, Variant::default()).unwrap().variables().len(),
+                nodes
+            );
         }
-        assert_eq!(digits(7, Variant::default()).unwrap().card(crate::VarId::new(3)), 1);
+        assert_eq!(
+            digits(7, Variant::default())
+                .unwrap()
+                .card(crate::VarId::new(3)),
+            1
+        );
     }
 
     #[test]
@@ -218,33 +289,65 @@ mod tests {
         let role = |name: &str| {
             let cpt = &net.cpts()[net.find(name).unwrap().index()];
             let role = cpt.role();
-            (cpt.is_functional(), role.functional, role.fixed, role.keep_zeros, role.tie.as_deref())
+            (
+                cpt.is_functional(),
+                role.functional,
+                role.fixed,
+                role.keep_zeros,
+                role.tie.as_deref(),
+            )
         };
         assert_eq!(role("row"), (false, false, false, false, None));
         assert_eq!(role("height"), (false, false, false, true, None));
         assert_eq!(role("label"), (false, false, true, false, None));
         assert_eq!(role("c_3"), (true, true, true, false, None));
-        assert_eq!(role("pixel_0_3"), (false, false, false, false, Some("pixel")));
+        assert_eq!(
+            role("pixel_0_3"),
+            (false, false, false, false, Some("pixel"))
+        );
         let pixel = &net.cpts()[net.find("pixel_1_2").unwrap().index()];
-        assert_eq!(pixel.table(&net.cards()), [0.9, 0.1, 0.1, 0.9, 0.1, 0.9, 0.1, 0.9]);
+        assert_eq!(
+            pixel.table(&net.cards()),
+            [0.9, 0.1, 0.1, 0.9, 0.1, 0.9, 0.1, 0.9]
+        );
     }
 
     /// The numbers that can be learned: those of tied CPTs once, and none of those that are fixed.
     fn entries(net: &Network) -> usize {
         let mut ties = std::collections::BTreeSet::new();
-        let is_first = |cpt: &&Cpt| cpt.role().tie.as_ref().is_none_or(|tie| ties.insert(tie.clone()));
-        let trained = net.cpts().iter().filter(|cpt| !cpt.role().fixed).filter(is_first);
+        let is_first = |cpt: &&Cpt| {
+            cpt.role()
+                .tie
+                .as_ref()
+                .is_none_or(|tie| ties.insert(tie.clone()))
+        };
+        let trained = net
+            .cpts()
+            .iter()
+            .filter(|cpt| !cpt.role().fixed)
+            .filter(is_first);
         trained.map(|cpt| cpt.size(&net.cards())).sum()
     }
 
     #[test]
     fn without_knowledge_there_are_as_many_numbers_as_in_the_paper() {
-        for (name, expected) in [("rect:10,trainable", 4_428), ("digits:10,trainable", 22_797)] {
+        for (name, expected) in [
+            ("rect:10,trainable", 4_428),
+            ("digits:10,trainable", 22_797),
+        ] {
             let net = Network::read(name).unwrap();
             assert_eq!(entries(&net), expected, "{name}");
-            assert!(net.cpts().iter().all(|cpt| !cpt.role().fixed && !cpt.role().keep_zeros));
-            let is_pixel = |v: VarId| net.variable(v).name.starts_with("p") && net.parents(v).len() != 3;
-            assert!(net.ids().all(|v| net.cpts()[v.index()].role().tie.is_some() == is_pixel(v)));
+            assert!(
+                net.cpts()
+                    .iter()
+                    .all(|cpt| !cpt.role().fixed && !cpt.role().keep_zeros)
+            );
+            let is_pixel =
+                |v: VarId| net.variable(v).name.starts_with("p") && net.parents(v).len() != 3;
+            assert!(
+                net.ids()
+                    .all(|v| net.cpts()[v.index()].role().tie.is_some() == is_pixel(v))
+            );
         }
     }
 
@@ -252,7 +355,10 @@ mod tests {
     fn without_knowledge_digits_still_declare_their_functions_and_rectangles_do_not() {
         let declared = |name: &str| {
             let net = Network::read(name).unwrap();
-            net.cpts().iter().filter(|cpt| cpt.role().functional).count()
+            net.cpts()
+                .iter()
+                .filter(|cpt| cpt.role().functional)
+                .count()
         };
         assert_eq!(declared("rect:5,trainable"), 0);
         assert_eq!(declared("digits:8,trainable"), declared("digits:8"));
@@ -261,34 +367,68 @@ mod tests {
 
     #[test]
     fn options_come_in_any_order() {
-        let [a, b] = ["rect:3,noise=0.25,trainable", "rect:3, trainable, noise=0.25"].map(Network::read);
+        let [a, b] = [
+            "rect:3,noise=0.25,trainable",
+            "rect:3, trainable, noise=0.25",
+        ]
+        .map(Network::read);
         assert_eq!(a.unwrap(), b.unwrap());
         let net = Network::read("rect:3,trainable,noise=0.25").unwrap();
-        assert_eq!(net.cpts()[net.find("pixel_0_0").unwrap().index()].table(&net.cards())[0], 0.75);
+        assert_eq!(
+            net.cpts()[net.find("pixel_0_0").unwrap().index()].table(&net.cards())[0],
+            0.75
+        );
     }
 
     #[test]
     fn random_networks_have_their_name() {
         let net = Network::read("random:100,5,57,3").unwrap();
-        assert_eq!(net.cpts().iter().filter(|cpt| cpt.is_functional()).count(), 57);
-        assert!(net.ids().all(|v| net.card(v) <= 3 && net.parents(v).len() <= 5));
+        assert_eq!(
+            net.cpts().iter().filter(|cpt| cpt.is_functional()).count(),
+            57
+        );
+        assert!(
+            net.ids()
+                .all(|v| net.card(v) <= 3 && net.parents(v).len() <= 5)
+        );
         assert_eq!(net, Network::read("random:100,5,57,3").unwrap());
     }
 
     #[test]
     fn wrong_parameters_are_explained() {
         let message = |name: &str| Network::read(name).unwrap_err().to_string();
-        assert_eq!(message("rect:1"), "`rect:1` asks for 1 rows of pixels\nhint: choose a number from 2 to 128");
-        assert_eq!(message("digits:6"), "`digits:6` asks for 6 rows of pixels\nhint: choose a number from 7 to 128");
+        assert_eq!(
+            message("rect:1"),
+            "`rect:1` asks for 1 rows of pixels\nhint: choose a number from 2 to 128"
+        );
+        assert_eq!(
+            message("digits:6"),
+            "`digits:6` asks for 6 rows of pixels\nhint: choose a number from 7 to 128"
+        );
         assert!(message("rect:100000").ends_with("choose a number from 2 to 128"));
         let form = "hint: write `rect:N`, `rect:N,noise=P` or `rect:N,trainable`, such as `rect:8,noise=0`";
-        assert_eq!(message("rect:abc"), format!("`abc` in `rect:abc` is not a whole number\n{form}"));
-        assert_eq!(message("rect:8,nose=1"), format!("`rect:8,nose=1` has the unknown option `nose=1`\n{form}"));
-        assert_eq!(message("rect:8,noise=x"), format!("`x` in `rect:8,noise=x` is not a number\n{form}"));
+        assert_eq!(
+            message("rect:abc"),
+            format!("`abc` in `rect:abc` is not a whole number\n{form}")
+        );
+        assert_eq!(
+            message("rect:8,nose=1"),
+            format!("`rect:8,nose=1` has the unknown option `nose=1`\n{form}")
+        );
+        assert_eq!(
+            message("rect:8,noise=x"),
+            format!("`x` in `rect:8,noise=x` is not a number\n{form}")
+        );
         assert!(message("rect:8,noise=1.5").starts_with("the noise 1.5 is no probability\nhint: "));
         assert!(message("rect:8,noise=nan").starts_with("the noise NaN is no probability\nhint: "));
-        assert!(message("random:8,2,50").starts_with("`random:8,2,50` has 3 parameters, not 4\nhint: write `random:"));
-        assert!(message("random:8,99,50,1").starts_with("`random:8,99,50,1` asks for 99 parents\nhint: "));
+        assert!(
+            message("random:8,2,50")
+                .starts_with("`random:8,2,50` has 3 parameters, not 4\nhint: write `random:")
+        );
+        assert!(
+            message("random:8,99,50,1")
+                .starts_with("`random:8,99,50,1` asks for 99 parents\nhint: ")
+        );
         assert!(message("random:8,2,101,1").contains("101 per cent"));
         assert!(message("rect").contains("rect:N"));
     }

@@ -5,15 +5,17 @@
 //! | rectangles | all of an N × N image, but no squares | N to train on, 2N to test on | min(N, a − 1, ⌊2b/3⌋), to test on 2N for N |
 //! | digits | all that fit, with segments of 4 pixels | 100 to train on, 200 to test on | N |
 //!
-//! Here a is the number of pixels that are on, and b of those that noise may turn on. Noise leaves the pixels around a
-//! rectangle alone, and may choose a pixel twice; those of digits are any pixels that are off, and different ones. A
-//! rectangle that leaves no room for noise has no copies. Clean images are part of both sets. This is what the released
-//! program of the paper's authors does. The paper's text says [otherwise](Noise::Printed) of rectangles.
+//! Here a is the number of pixels that are on, and b of those that noise may turn on. Noise leaves
+//! the pixels around a rectangle alone, and may choose a pixel twice; those of digits are any
+//! pixels that are off, and different ones. A rectangle that leaves no room for noise has no
+//! copies. Clean images are part of both sets. This is what the released program of the paper's
+//! authors does. The paper's text says [otherwise](Noise::Printed) of rectangles.
 //!
-//! From 14 rows on the digits at the top occur twice, as in that program, which goes through heights of digits that are
-//! not drawn.
+//! From 14 rows on the digits at the top occur twice, as in that program, which goes through
+//! heights of digits that are not drawn.
 //!
-//! An image depends on nothing but the seed and its place in the set, so that a few of many images are drawn at once.
+//! An image depends on nothing but the seed and its place in the set, so that a few of many images
+//! are drawn at once.
 
 use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
@@ -54,7 +56,8 @@ pub enum Noise {
     None,
     /// As the released program does it.
     Released,
-    /// As the paper's text says: of all pixels around a rectangle, min(N, a − 1, ⌊b/2⌋) different ones.
+    /// As the paper's text says: of all pixels around a rectangle, min(N, a − 1, ⌊b/2⌋) different
+    /// ones.
     Printed,
 }
 
@@ -92,13 +95,26 @@ impl Scenes {
         if n.contains(',') {
             return Err(no_data(model));
         }
-        let n = number(model, n, "a whole number", "`rect:N` or `digits:N`, such as `rect:10`")?;
-        Ok(Scenes { subject, n, split: Split::Training, noise: Noise::Released })
+        let n = number(
+            model,
+            n,
+            "a whole number",
+            "`rect:N` or `digits:N`, such as `rect:10`",
+        )?;
+        Ok(Scenes {
+            subject,
+            n,
+            split: Split::Training,
+            noise: Noise::Released,
+        })
     }
 
     /// The test data for `rect:N` or `digits:N`.
     pub fn test(model: &str) -> Result<Self> {
-        Ok(Scenes { split: Split::Test, ..Scenes::training(model)? })
+        Ok(Scenes {
+            split: Split::Test,
+            ..Scenes::training(model)?
+        })
     }
 
     /// All images, in order: each clean one, and then its noisy copies.
@@ -111,23 +127,43 @@ impl Scenes {
         let scenes = self.scenes();
         let mut ends = vec![];
         for scene in &scenes {
-            let copies = if self.strength(scene) == 0 { 0 } else { self.copies() };
+            let copies = if self.strength(scene) == 0 {
+                0
+            } else {
+                self.copies()
+            };
             ends.push(ends.last().unwrap_or(&0) + 1 + copies);
         }
         let chosen = (0..*ends.last().unwrap_or(&0)).collect();
-        Ok(Examples { set: *self, scenes, ends, chosen, seed })
+        Ok(Examples {
+            set: *self,
+            scenes,
+            ends,
+            chosen,
+            seed,
+        })
     }
 
     fn scenes(&self) -> Vec<Scene> {
         let mut scenes = vec![];
-        let mut add = |label, row, col, height, width| scenes.push(Scene { label, row, col, height, width });
+        let mut add = |label, row, col, height, width| {
+            scenes.push(Scene {
+                label,
+                row,
+                col,
+                height,
+                width,
+            })
+        };
         match self.subject {
             Subject::Rectangles => each_rectangle(self.n, |row, col, height, width| {
                 if height != width {
                     add(u32::from(width > height), row, col, height, width);
                 }
             }),
-            Subject::Digits => each_digit(self.n, |digit, row, col| add(digit, row, col, HEIGHT, WIDTH)),
+            Subject::Digits => each_digit(self.n, |digit, row, col| {
+                add(digit, row, col, HEIGHT, WIDTH)
+            }),
         }
         scenes
     }
@@ -148,17 +184,27 @@ impl Scenes {
     /// How many pixels noise chooses.
     fn strength(&self, scene: &Scene) -> usize {
         let (all, area) = (self.n * self.n, scene.height * scene.width);
-        let most = if self.split == Split::Test { 2 * self.n } else { self.n };
+        let most = if self.split == Split::Test {
+            2 * self.n
+        } else {
+            self.n
+        };
         match (self.subject, self.noise) {
             (_, Noise::None) => 0,
             (Subject::Digits, _) => self.n,
-            (Subject::Rectangles, Noise::Released) => most.min(area - 1).min(2 * (all - scene.reach(self.n)) / 3),
+            (Subject::Rectangles, Noise::Released) => {
+                most.min(area - 1).min(2 * (all - scene.reach(self.n)) / 3)
+            }
             (Subject::Rectangles, Noise::Printed) => most.min(area - 1).min((all - area) / 2),
         }
     }
 
     fn is_on(&self, scene: &Scene, i: usize, j: usize) -> bool {
-        match (self.subject, i.checked_sub(scene.row), j.checked_sub(scene.col)) {
+        match (
+            self.subject,
+            i.checked_sub(scene.row),
+            j.checked_sub(scene.col),
+        ) {
             (Subject::Rectangles, Some(i), Some(j)) => i < scene.height && j < scene.width,
             (Subject::Digits, Some(i), Some(j)) => covers(scene.label as usize, i, j),
             _ => false,
@@ -172,12 +218,18 @@ impl Scenes {
 
     /// Whether noise may turn a pixel on.
     fn is_free(&self, scene: &Scene, i: usize, j: usize) -> bool {
-        if self.keeps_away() { !scene.is_near(i, j) } else { !self.is_on(scene, i, j) }
+        if self.keeps_away() {
+            !scene.is_near(i, j)
+        } else {
+            !self.is_on(scene, i, j)
+        }
     }
 
     /// The pixels of a clean image, row by row.
     fn draw(&self, scene: &Scene) -> Vec<bool> {
-        (0..self.n * self.n).map(|at| self.is_on(scene, at / self.n, at % self.n)).collect()
+        (0..self.n * self.n)
+            .map(|at| self.is_on(scene, at / self.n, at % self.n))
+            .collect()
     }
 
     /// Turns pixels on.
@@ -188,7 +240,10 @@ impl Scenes {
         if self.keeps_away() {
             (0..strength).for_each(|_| pixels[free[rng.random_range(0..free.len())]] = true);
         } else {
-            free.partial_shuffle(rng, strength).0.iter().for_each(|&at| pixels[at] = true);
+            free.partial_shuffle(rng, strength)
+                .0
+                .iter()
+                .for_each(|&at| pixels[at] = true);
         }
     }
 }
@@ -211,7 +266,9 @@ fn each_rectangle(n: usize, mut visit: impl FnMut(usize, usize, usize, usize)) {
 fn each_digit(n: usize, mut visit: impl FnMut(u32, usize, usize)) {
     for (digit, row) in (0..10).flat_map(|digit| (0..=n - HEIGHT).map(move |row| (digit, row))) {
         let heights = (n - row) / HEIGHT; // which are not drawn, so that images occur several times
-        (0..heights).flat_map(|_| 0..=n - WIDTH).for_each(|col| visit(digit, row, col));
+        (0..heights)
+            .flat_map(|_| 0..=n - WIDTH)
+            .for_each(|col| visit(digit, row, col));
     }
 }
 
@@ -228,13 +285,15 @@ struct Scene {
 impl Scene {
     /// Whether a pixel is in a rectangle or beside it.
     fn is_near(&self, i: usize, j: usize) -> bool {
-        let is_near = |at: usize, first: usize, length: usize| at + 1 >= first && at <= first + length;
+        let is_near =
+            |at: usize, first: usize, length: usize| at + 1 >= first && at <= first + length;
         is_near(i, self.row, self.height) && is_near(j, self.col, self.width)
     }
 
     /// The number of pixels in a rectangle and beside it.
     fn reach(&self, n: usize) -> usize {
-        let reach = |first: usize, length: usize| n.min(first + length + 1) - first.saturating_sub(1);
+        let reach =
+            |first: usize, length: usize| n.min(first + length + 1) - first.saturating_sub(1);
         reach(self.row, self.height) * reach(self.col, self.width)
     }
 }
@@ -265,7 +324,10 @@ impl Examples {
     /// Chooses some images at random: the first of a random order of all.
     pub fn first(mut self, count: usize) -> Result<Self> {
         if count > self.len() {
-            let message = format!("{count} images are asked for, but the data set has {}", self.len());
+            let message = format!(
+                "{count} images are asked for, but the data set has {}",
+                self.len()
+            );
             return Err(Error::new(ErrorKind::Model, message).hint("ask for fewer"));
         }
         let mut rng = self.random(0);
@@ -281,9 +343,14 @@ impl Examples {
         let scene = &self.scenes[index];
         let mut pixels = self.set.draw(scene);
         if index.checked_sub(1).map_or(0, |before| self.ends[before]) < place {
-            self.set.spoil(scene, &mut pixels, &mut self.random(u64::from(place) + 1));
+            self.set
+                .spoil(scene, &mut pixels, &mut self.random(u64::from(place) + 1));
         }
-        pixels.into_iter().map(|is_on| u32::from(!is_on)).chain([scene.label]).collect()
+        pixels
+            .into_iter()
+            .map(|is_on| u32::from(!is_on))
+            .chain([scene.label])
+            .collect()
     }
 
     /// The variables of a row in a network: the pixels, and then the label.
@@ -294,7 +361,10 @@ impl Examples {
         };
         let n = self.set.n;
         let pixels = (0..n * n).map(|at| format!("{pixel}_{}_{}", at / n, at % n));
-        pixels.chain([label.to_owned()]).map(|name| net.find(&name)).collect()
+        pixels
+            .chain([label.to_owned()])
+            .map(|name| net.find(&name))
+            .collect()
     }
 
     /// All images, as data for a network with such pixels and such a label.

@@ -1,13 +1,14 @@
 //! A testing network as an ordinary one, with one CPT for each test that differs between examples.
 //!
-//! For a tested variable X with parents U there are three more variables. The *selector* S has the copies as values and U
-//! as parents, and X has S as an additional parent: the CPT of X is then all copies together, one for each value of S, an
-//! ordinary table. What the test decides is the CPT of S: P(s | u) is how much of copy s the row u is made of. It is given
-//! for each example, as the likelihood of the *input*, which has a value for each entry of that CPT. The *family* is a
+//! For a tested variable X with parents U there are three more variables. The *selector* S has the
+//! copies as values and U as parents, and X has S as an additional parent: the CPT of X is then all
+//! copies together, one for each value of S, an ordinary table. What the test decides is the CPT of
+//! S: P(s | u) is how much of copy s the row u is made of. It is given for each example, as the
+//! likelihood of the *input*, which has a value for each entry of that CPT. The *family* is a
 //! function of U with a value for each of its joint states, and its posterior is what is tested.
 //!
-//! The variables of the network keep their ids; the new ones come behind them. Until a test has decided, the CPT of S holds
-//! the gaps between its thresholds.
+//! The variables of the network keep their ids; the new ones come behind them. Until a test has
+//! decided, the CPT of S holds the gaps between its thresholds.
 
 use super::{Selection, Test};
 use crate::model::cpt::{Body, Cpt, Role, as_function};
@@ -47,11 +48,16 @@ impl Network {
     }
 
     fn cpt_is_tested(&self, v: VarId) -> bool {
-        self.cpts.get(v.index()).is_some_and(|cpt| cpt.tested().is_some())
+        self.cpts
+            .get(v.index())
+            .is_some_and(|cpt| cpt.tested().is_some())
     }
 
     /// The ordinary network that some weights of copies make, for each tested variable.
-    pub(crate) fn with_selected<'w>(&self, weights: impl IntoIterator<Item = (VarId, &'w [f64])>) -> Network {
+    pub(crate) fn with_selected<'w>(
+        &self,
+        weights: impl IntoIterator<Item = (VarId, &'w [f64])>,
+    ) -> Network {
         let mut net = self.clone();
         for (tested, weights) in weights {
             let card = self.card(tested);
@@ -64,8 +70,12 @@ impl Network {
         net
     }
 
-    /// The same network with other gaps between the thresholds of some tests, and other free numbers.
-    pub(crate) fn with_tests<'t>(&self, tests: impl IntoIterator<Item = (VarId, &'t Test)>) -> Network {
+    /// The same network with other gaps between the thresholds of some tests, and other free
+    /// numbers.
+    pub(crate) fn with_tests<'t>(
+        &self,
+        tests: impl IntoIterator<Item = (VarId, &'t Test)>,
+    ) -> Network {
         let mut net = self.clone();
         for (tested, test) in tests {
             if let Body::Tested(it) = &mut net.cpts[tested.index()].body {
@@ -78,13 +88,26 @@ impl Network {
     /// Adds the variables of a test.
     fn expand(&mut self, original: &Network, tested: VarId) -> Testing {
         let cpt = self.cpts[tested.index()].clone();
-        let Some(it) = cpt.tested() else { unreachable!("only tested variables are expanded") };
+        let Some(it) = cpt.tested() else {
+            unreachable!("only tested variables are expanded")
+        };
         let name = self.variable(tested).name.clone();
-        let (parents, rows, copies) = (cpt.parents().to_vec(), it.rows(self.card(tested)), it.test.copies);
+        let (parents, rows, copies) = (
+            cpt.parents().to_vec(),
+            it.rows(self.card(tested)),
+            it.test.copies,
+        );
         let family = |own: VarId| parents.iter().copied().chain([own]).collect::<Vec<VarId>>();
         let selector = self.hide(format!("{name}?"), copies);
-        let role = Role { functional: it.test.selection.is_hard(), ..Role::default() };
-        self.cpts.push(ordinary(family(selector), Body::Table(it.test.gaps(rows)), role));
+        let role = Role {
+            functional: it.test.selection.is_hard(),
+            ..Role::default()
+        };
+        self.cpts.push(ordinary(
+            family(selector),
+            Body::Table(it.test.gaps(rows)),
+            role,
+        ));
         let input = self.hide(format!("{name}? given"), rows * copies);
         self.cpts.push(ordinary(
             vec![input],
@@ -92,11 +115,21 @@ impl Network {
             Role::default(),
         ));
         let joint = self.hide(format!("{name}? parents"), rows);
-        self.cpts.push(ordinary(family(joint), Body::Function((0..rows as u32).collect()), Role::default()));
-        let scope = [selector].into_iter().chain(cpt.scope().iter().copied()).collect();
-        let body =
-            as_function(&it.table, self.card(tested)).map_or_else(|| Body::Table(it.table.clone()), Body::Function);
-        self.cpts[tested.index()] = Cpt { parts: it.roles.clone(), ..ordinary(scope, body, cpt.role.clone()) };
+        self.cpts.push(ordinary(
+            family(joint),
+            Body::Function((0..rows as u32).collect()),
+            Role::default(),
+        ));
+        let scope = [selector]
+            .into_iter()
+            .chain(cpt.scope().iter().copied())
+            .collect();
+        let body = as_function(&it.table, self.card(tested))
+            .map_or_else(|| Body::Table(it.table.clone()), Body::Function);
+        self.cpts[tested.index()] = Cpt {
+            parts: it.roles.clone(),
+            ..ordinary(scope, body, cpt.role.clone())
+        };
         Testing {
             tested,
             selector,
@@ -109,20 +142,34 @@ impl Network {
         }
     }
 
-    /// Lets the likelihood of a test's family stand for all that is before its parents, which become functions of the family.
-    /// It has the values that the domains of the parents allow.
+    /// Lets the likelihood of a test's family stand for all that is before its parents, which
+    /// become functions of the family. It has the values that the domains of the parents allow.
     pub(crate) fn sum_up(&mut self, testing: &Testing, domains: &[Vec<usize>]) {
-        let Testing { tested, selector, family, .. } = *testing;
+        let Testing {
+            tested,
+            selector,
+            family,
+            ..
+        } = *testing;
         let parents = self.parents(family).to_vec();
         let mut ones = vec![1.0; self.card(family)];
         let mut below = ones.len();
         for &parent in &parents {
             let card = self.card(parent);
             below /= card;
-            let values: Vec<u32> = (0..ones.len()).map(|joint| (joint / below % card) as u32).collect();
+            let values: Vec<u32> = (0..ones.len())
+                .map(|joint| (joint / below % card) as u32)
+                .collect();
             let is_possible = |value: u32| domains[parent.index()].contains(&(value as usize));
-            ones.iter_mut().zip(&values).filter(|(_, value)| !is_possible(**value)).for_each(|(one, _)| *one = 0.0);
-            self.cpts[parent.index()] = ordinary(vec![family, parent], Body::Function(values), Role::default());
+            ones.iter_mut()
+                .zip(&values)
+                .filter(|(_, value)| !is_possible(**value))
+                .for_each(|(one, _)| *one = 0.0);
+            self.cpts[parent.index()] = ordinary(
+                vec![family, parent],
+                Body::Function(values),
+                Role::default(),
+            );
         }
         self.cpts[family.index()] = ordinary(vec![family], Body::Table(ones), Role::default());
         self.cpts[selector.index()].scope = vec![family, selector];
@@ -131,13 +178,22 @@ impl Network {
 
     /// Adds a variable that cannot be found by its name.
     fn hide(&mut self, name: String, card: usize) -> VarId {
-        self.variables.push(Variable { name, values: (0..card).map(|value| value.to_string()).collect() });
+        self.variables.push(Variable {
+            name,
+            values: (0..card).map(|value| value.to_string()).collect(),
+        });
         VarId::new(self.variables.len() - 1)
     }
 }
 
 fn ordinary(scope: Vec<VarId>, body: Body, role: Role) -> Cpt {
-    Cpt { scope, is_potential: false, body, role, parts: vec![] }
+    Cpt {
+        scope,
+        is_potential: false,
+        body,
+        role,
+        parts: vec![],
+    }
 }
 
 impl Testing {

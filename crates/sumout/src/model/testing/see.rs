@@ -15,11 +15,13 @@ impl Network {
             Sight::Predecessor => other < tested,
             _ => ancestors.contains(other),
         };
-        // Parents come before children, so what is below an unselected variable is found in one pass.
+        // Parents come before children, so what is below an unselected variable is found in one
+        // pass.
         let mut is_hidden = vec![false; self.variables().len()];
         for v in self.ids() {
             let is_below = self.parents(v).iter().any(|p| is_hidden[p.index()]);
-            is_hidden[v.index()] = is_below || (self.cpts()[v.index()].tested().is_some() && !is_selected(v));
+            is_hidden[v.index()] =
+                is_below || (self.cpts()[v.index()].tested().is_some() && !is_selected(v));
         }
         self.ids().filter(|v| !is_hidden[v.index()]).collect()
     }

@@ -1,7 +1,7 @@
 //! Places in one stretch of memory for tensors that are needed for a while.
 //!
-//! Places are given out and taken back when a program is compiled, not when it runs: the size of the stretch is
-//! known before it is allocated, and a run allocates nothing.
+//! Places are given out and taken back when a program is compiled, not when it runs: the size of
+//! the stretch is known before it is allocated, and a run allocates nothing.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +17,9 @@ impl Arena {
     /// A place of this length: the tightest free part that holds it, or the end.
     pub fn take(&mut self, length: usize) -> usize {
         let fits = self.free.iter().filter(|(_, free)| **free >= length);
-        let Some((&start, &free)) = fits.min_by_key(|(_, free)| **free) else { return self.grow(length) };
+        let Some((&start, &free)) = fits.min_by_key(|(_, free)| **free) else {
+            return self.grow(length);
+        };
         self.free.remove(&start);
         if free > length {
             self.free.insert(start + length, free - length);
@@ -27,8 +29,13 @@ impl Arena {
 
     /// A place at the end, which may begin with a free part there.
     fn grow(&mut self, length: usize) -> usize {
-        let last = self.free.last_key_value().map(|(&start, &free)| (start, free));
-        let start = last.filter(|(start, free)| start + free == self.end).map_or(self.end, |(start, _)| start);
+        let last = self
+            .free
+            .last_key_value()
+            .map(|(&start, &free)| (start, free));
+        let start = last
+            .filter(|(start, free)| start + free == self.end)
+            .map_or(self.end, |(start, _)| start);
         self.free.remove(&start);
         self.end = start + length;
         start

@@ -1,9 +1,10 @@
 //! What an example may have lost: bounds that go forward with its numbers.
 //!
-//! A number below η = 2^`TINY` becomes zero. That may count in the end, if what was large beside it turns out to be
-//! impossible. So every tensor of every example has four numbers: its *peak* (the largest entry), its *total* (the
-//! sum), a bound for the *error* of any entry, in units of η, and a bound for its *low* (the smallest positive
-//! entry). For out = Σ a·b with at most n terms, of which at most r have the same number of a, and s that of b:
+//! A number below η = 2^`TINY` becomes zero. That may count in the end, if what was large beside it
+//! turns out to be impossible. So every tensor of every example has four numbers: its *peak* (the
+//! largest entry), its *total* (the sum), a bound for the *error* of any entry, in units of η, and
+//! a bound for its *low* (the smallest positive entry). For out = Σ a·b with at most n terms, of
+//! which at most r have the same number of a, and s that of b:
 //!
 //! ```text
 //! error ≤ error_a · min(n·peak_b, s·total_b) + error_b · min(n·peak_a, r·total_a) + n·error_a·error_b·η
@@ -11,9 +12,9 @@
 //! low   ≥ low_a · low_b
 //! ```
 //!
-//! Of a product of more than two, a is the product of all but the last: its peak and total are at most the products
-//! of theirs. If the error of the output is small beside the output, nothing that counts was lost. If not, it may
-//! still be so: the bounds take the worst.
+//! Of a product of more than two, a is the product of all but the last: its peak and total are at
+//! most the products of theirs. If the error of the output is small beside the output, nothing that
+//! counts was lost. If not, it may still be so: the bounds take the worst.
 
 // The loops run over the examples of a block, and index several arrays at once.
 #![allow(clippy::needless_range_loop)]
@@ -38,8 +39,16 @@ impl<'a, T: Number> Known<'a, T> {
     /// The bounds in a row of memory.
     pub fn of(row: &'a [T]) -> Self {
         let (first, last) = row.split_at(row.len() / 2);
-        let ((peaks, totals), (errors, lows)) = (first.split_at(first.len() / 2), last.split_at(last.len() / 2));
-        Known { peaks, totals, errors, lows }
+        let ((peaks, totals), (errors, lows)) = (
+            first.split_at(first.len() / 2),
+            last.split_at(last.len() / 2),
+        );
+        Known {
+            peaks,
+            totals,
+            errors,
+            lows,
+        }
     }
 
     fn varies(&self, lanes: usize) -> bool {
@@ -50,13 +59,23 @@ impl<'a, T: Number> Known<'a, T> {
     #[inline(always)]
     fn cut<const VARIES: bool>(self, lanes: usize) -> Self {
         let n = if VARIES { lanes } else { 1 };
-        Known { peaks: &self.peaks[..n], totals: &self.totals[..n], errors: &self.errors[..n], lows: &self.lows[..n] }
+        Known {
+            peaks: &self.peaks[..n],
+            totals: &self.totals[..n],
+            errors: &self.errors[..n],
+            lows: &self.lows[..n],
+        }
     }
 
     #[inline(always)]
     fn at<const VARIES: bool>(&self, lane: usize) -> Bound<T> {
         let l = if VARIES { lane } else { 0 };
-        Bound { peak: self.peaks[l], total: self.totals[l], error: self.errors[l], low: self.lows[l] }
+        Bound {
+            peak: self.peaks[l],
+            total: self.totals[l],
+            error: self.errors[l],
+            low: self.lows[l],
+        }
     }
 }
 
@@ -96,13 +115,26 @@ pub(super) fn exact<T: Number>(numbers: &[T]) -> [T; BOUNDS] {
     let mut see = |l: usize, x: T| {
         peaks[l] = peaks[l].larger(x);
         totals[l] = totals[l] + x;
-        lows[l] = if x > T::ZERO { lows[l].smaller(x) } else { lows[l] };
+        lows[l] = if x > T::ZERO {
+            lows[l].smaller(x)
+        } else {
+            lows[l]
+        };
     };
     let blocks = numbers.chunks_exact(LANES);
-    blocks.remainder().iter().enumerate().for_each(|(l, &x)| see(l, x));
+    blocks
+        .remainder()
+        .iter()
+        .enumerate()
+        .for_each(|(l, &x)| see(l, x));
     blocks.for_each(|block| (0..LANES).for_each(|l| see(l, block[l])));
     let total = totals.into_iter().fold(T::ZERO, |sum, x| sum + x);
-    [peaks.into_iter().fold(T::ZERO, T::larger), total, T::ZERO, lows.into_iter().fold(T::ONE, T::smaller)]
+    [
+        peaks.into_iter().fold(T::ZERO, T::larger),
+        total,
+        T::ZERO,
+        lows.into_iter().fold(T::ONE, T::smaller),
+    ]
 }
 
 /// The bounds of numbers that are what they are, for the examples of a block.
@@ -110,14 +142,20 @@ pub(super) fn bound_exact<T: Number>(numbers: &[T], row: &mut [T]) {
     let lanes = row.len() / BOUNDS;
     let (first, last) = row.split_at_mut(2 * lanes);
     let ((peaks, totals), (errors, lows)) = (first.split_at_mut(lanes), last.split_at_mut(lanes));
-    [&mut *peaks, &mut *totals, errors].into_iter().for_each(|x| x.fill(T::ZERO));
+    [&mut *peaks, &mut *totals, errors]
+        .into_iter()
+        .for_each(|x| x.fill(T::ZERO));
     lows.fill(T::ONE);
     for entry in numbers.chunks_exact(lanes) {
         for l in 0..lanes {
             let x = entry[l];
             peaks[l] = peaks[l].larger(x);
             totals[l] = totals[l] + x;
-            lows[l] = if x > T::ZERO { lows[l].smaller(x) } else { lows[l] };
+            lows[l] = if x > T::ZERO {
+                lows[l].smaller(x)
+            } else {
+                lows[l]
+            };
         }
     }
 }
@@ -144,7 +182,8 @@ impl Growth {
 
     pub fn of_matrices(matrices: &Matrices) -> Self {
         let summed = || matrices.loops().filter(|m| m.out == 0);
-        let product = |extents: &mut dyn Iterator<Item = usize>| extents.map(|x| x as f64).product();
+        let product =
+            |extents: &mut dyn Iterator<Item = usize>| extents.map(|x| x as f64).product();
         Growth {
             terms: product(&mut summed().map(|m| m.extent)),
             same_first: product(&mut summed().filter(|m| m.a == 0).map(|m| m.extent)),
@@ -154,16 +193,24 @@ impl Growth {
 
     pub fn of_terms(terms: &Terms) -> Self {
         if terms.is_plain {
-            return Growth { terms: 1.0, same_first: 1.0, same_last: 1.0 };
+            return Growth {
+                terms: 1.0,
+                same_first: 1.0,
+                same_last: 1.0,
+            };
         }
         let most = |of: &dyn Fn(&[u32]) -> f64| terms.sums().map(of).fold(0.0, f64::max);
         let (arity, last) = (terms.arity, terms.arity - 1);
         Growth {
             terms: most(&|sum| (sum.len() / arity) as f64),
-            same_first: most(&|sum| most_equal(sum.chunks_exact(arity).map(|term| &term[..last]).collect())),
+            same_first: most(&|sum| {
+                most_equal(sum.chunks_exact(arity).map(|term| &term[..last]).collect())
+            }),
             same_last: match last {
                 0 => most(&|sum| sum.len() as f64), // what the numbers are multiplied by is always one
-                _ => most(&|sum| most_equal(sum.chunks_exact(arity).map(|term| term[last]).collect())),
+                _ => most(&|sum| {
+                    most_equal(sum.chunks_exact(arity).map(|term| term[last]).collect())
+                }),
             },
         }
     }
@@ -174,7 +221,9 @@ impl Growth {
         let lanes = row.len() / BOUNDS;
         let one = [T::ONE, T::ONE, T::ZERO, T::ONE];
         match *inputs {
-            [a] if a.varies(lanes) => self.bound_each::<T, 2, true, false>([a, Known::of(&one)], row),
+            [a] if a.varies(lanes) => {
+                self.bound_each::<T, 2, true, false>([a, Known::of(&one)], row)
+            }
             [a] => self.bound_each::<T, 2, false, false>([a, Known::of(&one)], row),
             [a, b] => match (a.varies(lanes), b.varies(lanes)) {
                 (true, true) => self.bound_each::<T, 2, true, true>([a, b], row),
@@ -184,7 +233,9 @@ impl Growth {
             },
             [a, b, c] if c.varies(lanes) => self.bound_each::<T, 3, true, true>([a, b, c], row),
             [a, b, c] => self.bound_each::<T, 3, true, false>([a, b, c], row),
-            [a, b, c, d] if d.varies(lanes) => self.bound_each::<T, 4, true, true>([a, b, c, d], row),
+            [a, b, c, d] if d.varies(lanes) => {
+                self.bound_each::<T, 4, true, true>([a, b, c, d], row)
+            }
             [a, b, c, d] => self.bound_each::<T, 4, true, false>([a, b, c, d], row),
             _ => unreachable!("a step reads one to four tensors"),
         }
@@ -201,7 +252,13 @@ impl Growth {
         let [n, same_first, same_last] = [self.terms, self.same_first, self.same_last].map(T::of);
         let tiny = T::power_of_two(T::TINY);
         let (errors, lows) = row[2 * lanes..].split_at_mut(lanes);
-        let cut = |k: usize| if k + 1 < K { inputs[k].cut::<A>(lanes) } else { inputs[k].cut::<B>(lanes) };
+        let cut = |k: usize| {
+            if k + 1 < K {
+                inputs[k].cut::<A>(lanes)
+            } else {
+                inputs[k].cut::<B>(lanes)
+            }
+        };
         let inputs: [_; K] = std::array::from_fn(cut);
         for l in 0..lanes {
             let mut a = inputs[0].at::<A>(l);
@@ -222,5 +279,9 @@ impl Growth {
 /// How often the most frequent of some things occurs.
 fn most_equal<X: Ord>(mut things: Vec<X>) -> f64 {
     things.sort_unstable();
-    things.chunk_by(|x, y| x == y).map(<[X]>::len).max().unwrap_or(0) as f64
+    things
+        .chunk_by(|x, y| x == y)
+        .map(<[X]>::len)
+        .max()
+        .unwrap_or(0) as f64
 }

@@ -1,7 +1,8 @@
-//! Products that are read once, by another product, are not stored: the two become one step with more inputs.
+//! Products that are read once, by another product, are not stored: the two become one step with
+//! more inputs.
 //!
-//! The joins of a circuit over joint states are mostly pure products, each a little longer than the one before, with a
-//! sum at the end. Storing them costs more than computing them.
+//! The joins of a circuit over joint states are mostly pure products, each a little longer than the
+//! one before, with a sum at the end. Storing them costs more than computing them.
 
 use std::collections::BTreeMap;
 
@@ -25,7 +26,8 @@ struct Product {
 }
 
 impl Fusion {
-    /// Finds what need not be stored. With a backward pass everything is read again, as it is to find where maxima came from.
+    /// Finds what need not be stored. With a backward pass everything is read again, as it is to
+    /// find where maxima came from.
     pub fn of(graph: &Graph, schedule: &Schedule, varies: &[bool]) -> Self {
         let mut fusion = Fusion::default();
         if schedule.keeps_all || schedule.forward < schedule.steps.len() {
@@ -33,26 +35,57 @@ impl Fusion {
         }
         let readers = readers(schedule);
         for step in &schedule.steps {
-            let Some(list) = joined(graph, step) else { continue };
+            let Some(list) = joined(graph, step) else {
+                continue;
+            };
             let (inputs, columns) = fusion.inputs(graph, step);
             let is_product = list.outs.iter().enumerate().all(|(i, &o)| i == o as usize);
             let is_whole = list.outs.len() as f64 == graph.size(schedule.node(step.out));
-            let reader = readers[step.out].filter(|&reader| joined(graph, &schedule.steps[reader]).is_some());
-            let Some(reader) = reader.filter(|_| is_product && is_whole) else { continue };
+            let reader = readers[step.out]
+                .filter(|&reader| joined(graph, &schedule.steps[reader]).is_some());
+            let Some(reader) = reader.filter(|_| is_product && is_whole) else {
+                continue;
+            };
             let reader = &schedule.steps[reader];
-            let others: Vec<Slot> =
-                [Some(reader.a), reader.b].into_iter().flatten().filter(|&s| s != step.out).collect();
-            let other =
-                others.iter().map(|s| fusion.fused.get(s).map_or(1, |product| product.inputs.len())).sum::<usize>();
+            let others: Vec<Slot> = [Some(reader.a), reader.b]
+                .into_iter()
+                .flatten()
+                .filter(|&s| s != step.out)
+                .collect();
+            let other = others
+                .iter()
+                .map(|s| {
+                    fusion
+                        .fused
+                        .get(s)
+                        .map_or(1, |product| product.inputs.len())
+                })
+                .sum::<usize>();
             let terms = joined(graph, reader).map_or(0, |list| list.outs.len());
             // What another step reads may be gone before the product's reader runs; evidence stays.
             let is_evidence = |slot: Slot| matches!(graph.op(schedule.node(slot)), Op::Evidence(_));
-            let all_stay = [Some(step.a), step.b].into_iter().flatten().all(|s| readers[s].is_some() || is_evidence(s));
-            let all_vary = inputs.iter().all(|&slot| varies[schedule.node(slot).index()]);
-            if others.len() == 1 && inputs.len() + other <= MOST && terms <= 2 * list.outs.len() && all_vary && all_stay
+            let all_stay = [Some(step.a), step.b]
+                .into_iter()
+                .flatten()
+                .all(|s| readers[s].is_some() || is_evidence(s));
+            let all_vary = inputs
+                .iter()
+                .all(|&slot| varies[schedule.node(slot).index()]);
+            if others.len() == 1
+                && inputs.len() + other <= MOST
+                && terms <= 2 * list.outs.len()
+                && all_vary
+                && all_stay
             {
                 let free = fusion.freed(step);
-                fusion.fused.insert(step.out, Product { inputs, columns, free });
+                fusion.fused.insert(
+                    step.out,
+                    Product {
+                        inputs,
+                        columns,
+                        free,
+                    },
+                );
             }
         }
         fusion
@@ -78,7 +111,8 @@ impl Fusion {
                 }
                 Some(product) => {
                     slots.extend(&product.inputs);
-                    let through = |column: &Vec<u32>| places.iter().map(|&i| column[i as usize]).collect();
+                    let through =
+                        |column: &Vec<u32>| places.iter().map(|&i| column[i as usize]).collect();
                     columns.extend(product.columns.iter().map(through));
                 }
             }
@@ -93,8 +127,14 @@ impl Fusion {
 
     /// What nobody reads after a step, and after the products that are part of it.
     pub fn freed(&self, step: &Planned) -> Vec<Slot> {
-        let parts = std::iter::once(step.a).chain(step.b).filter_map(|slot| self.fused.get(&slot));
-        step.free.iter().chain(parts.flat_map(|product| &product.free)).copied().collect()
+        let parts = std::iter::once(step.a)
+            .chain(step.b)
+            .filter_map(|slot| self.fused.get(&slot));
+        step.free
+            .iter()
+            .chain(parts.flat_map(|product| &product.free))
+            .copied()
+            .collect()
     }
 }
 
@@ -116,5 +156,9 @@ fn readers(schedule: &Schedule) -> Vec<Option<usize>> {
             readers[slot] = Some(index);
         }
     }
-    readers.into_iter().zip(counts).map(|(reader, count)| reader.filter(|_| count == 1)).collect()
+    readers
+        .into_iter()
+        .zip(counts)
+        .map(|(reader, count)| reader.filter(|_| count == 1))
+        .collect()
 }

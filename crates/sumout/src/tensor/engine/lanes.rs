@@ -1,12 +1,12 @@
 //! Kernels over lanes: one step of a program for a block of examples at once.
 //!
-//! The examples of a block are the innermost axis, so that whatever the shape of a tensor is, the numbers that are
-//! computed together lie side by side. A tensor that is the same for all examples has no such axis; its numbers are
-//! broadcast.
+//! The examples of a block are the innermost axis, so that whatever the shape of a tensor is, the
+//! numbers that are computed together lie side by side. A tensor that is the same for all examples
+//! has no such axis; its numbers are broadcast.
 //!
-//! A contraction's loops are sorted by what they move. Loops that move one input and the output span a *tile* of
-//! sums that is kept in registers while the loops that move both inputs, and not the output, run inside it: every
-//! number that is loaded is used as often as the tile is wide.
+//! A contraction's loops are sorted by what they move. Loops that move one input and the output
+//! span a *tile* of sums that is kept in registers while the loops that move both inputs, and not
+//! the output, run inside it: every number that is loaded is used as often as the tile is wide.
 
 // The loops of a kernel run over constants, and index several arrays at once.
 #![allow(clippy::needless_range_loop)]
@@ -39,7 +39,8 @@ pub(crate) struct Tiles {
     pub reach: [usize; 3],
 }
 
-/// A step by lists: `out[o]` is the sum of its terms, each a product of a number of each of one to four inputs.
+/// A step by lists: `out[o]` is the sum of its terms, each a product of a number of each of one to
+/// four inputs.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Terms {
     /// The terms of `out[o]` are those from `starts[o]` to before `starts[o + 1]`.
@@ -60,7 +61,9 @@ pub(crate) const MOST: usize = 4;
 impl Terms {
     /// The terms of each sum.
     pub fn sums(&self) -> impl Iterator<Item = &[u32]> {
-        self.starts.windows(2).map(|range| &self.terms[range[0] as usize * self.arity..range[1] as usize * self.arity])
+        self.starts.windows(2).map(|range| {
+            &self.terms[range[0] as usize * self.arity..range[1] as usize * self.arity]
+        })
     }
 }
 
@@ -146,15 +149,20 @@ impl Fused for Once {
     }
 }
 
-/// A number for each example and value of a domain: one if the example has that value, or if nothing is known of it,
-/// which a negative position says; else zero. Examples that are not there have ones.
+/// A number for each example and value of a domain: one if the example has that value, or if
+/// nothing is known of it, which a negative position says; else zero. Examples that are not there
+/// have ones.
 #[inline(always)]
 pub(super) fn indicate<T: Number>(domain: &[usize], values: &[i8], to: &mut [T], lanes: usize) {
     for (&value, to) in domain.iter().zip(to.chunks_exact_mut(lanes)) {
         let (here, rest) = to.split_at_mut(values.len());
         let value = value as i8;
         for (to, &v) in here.iter_mut().zip(values) {
-            *to = if (v < 0) | (v == value) { T::ONE } else { T::ZERO };
+            *to = if (v < 0) | (v == value) {
+                T::ONE
+            } else {
+                T::ZERO
+            };
         }
         rest.fill(T::ONE);
     }
@@ -163,9 +171,18 @@ pub(super) fn indicate<T: Number>(domain: &[usize], values: &[i8], to: &mut [T],
 /// The numbers of a line of examples at a place, or one number for all of them.
 #[allow(unsafe_code)]
 #[inline(always)]
-fn read<T: Number, const V: usize, const VARIES: bool>(data: &[T], at: usize, chunk: usize) -> [T; V] {
-    debug_assert!(if VARIES { at + chunk + V <= data.len() } else { at < data.len() });
-    // SAFETY: a step checks that the last place, and the line behind it, are within the data before it begins.
+fn read<T: Number, const V: usize, const VARIES: bool>(
+    data: &[T],
+    at: usize,
+    chunk: usize,
+) -> [T; V] {
+    debug_assert!(if VARIES {
+        at + chunk + V <= data.len()
+    } else {
+        at < data.len()
+    });
+    // SAFETY: a step checks that the last place, and the line behind it, are within the data before
+    // it begins.
     match VARIES {
         true => unsafe { *data.as_ptr().add(at + chunk).cast::<[T; V]>() },
         false => [unsafe { *data.get_unchecked(at) }; V],
@@ -177,7 +194,8 @@ fn reaches<T>(data: &[T], last: usize, varies: bool, lanes: usize) -> bool {
     last + if varies { lanes } else { 1 } <= data.len()
 }
 
-/// A line of examples of a block: where it begins, and the largest number and the sum of each of its examples.
+/// A line of examples of a block: where it begins, and the largest number and the sum of each of
+/// its examples.
 struct Line<T, const V: usize> {
     chunk: usize,
     peaks: [T; V],
@@ -187,7 +205,11 @@ struct Line<T, const V: usize> {
 impl<T: Number, const V: usize> Line<T, V> {
     #[inline(always)]
     fn at(chunk: usize) -> Self {
-        Line { chunk, peaks: [T::ZERO; V], totals: [T::ZERO; V] }
+        Line {
+            chunk,
+            peaks: [T::ZERO; V],
+            totals: [T::ZERO; V],
+        }
     }
 
     #[inline(always)]
@@ -231,7 +253,15 @@ fn store<T: Number, const V: usize>(
 
 /// One tile of sums: `X` places of the first input by `Y` of the second.
 #[inline(always)]
-fn tile<F: Fused, T: Number, const V: usize, const A: bool, const B: bool, const X: usize, const Y: usize>(
+fn tile<
+    F: Fused,
+    T: Number,
+    const V: usize,
+    const A: bool,
+    const B: bool,
+    const X: usize,
+    const Y: usize,
+>(
     tiles: &Tiles,
     form: &Form,
     [a, b, out]: [usize; 3],
@@ -242,10 +272,15 @@ fn tile<F: Fused, T: Number, const V: usize, const A: bool, const B: bool, const
     for &(s, t) in &tiles.sums {
         let mut left = [[T::ZERO; V]; X];
         for x in 0..X {
-            left[x] = read::<T, V, A>(on.inputs[0], a + s as usize + x * tiles.across.a, line.chunk);
+            left[x] = read::<T, V, A>(
+                on.inputs[0],
+                a + s as usize + x * tiles.across.a,
+                line.chunk,
+            );
         }
         for y in 0..Y {
-            let right = read::<T, V, B>(on.inputs[1], b + t as usize + y * tiles.down.b, line.chunk);
+            let right =
+                read::<T, V, B>(on.inputs[1], b + t as usize + y * tiles.down.b, line.chunk);
             for x in 0..X {
                 for l in 0..V {
                     sums[x][y][l] = F::add(left[x][l], right[l], sums[x][y][l]);
@@ -255,7 +290,13 @@ fn tile<F: Fused, T: Number, const V: usize, const A: bool, const B: bool, const
     }
     for x in 0..X {
         for y in 0..Y {
-            store(sums[x][y], out + x * tiles.across.out + y * tiles.down.out, form.store, line, on);
+            store(
+                sums[x][y],
+                out + x * tiles.across.out + y * tiles.down.out,
+                form.store,
+                line,
+                on,
+            );
         }
     }
 }
@@ -269,13 +310,22 @@ fn tile_all<F: Fused, T: Number, const V: usize, const A: bool, const B: bool>(
     line: &mut Line<T, V>,
     on: &mut Operands<'_, T>,
 ) {
-    let Tiles { along, across, down, .. } = tiles;
+    let Tiles {
+        along,
+        across,
+        down,
+        ..
+    } = tiles;
     for i in 0..along.extent {
         let [a, b, out] = [a + i * along.a, b + i * along.b, out + i * along.out];
         for x in (0..across.extent).step_by(2) {
             let is_wide = x + 2 <= across.extent;
             for y in (0..down.extent).step_by(2) {
-                let at = [a + x * across.a, b + y * down.b, out + x * across.out + y * down.out];
+                let at = [
+                    a + x * across.a,
+                    b + y * down.b,
+                    out + x * across.out + y * down.out,
+                ];
                 match (is_wide, y + 2 <= down.extent) {
                     (true, true) => tile::<F, T, V, A, B, 2, 2>(tiles, form, at, line, on),
                     (true, false) => tile::<F, T, V, A, B, 2, 1>(tiles, form, at, line, on),
@@ -318,19 +368,33 @@ pub(super) fn advance(loops: &[Move], counters: &mut [usize], at: &mut [usize; 3
             return true;
         }
         counters[i] = 0;
-        *at = [at[0] - (extent - 1) * a, at[1] - (extent - 1) * b, at[2] - (extent - 1) * out];
+        *at = [
+            at[0] - (extent - 1) * a,
+            at[1] - (extent - 1) * b,
+            at[2] - (extent - 1) * out,
+        ];
     }
     false
 }
 
 /// A contraction.
 #[inline(always)]
-pub(super) fn contract<F: Fused, T: Number, const V: usize>(tiles: &Tiles, form: &Form, on: &mut Operands<'_, T>) {
+pub(super) fn contract<F: Fused, T: Number, const V: usize>(
+    tiles: &Tiles,
+    form: &Form,
+    on: &mut Operands<'_, T>,
+) {
     let [a, b, out] = tiles.reach;
     assert!(
-        reaches(on.inputs[0], a, form.varies[0], form.lanes) && reaches(on.inputs[1], b, form.varies[1], form.lanes)
+        reaches(on.inputs[0], a, form.varies[0], form.lanes)
+            && reaches(on.inputs[1], b, form.varies[1], form.lanes)
     );
-    assert!(reaches(on.out, out, form.store != Store::Reduce, form.lanes));
+    assert!(reaches(
+        on.out,
+        out,
+        form.store != Store::Reduce,
+        form.lanes
+    ));
     match form.varies[..2] {
         [true, true] => tiled::<F, T, V, true, true>(tiles, form, on),
         [true, false] => tiled::<F, T, V, true, false>(tiles, form, on),
@@ -341,11 +405,26 @@ pub(super) fn contract<F: Fused, T: Number, const V: usize>(tiles: &Tiles, form:
 
 /// A step by lists.
 #[inline(always)]
-pub(super) fn by_list<F: Fused, T: Number, const V: usize>(terms: &Terms, form: &Form, on: &mut Operands<'_, T>) {
+pub(super) fn by_list<F: Fused, T: Number, const V: usize>(
+    terms: &Terms,
+    form: &Form,
+    on: &mut Operands<'_, T>,
+) {
     let entries = terms.starts.len() - 1;
     let reached = |k: usize| reaches(on.inputs[k], terms.reach[k], form.varies[k], form.lanes);
-    assert!((0..terms.arity).all(reached) && terms.starts[entries] as usize * terms.arity == terms.terms.len());
-    assert!(entries * if form.store == Store::Reduce { 1 } else { form.lanes } <= on.out.len());
+    assert!(
+        (0..terms.arity).all(reached)
+            && terms.starts[entries] as usize * terms.arity == terms.terms.len()
+    );
+    assert!(
+        entries
+            * if form.store == Store::Reduce {
+                1
+            } else {
+                form.lanes
+            }
+            <= on.out.len()
+    );
     match (terms.arity, form.varies[0], form.varies[1]) {
         (1, _, _) => match form.varies[0] {
             true => listed::<F, T, V, 1, true, true>(terms, form, on),
@@ -369,7 +448,11 @@ fn listed<F: Fused, T: Number, const V: usize, const K: usize, const A: bool, co
     form: &Form,
     on: &mut Operands<'_, T>,
 ) {
-    let width = if form.store == Store::Reduce { 1 } else { form.lanes };
+    let width = if form.store == Store::Reduce {
+        1
+    } else {
+        form.lanes
+    };
     let (terms, _) = list.terms.as_chunks::<K>();
     for chunk in (0..form.lanes).step_by(V) {
         let mut line = Line::at(chunk);

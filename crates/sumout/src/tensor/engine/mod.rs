@@ -1,16 +1,20 @@
 //! Runs circuits on batches: blocks of examples, side by side in vector lanes.
 //!
-//! * A *block* is as many examples as keep its tensors within the second cache, in whole cache lines; the examples
-//!   are the innermost axis of every tensor (`lanes`). A row's answer does not depend on the rows beside it.
+//! * A *block* is as many examples as keep its tensors within the second cache, in whole cache
+//!   lines; the examples are the innermost axis of every tensor (`lanes`). A row's answer does not
+//!   depend on the rows beside it.
 //! * What does not depend on the example is computed once and shared by all blocks (`program`).
-//! * Numbers of an example are data times a power of two. When the largest number of a tensor leaves the range in
-//!   which products are safe, its power of two moves to the exponent: exactly, and for each example by itself.
-//! * Small numbers of a tensor may become zero all the same. Bounds go forward with the numbers and say what that can
-//!   have cost (`bounds`): an example for which it may be too much is marked. The caller repeats it with more care.
-//! * What tests select is computed for each example by itself, from numbers that were judged like those of an answer.
+//! * Numbers of an example are data times a power of two. When the largest number of a tensor
+//!   leaves the range in which products are safe, its power of two moves to the exponent: exactly,
+//!   and for each example by itself.
+//! * Small numbers of a tensor may become zero all the same. Bounds go forward with the numbers and
+//!   say what that can have cost (`bounds`): an example for which it may be too much is marked. The
+//!   caller repeats it with more care.
+//! * What tests select is computed for each example by itself, from numbers that were judged like
+//!   those of an answer.
 //! * A product that is only read once, by another product, is never stored (`fuse`).
-//! * The largest of some products takes the place of their sum when examples are explained. All tensors are then kept, to
-//!   find where the largest came from.
+//! * The largest of some products takes the place of their sum when examples are explained. All
+//!   tensors are then kept, to find where the largest came from.
 
 mod arena;
 mod bounds;
@@ -84,14 +88,17 @@ fn cache() -> usize {
 }
 
 impl<T: Number> Engine<T> {
-    /// Compiles a graph for blocks of examples, as many as keep a block's tensors in the cache. Derivatives with respect
-    /// to the tables of `each` are kept for each example, others are summed. A schedule that keeps all tensors is one for
-    /// maxima.
+    /// Compiles a graph for blocks of examples, as many as keep a block's tensors in the cache.
+    /// Derivatives with respect to the tables of `each` are kept for each example, others are
+    /// summed. A schedule that keeps all tensors is one for maxima.
     pub fn for_blocks(graph: &Graph, schedule: &Schedule, each: &[TableId]) -> Self {
         let layout = layout::Program::new(graph, schedule);
         let one = BlockProgram::new(graph, schedule, &layout, each, T::LANES);
         let bytes = one.arena * T::LANES * size_of::<T>();
-        let lines = (1..=MOST_LINES).rev().find(|n| n.is_power_of_two() && n * bytes <= cache()).unwrap_or(1);
+        let lines = (1..=MOST_LINES)
+            .rev()
+            .find(|n| n.is_power_of_two() && n * bytes <= cache())
+            .unwrap_or(1);
         let program = match lines {
             1 => one,
             _ => BlockProgram::new(graph, schedule, &layout, each, lines * T::LANES),
@@ -116,7 +123,10 @@ impl<T: Number> Engine<T> {
         let mut engine = Engine {
             inputs: program.inputs(graph),
             ends: program.ends(graph),
-            each: each.iter().filter_map(|&table| Some((table, program.adjoint_of(graph, table)?))).collect(),
+            each: each
+                .iter()
+                .filter_map(|&table| Some((table, program.adjoint_of(graph, table)?)))
+                .collect(),
             program,
             layout,
             shared: vec![],
@@ -136,7 +146,9 @@ impl<T: Number> Engine<T> {
     /// Takes over the numbers of the graph's tables.
     pub fn update(&mut self, graph: &Graph) {
         let selections = graph.ops().filter(|(_, op)| matches!(op, Op::Select(..)));
-        self.selectors = selections.map(|(node, _)| (node, Selector::of(graph, node))).collect();
+        self.selectors = selections
+            .map(|(node, _)| (node, Selector::of(graph, node)))
+            .collect();
         let before = std::mem::take(&mut self.before);
         let (layout, varies) = (&self.layout, &self.program.varies);
         let shared = match self.is_for_maxima {
@@ -147,7 +159,12 @@ impl<T: Number> Engine<T> {
         self.exponents.resize(shared.len(), 0);
         self.bounds.resize(shared.len(), [T::ZERO; BOUNDS]);
         self.is_fragile = false;
-        for (slot, is_read) in self.program.read(shared.len(), self.ends.output).into_iter().enumerate() {
+        for (slot, is_read) in self
+            .program
+            .read(shared.len(), self.ends.output)
+            .into_iter()
+            .enumerate()
+        {
             let range = shared[slot].range();
             self.is_fragile |= is_fragile::<f64>(range); // products of them may have been lost already
             if is_read || self.is_for_maxima {
@@ -181,15 +198,26 @@ impl<T: Number> Engine<T> {
         self.program.sums.iter().map(|(_, entries)| entries).sum()
     }
 
-    /// Where examples add derivatives with respect to the output, if it is the same for all of them.
+    /// Where examples add derivatives with respect to the output, if it is the same for all of
+    /// them.
     pub fn seed_sum(&self) -> Option<Range<usize>> {
-        let Some(Place::Sum(seed)) = self.ends.seed else { return None };
-        let start = self.program.sums[..seed].iter().map(|(_, entries)| entries).sum();
+        let Some(Place::Sum(seed)) = self.ends.seed else {
+            return None;
+        };
+        let start = self.program.sums[..seed]
+            .iter()
+            .map(|(_, entries)| entries)
+            .sum();
         Some(start..start + self.program.sums[seed].1)
     }
 
     /// The derivatives with respect to some tables, from the sums that examples have added to.
-    pub fn differentiate(&self, graph: &Graph, sums: Vec<f64>, tables: &[TableId]) -> Vec<Vec<f64>> {
+    pub fn differentiate(
+        &self,
+        graph: &Graph,
+        sums: Vec<f64>,
+        tables: &[TableId],
+    ) -> Vec<Vec<f64>> {
         let mut spare = std::mem::take(&mut *self.spare());
         let mut rest = &sums[..];
         let mut read = vec![];
@@ -199,17 +227,30 @@ impl<T: Number> Engine<T> {
             let mut data = spare.take(entries);
             data.clear();
             data.extend_from_slice(numbers);
-            read.push((slot, Tensor { data, exponent: -i64::from(self.exponents[slot - graph.len()]) }));
+            read.push((
+                slot,
+                Tensor {
+                    data,
+                    exponent: -i64::from(self.exponents[slot - graph.len()]),
+                },
+            ));
         }
         spare.give(sums);
         let (layout, varies, read) = (&self.layout, &self.program.varies, read.into_iter());
-        let found = exec::differentiate_shared(graph, layout, varies, &self.before, read, &mut spare);
+        let found =
+            exec::differentiate_shared(graph, layout, varies, &self.before, read, &mut spare);
         let numbers = |table: &TableId| {
             let node = graph.find(&Op::Table(*table)).expect("the table is there");
             let size = graph.tables()[table.index()].values.len();
-            match found.get(Schedule::adjoint(graph, node)).filter(|adjoint| !adjoint.data.is_empty()) {
+            match found
+                .get(Schedule::adjoint(graph, node))
+                .filter(|adjoint| !adjoint.data.is_empty())
+            {
                 None => vec![0.0; size], // the output does not depend on it
-                Some(Tensor { data, exponent }) => data.iter().map(|x| x * 2f64.powi(*exponent as i32)).collect(),
+                Some(Tensor { data, exponent }) => data
+                    .iter()
+                    .map(|x| x * 2f64.powi(*exponent as i32))
+                    .collect(),
             }
         };
         let numbers = tables.iter().map(numbers).collect();
@@ -218,7 +259,8 @@ impl<T: Number> Engine<T> {
         numbers
     }
 
-    /// Where the likelihood of a variable is, and its adjoint; none if the circuit does not depend on it.
+    /// Where the likelihood of a variable is, and its adjoint; none if the circuit does not depend
+    /// on it.
     fn input(&self, var: VarId) -> Option<(Place, Option<Place>)> {
         *self.inputs.get(var.index())?
     }
@@ -252,7 +294,8 @@ fn is_fragile<T: Number>((low, high): (f64, f64)) -> bool {
     high > 0.0 && low.exponent() - high.exponent() < T::TINY / 2
 }
 
-/// Writes the numbers of a tensor, the largest of them at least one and less than two; the exponent that they share.
+/// Writes the numbers of a tensor, the largest of them at least one and less than two; the exponent
+/// that they share.
 fn convert<T: Number>(tensor: &Tensor, (_, high): (f64, f64), to: &mut Vec<T>) -> i32 {
     to.clear();
     if high == 0.0 {

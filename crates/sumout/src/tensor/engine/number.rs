@@ -5,7 +5,15 @@ use std::ops::{Add, Mul};
 
 /// A floating-point number, and how many of them make a cache line.
 pub trait Number:
-    Copy + Send + Sync + Debug + Default + PartialOrd + Add<Output = Self> + Mul<Output = Self> + 'static
+    Copy
+    + Send
+    + Sync
+    + Debug
+    + Default
+    + PartialOrd
+    + Add<Output = Self>
+    + Mul<Output = Self>
+    + 'static
 {
     /// How many make a cache line.
     const LANES: usize;
@@ -13,8 +21,8 @@ pub trait Number:
     const ZERO: Self;
     /// One.
     const ONE: Self;
-    /// The largest number of a tensor is brought to one when it has left the range from 2^-`CALM` to 2^(2 `CALM`). The
-    /// product of four does not overflow.
+    /// The largest number of a tensor is brought to one when it has left the range from 2^-`CALM`
+    /// to 2^(2 `CALM`). The product of four does not overflow.
     const CALM: i32;
     /// Numbers below 2^`TINY` become zero.
     const TINY: i32;
@@ -35,8 +43,15 @@ pub trait Number:
     fn exponent(self) -> i32;
     /// 2^e, for an e that the number can have.
     fn power_of_two(e: i32) -> Self;
-    /// Adds the product of an m × k and a k × n matrix to `out`, whose rows and columns are `strides` apart.
-    fn add_product(mkn: [usize; 3], a: Matrix<'_, Self>, b: Matrix<'_, Self>, out: &mut [Self], strides: [usize; 2]);
+    /// Adds the product of an m × k and a k × n matrix to `out`, whose rows and columns are
+    /// `strides` apart.
+    fn add_product(
+        mkn: [usize; 3],
+        a: Matrix<'_, Self>,
+        b: Matrix<'_, Self>,
+        out: &mut [Self],
+        strides: [usize; 2],
+    );
     /// Whether it is neither infinite nor NaN.
     fn is_finite(self) -> bool;
 }
@@ -121,8 +136,14 @@ macro_rules! number {
                 let [b_rows, b_columns] = b.strides.map(|stride| stride as isize);
                 let [rows, columns] = strides.map(|stride| stride as isize);
                 let (a, b, out) = (a.data.as_ptr(), b.data.as_ptr(), out.as_mut_ptr());
-                // SAFETY: the last entry of each matrix is within its slice, and no two entries of `out` are one.
-                unsafe { $product(m, k, n, 1.0, a, a_rows, a_columns, b, b_rows, b_columns, 1.0, out, rows, columns) }
+                // SAFETY: the last entry of each matrix is within its slice, and no two entries of
+                // `out` are one.
+                unsafe {
+                    $product(
+                        m, k, n, 1.0, a, a_rows, a_columns, b, b_rows, b_columns, 1.0, out, rows,
+                        columns,
+                    )
+                }
             }
 
             #[inline(always)]

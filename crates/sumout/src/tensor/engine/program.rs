@@ -1,9 +1,11 @@
-//! The steps of a schedule that differ between examples, with places for their tensors and tiles for their loops.
+//! The steps of a schedule that differ between examples, with places for their tensors and tiles
+//! for their loops.
 //!
-//! What no evidence reaches is computed once, before any example, and *shared*. Of the backward pass, what leads
-//! from a shared tensor to the tables is computed once, too, after all examples: a step that goes from a varying
-//! tensor to a shared one adds up its examples. Unless derivatives are wanted for each example: then whatever depends
-//! on the tables in question is computed for each of them.
+//! What no evidence reaches is computed once, before any example, and *shared*. Of the backward
+//! pass, what leads from a shared tensor to the tables is computed once, too, after all examples: a
+//! step that goes from a varying tensor to a shared one adds up its examples. Unless derivatives
+//! are wanted for each example: then whatever depends on the tables in question is computed for
+//! each of them.
 
 use super::arena::Arena;
 use super::bounds::Growth;
@@ -21,7 +23,11 @@ pub(super) enum Place {
     /// The same for all examples: by slot.
     Shared(Slot),
     /// In the arena of a block: where, in entries, and how many.
-    Block { start: usize, entries: usize, slot: usize },
+    Block {
+        start: usize,
+        entries: usize,
+        slot: usize,
+    },
     /// A sum over all examples: by its number.
     Sum(usize),
 }
@@ -58,10 +64,11 @@ pub(super) struct BlockStep {
     pub inputs: Vec<Place>,
     pub out: Place,
     pub growth: Growth,
-    /// A loop around the others whose rounds write to parts of the output that do not overlap, of a large step for a single
-    /// example.
+    /// A loop around the others whose rounds write to parts of the output that do not overlap, of a
+    /// large step for a single example.
     pub split: Option<Move>,
-    /// Of a backward step: the place whose forward step was rescaled, if its adjoint, the first input, is read first here.
+    /// Of a backward step: the place whose forward step was rescaled, if its adjoint, the first
+    /// input, is read first here.
     pub unscale: Option<usize>,
 }
 
@@ -86,7 +93,13 @@ pub(super) struct BlockProgram {
 
 impl BlockProgram {
     /// Compiles the varying part of a schedule for blocks of this many examples.
-    pub fn new(graph: &Graph, schedule: &Schedule, program: &layout::Program, each: &[TableId], lanes: usize) -> Self {
+    pub fn new(
+        graph: &Graph,
+        schedule: &Schedule,
+        program: &layout::Program,
+        each: &[TableId],
+        lanes: usize,
+    ) -> Self {
         let mut builder = Builder::new(graph, schedule, program, each, lanes);
         builder.add_inputs();
         for (index, step) in program.steps.iter().enumerate() {
@@ -101,7 +114,8 @@ impl BlockProgram {
         builder.finish()
     }
 
-    /// The places of the likelihoods that the circuit depends on, and of their adjoints, by variable.
+    /// The places of the likelihoods that the circuit depends on, and of their adjoints, by
+    /// variable.
     pub fn inputs(&self, graph: &Graph) -> Vec<Option<(Place, Option<Place>)>> {
         let mut inputs = vec![];
         for (node, op) in graph.ops() {
@@ -134,15 +148,33 @@ impl BlockProgram {
     pub fn ends(&self, graph: &Graph) -> Ends {
         let output = Schedule::value(graph, graph.output());
         let seed = Schedule::adjoint(graph, graph.output());
-        let sum = || self.sums.iter().position(|(slot, _)| *slot == seed).map(Place::Sum);
-        Ends { output: self.place(output), seed: self.places[seed].or_else(sum) }
+        let sum = || {
+            self.sums
+                .iter()
+                .position(|(slot, _)| *slot == seed)
+                .map(Place::Sum)
+        };
+        Ends {
+            output: self.place(output),
+            seed: self.places[seed].or_else(sum),
+        }
     }
 
     /// Which of the slots are shared tensors that blocks read, or that are the output.
     pub fn read(&self, slots: usize, output: Place) -> Vec<bool> {
         let mut is_read = vec![false; slots];
-        let places = self.steps.iter().flat_map(|step| step.inputs.iter().copied()).chain([output]);
-        let slots = places.filter_map(|place| if let Place::Shared(slot) = place { Some(slot) } else { None });
+        let places = self
+            .steps
+            .iter()
+            .flat_map(|step| step.inputs.iter().copied())
+            .chain([output]);
+        let slots = places.filter_map(|place| {
+            if let Place::Shared(slot) = place {
+                Some(slot)
+            } else {
+                None
+            }
+        });
         slots.for_each(|slot| is_read[slot] = true);
         is_read
     }
@@ -189,23 +221,44 @@ impl<'a> Builder<'a> {
     ) -> Self {
         let (places, varies) = (vec![None; schedule.slots()], varying(graph, each));
         let fusion = Fusion::of(graph, schedule, &varies);
-        let built =
-            BlockProgram { steps: vec![], forward: 0, lanes, arena: 0, tensors: 0, sums: vec![], varies, places };
+        let built = BlockProgram {
+            steps: vec![],
+            forward: 0,
+            lanes,
+            arena: 0,
+            tensors: 0,
+            sums: vec![],
+            varies,
+            places,
+        };
         let rescaled = vec![false; graph.len()];
-        Builder { graph, schedule, program, each, fusion, arena: Arena::default(), rescaled, built }
+        Builder {
+            graph,
+            schedule,
+            program,
+            each,
+            fusion,
+            arena: Arena::default(),
+            rescaled,
+            built,
+        }
     }
 
     /// Whether a tensor differs between examples.
     fn varies(&self, slot: Slot) -> bool {
         let node = self.schedule.node(slot);
         let is_each = |table: &TableId| slot >= self.graph.len() && self.each.contains(table);
-        self.built.varies[node.index()] || matches!(self.graph.op(node), Op::Table(table) if is_each(table))
+        self.built.varies[node.index()]
+            || matches!(self.graph.op(node), Op::Table(table) if is_each(table))
     }
 
     /// The place of a derivative that all examples add to.
     fn sum(&mut self, slot: Slot) -> Place {
         let sums = &mut self.built.sums;
-        let found = sums.iter().position(|(sum, _)| *sum == slot).unwrap_or(sums.len());
+        let found = sums
+            .iter()
+            .position(|(sum, _)| *sum == slot)
+            .unwrap_or(sums.len());
         if found == sums.len() {
             sums.push((slot, self.program.sizes[slot]));
         }
@@ -214,12 +267,24 @@ impl<'a> Builder<'a> {
 
     fn place(&mut self, slot: Slot) -> Place {
         if !self.varies(slot) {
-            return if slot < self.graph.len() { Place::Shared(slot) } else { self.sum(slot) };
+            return if slot < self.graph.len() {
+                Place::Shared(slot)
+            } else {
+                self.sum(slot)
+            };
         }
-        let (arena, tensors, size) = (&mut self.arena, &mut self.built.tensors, self.program.sizes[slot]);
+        let (arena, tensors, size) = (
+            &mut self.arena,
+            &mut self.built.tensors,
+            self.program.sizes[slot],
+        );
         *self.built.places[slot].get_or_insert_with(|| {
             *tensors += 1;
-            Place::Block { start: arena.take(size), entries: size, slot: *tensors - 1 }
+            Place::Block {
+                start: arena.take(size),
+                entries: size,
+                slot: *tensors - 1,
+            }
         })
     }
 
@@ -253,8 +318,15 @@ impl<'a> Builder<'a> {
             _ => Store::Set,
         };
         let mut varies = [false; MOST];
-        inputs.iter().zip(&mut varies).for_each(|(place, varies)| *varies = matches!(place, Place::Block { .. }));
-        let form = Form { varies, store, lanes: self.built.lanes };
+        inputs
+            .iter()
+            .zip(&mut varies)
+            .for_each(|(place, varies)| *varies = matches!(place, Place::Block { .. }));
+        let form = Form {
+            varies,
+            store,
+            lanes: self.built.lanes,
+        };
         let mut split = None;
         let loops = match planned.guide {
             Guide::List(list, to) => {
@@ -274,13 +346,28 @@ impl<'a> Builder<'a> {
             Guide::Select => Loops::Select(self.schedule.node(planned.out), None),
             Guide::Unselect(k) => Loops::Select(self.schedule.node(planned.a), Some(k)),
         };
-        let unscale = if is_backward { self.unscale(planned.a) } else { None };
+        let unscale = if is_backward {
+            self.unscale(planned.a)
+        } else {
+            None
+        };
         if !is_backward {
             self.rescaled[planned.out] = true;
         }
         let growth = loops.growth();
-        self.built.steps.push(BlockStep { loops, form, inputs, out, growth, split, unscale });
-        self.fusion.freed(planned).into_iter().for_each(|slot| self.free(slot));
+        self.built.steps.push(BlockStep {
+            loops,
+            form,
+            inputs,
+            out,
+            growth,
+            split,
+            unscale,
+        });
+        self.fusion
+            .freed(planned)
+            .into_iter()
+            .for_each(|slot| self.free(slot));
     }
 
     /// The tensor whose shift must be taken back from its adjoint, the first time that it is read.
@@ -301,17 +388,32 @@ impl<'a> Builder<'a> {
 
     /// Every entry that a map copies: where it is read, and where it is written.
     fn mapped(&self, step: &Step, map: MapId) -> Vec<(u32, u32)> {
-        let around: Vec<Move> =
-            step.nest.loops().iter().map(|l| Move { extent: l.extent, a: l.a, b: l.out, out: 0 }).collect();
+        let around: Vec<Move> = step
+            .nest
+            .loops()
+            .iter()
+            .map(|l| Move {
+                extent: l.extent,
+                a: l.a,
+                b: l.out,
+                out: 0,
+            })
+            .collect();
         let around = terms(&around);
         let mut places = vec![];
-        step.walk.each(&self.graph.maps()[map.index()].index, |from, to| {
-            places.extend(around.iter().map(|&(a, o)| (from as u32 + a, to as u32 + o)));
-        });
+        step.walk
+            .each(&self.graph.maps()[map.index()].index, |from, to| {
+                places.extend(
+                    around
+                        .iter()
+                        .map(|&(a, o)| (from as u32 + a, to as u32 + o)),
+                );
+            });
         places
     }
 
-    /// The terms of each entry of the output, in the order in which their places in each input are given.
+    /// The terms of each entry of the output, in the order in which their places in each input are
+    /// given.
     fn terms(&self, columns: &[Vec<u32>], outs: &[u32], form: &Form, out: Slot) -> Terms {
         let arity = columns.len();
         let mut starts = vec![0u32; self.program.sizes[out] + 1];
@@ -329,9 +431,17 @@ impl<'a> Builder<'a> {
         let is_plain = starts.windows(2).all(|range| range[0] + 1 == range[1]);
         let mut reach = [0; MOST];
         terms.chunks_exact(arity).for_each(|term| {
-            term.iter().zip(&mut reach).for_each(|(&at, reach)| *reach = (*reach).max(at as usize));
+            term.iter()
+                .zip(&mut reach)
+                .for_each(|(&at, reach)| *reach = (*reach).max(at as usize));
         });
-        Terms { starts, terms, arity, is_plain, reach }
+        Terms {
+            starts,
+            terms,
+            arity,
+            is_plain,
+            reach,
+        }
     }
 
     fn finish(mut self) -> BlockProgram {
@@ -358,11 +468,13 @@ fn moves(loops: &[Loop], form: &Form) -> Vec<Move> {
 /// A step of at least this many products is worth several threads.
 const LARGE: usize = 1 << 20;
 
-/// Takes the loop out that moves furthest through the output, if the step is large: its rounds do not overlap.
+/// Takes the loop out that moves furthest through the output, if the step is large: its rounds do
+/// not overlap.
 fn take_split(moves: &mut Vec<Move>) -> Option<Move> {
     let products: usize = moves.iter().map(|m| m.extent).product();
     let furthest = (0..moves.len()).max_by_key(|&i| moves[i].out)?;
-    (products >= LARGE && moves[furthest].out > 0 && moves[furthest].extent > 1).then(|| moves.remove(furthest))
+    (products >= LARGE && moves[furthest].out > 0 && moves[furthest].extent > 1)
+        .then(|| moves.remove(furthest))
 }
 
 /// Sorts the loops of a contraction by what they move.
@@ -373,13 +485,28 @@ fn tiles(moves: Vec<Move>) -> Tiles {
     let across = longest(&mut kept, |m| m.b == 0 && m.a > 0);
     let down = longest(&mut kept, |m| m.a == 0 && m.b > 0);
     let along = longest(&mut kept, |_| true);
-    Tiles { outer: kept, along, across, down, sums: terms(&summed), reach }
+    Tiles {
+        outer: kept,
+        along,
+        across,
+        down,
+        sums: terms(&summed),
+        reach,
+    }
 }
 
 /// Takes the longest loop of a kind out; one round of nothing if there is none.
 fn longest(loops: &mut Vec<Move>, kind: impl Fn(&Move) -> bool) -> Move {
-    let found = (0..loops.len()).filter(|&i| kind(&loops[i])).max_by_key(|&i| loops[i].extent);
-    found.map_or(Move { extent: 1, ..Move::default() }, |i| loops.remove(i))
+    let found = (0..loops.len())
+        .filter(|&i| kind(&loops[i]))
+        .max_by_key(|&i| loops[i].extent);
+    found.map_or(
+        Move {
+            extent: 1,
+            ..Move::default()
+        },
+        |i| loops.remove(i),
+    )
 }
 
 /// The places of all terms of a sum.
@@ -387,7 +514,10 @@ fn terms(summed: &[Move]) -> Vec<(u32, u32)> {
     let mut terms = vec![(0u32, 0u32)];
     for m in summed {
         let step = |i: usize, (a, b): (u32, u32)| (a + (i * m.a) as u32, b + (i * m.b) as u32);
-        terms = terms.iter().flat_map(|&at| (0..m.extent).map(move |i| step(i, at))).collect();
+        terms = terms
+            .iter()
+            .flat_map(|&at| (0..m.extent).map(move |i| step(i, at)))
+            .collect();
     }
     terms
 }

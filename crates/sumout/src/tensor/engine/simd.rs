@@ -1,7 +1,8 @@
 //! The kernels, once for each kind of machine, and the choice among them when the program runs.
 //!
-//! A kernel is written once, over arrays of numbers. Compiled with the instructions of a kind of machine, its
-//! loops become vector code. The choice is made once for a process, so that all of its runs agree to the bit.
+//! A kernel is written once, over arrays of numbers. Compiled with the instructions of a kind of
+//! machine, its loops become vector code. The choice is made once for a process, so that all of its
+//! runs agree to the bit.
 
 use std::sync::OnceLock;
 
@@ -46,7 +47,11 @@ impl Isa {
 
 #[cfg(target_arch = "x86_64")]
 fn found() -> Isa {
-    match (is_x86_feature_detected!("avx512f"), is_x86_feature_detected!("avx2"), is_x86_feature_detected!("fma")) {
+    match (
+        is_x86_feature_detected!("avx512f"),
+        is_x86_feature_detected!("avx2"),
+        is_x86_feature_detected!("fma"),
+    ) {
         (true, true, true) => Isa::Avx512,
         (false, true, true) => Isa::Avx2,
         _ => Isa::Portable,
@@ -63,8 +68,8 @@ fn found() -> Isa {
     Isa::Portable
 }
 
-/// While it lives, results that are too small for a number become zero on this thread, which is much faster than
-/// to compute with them on many machines.
+/// While it lives, results that are too small for a number become zero on this thread, which is
+/// much faster than to compute with them on many machines.
 ///
 /// Machines other than x86-64 and 64-bit ARM keep them.
 pub(super) struct Flushing(u64);
@@ -98,14 +103,18 @@ fn control() -> u64 {
     {
         let mut value = 0u32;
         // SAFETY: stores the register in `value`.
-        unsafe { std::arch::asm!("stmxcsr [{}]", in(reg) &raw mut value, options(nostack, preserves_flags)) };
+        unsafe {
+            std::arch::asm!("stmxcsr [{}]", in(reg) &raw mut value, options(nostack, preserves_flags))
+        };
         u64::from(value)
     }
     #[cfg(target_arch = "aarch64")]
     {
         let value: u64;
         // SAFETY: reads the register.
-        unsafe { std::arch::asm!("mrs {}, fpcr", out(reg) value, options(nomem, nostack, preserves_flags)) };
+        unsafe {
+            std::arch::asm!("mrs {}, fpcr", out(reg) value, options(nomem, nostack, preserves_flags))
+        };
         value
     }
     #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
@@ -117,11 +126,15 @@ fn set_control(value: u64) {
     #[cfg(target_arch = "x86_64")]
     {
         let value = value as u32;
-        // SAFETY: the value was read from the register, but for the two bits that flush; no code here depends on them.
-        unsafe { std::arch::asm!("ldmxcsr [{}]", in(reg) &raw const value, options(nostack, preserves_flags)) };
+        // SAFETY: the value was read from the register, but for the two bits that flush; no code
+        // here depends on them.
+        unsafe {
+            std::arch::asm!("ldmxcsr [{}]", in(reg) &raw const value, options(nostack, preserves_flags))
+        };
     }
     #[cfg(target_arch = "aarch64")]
-    // SAFETY: the value was read from the register, but for the bit that flushes; no code here depends on it.
+    // SAFETY: the value was read from the register, but for the bit that flushes; no code here
+    // depends on it.
     unsafe {
         std::arch::asm!("msr fpcr, {}", in(reg) value, options(nomem, nostack, preserves_flags));
     }
@@ -187,7 +200,13 @@ fn largest(loops: &Loops, form: &Form, on: &mut Operands<'_, f64>) {
 
 /// Says for each value of a domain which examples have it, or may have it; see [`lanes::indicate`].
 #[allow(unsafe_code)]
-pub(super) fn indicate<T: Number>(isa: Isa, domain: &[usize], values: &[i8], to: &mut [T], lanes: usize) {
+pub(super) fn indicate<T: Number>(
+    isa: Isa,
+    domain: &[usize],
+    values: &[i8],
+    to: &mut [T],
+    lanes: usize,
+) {
     match isa {
         // SAFETY: `Isa::detect` has found the features that these functions are compiled for.
         #[cfg(target_arch = "x86_64")]

@@ -6,18 +6,21 @@
 //! * rows of the output that are sums of scaled rows of one input add up four terms at a time;
 //! * dot products, sums and products of rows are plain loops.
 //!
-//! The library is `matrixmultiply`. With `gemm` in its place, an example of rect:20 and of digits:16 at level `functional`
-//! took as long as before by the median of 15 turns, and 1 to 13 % less by the best of them, on a busy AVX-512 machine.
+//! The library is `matrixmultiply`. With `gemm` in its place, an example of rect:20 and of
+//! digits:16 at level `functional` took as long as before by the median of 15 turns, and 1 to 13 %
+//! less by the best of them, on a busy AVX-512 machine.
 
 use super::lanes::{Form, Fused, MOST, Move, Operands, Store, Terms, advance};
 use super::number::{Matrix, Number};
 
-/// A contraction as loops, outermost first: loops over matrices, then the three of a matrix product.
+/// A contraction as loops, outermost first: loops over matrices, then the three of a matrix
+/// product.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Matrices {
     /// Loops around the matrix products.
     pub outer: Vec<Move>,
-    /// The loop just outside the innermost one, and the innermost: whichever tensors they move, or sum.
+    /// The loop just outside the innermost one, and the innermost: whichever tensors they move, or
+    /// sum.
     pub middle: Move,
     pub inner: Move,
     /// The product's loops, if it is large: over the rows of `a`, the columns of `b`, and the sum.
@@ -32,25 +35,49 @@ impl Matrices {
     pub fn new(loops: &[Move]) -> Self {
         let mut loops = loops.to_vec();
         if let Some(product) = large_product(&mut loops) {
-            let still = Move { extent: 1, ..Move::default() };
-            return Matrices { outer: loops, middle: still, inner: still, product: Some(product) };
+            let still = Move {
+                extent: 1,
+                ..Move::default()
+            };
+            return Matrices {
+                outer: loops,
+                middle: still,
+                inner: still,
+                product: Some(product),
+            };
         }
         let is_unit = |m: &Move| m.a <= 1 && m.b <= 1 && m.out <= 1;
         let inner = take(&mut loops, |m| if is_unit(m) { m.extent } else { 0 });
         let middle = take(&mut loops, |m| if m.out == 0 { m.extent } else { 0 });
-        Matrices { outer: loops, middle, inner, product: None }
+        Matrices {
+            outer: loops,
+            middle,
+            inner,
+            product: None,
+        }
     }
 
     /// All loops.
     pub fn loops(&self) -> impl Iterator<Item = &Move> {
-        self.outer.iter().chain([&self.middle, &self.inner]).chain(self.product.iter().flatten())
+        self.outer
+            .iter()
+            .chain([&self.middle, &self.inner])
+            .chain(self.product.iter().flatten())
     }
 }
 
 /// Takes the loop with the highest score; one round of nothing if all are zero.
 fn take(loops: &mut Vec<Move>, score: impl Fn(&Move) -> usize) -> Move {
-    let best = (0..loops.len()).max_by_key(|&i| score(&loops[i])).filter(|&i| score(&loops[i]) > 0);
-    best.map_or(Move { extent: 1, ..Move::default() }, |i| loops.remove(i))
+    let best = (0..loops.len())
+        .max_by_key(|&i| score(&loops[i]))
+        .filter(|&i| score(&loops[i]) > 0);
+    best.map_or(
+        Move {
+            extent: 1,
+            ..Move::default()
+        },
+        |i| loops.remove(i),
+    )
 }
 
 /// Takes the three loops of a matrix product, if there is a large one.
@@ -60,10 +87,11 @@ fn large_product(loops: &mut Vec<Move>) -> Option<[Move; 3]> {
         |m| m.a == 0 && m.b > 0 && m.out > 0,
         |m| m.a > 0 && m.b > 0 && m.out == 0,
     ];
-    let longest = |kind: fn(&Move) -> bool| loops.iter().copied().filter(kind).max_by_key(|m| m.extent);
+    let longest =
+        |kind: fn(&Move) -> bool| loops.iter().copied().filter(kind).max_by_key(|m| m.extent);
     let product = [longest(kinds[0])?, longest(kinds[1])?, longest(kinds[2])?];
-    let is_large =
-        product.iter().all(|m| m.extent >= 8) && product.iter().map(|m| m.extent).product::<usize>() >= LARGE;
+    let is_large = product.iter().all(|m| m.extent >= 8)
+        && product.iter().map(|m| m.extent).product::<usize>() >= LARGE;
     is_large.then(|| {
         loops.retain(|m| !product.contains(m));
         product
@@ -72,11 +100,21 @@ fn large_product(loops: &mut Vec<Move>) -> Option<[Move; 3]> {
 
 /// A contraction.
 #[inline(always)]
-pub(super) fn contract<F: Fused, T: Number>(matrices: &Matrices, form: &Form, on: &mut Operands<'_, T>) {
+pub(super) fn contract<F: Fused, T: Number>(
+    matrices: &Matrices,
+    form: &Form,
+    on: &mut Operands<'_, T>,
+) {
     if form.store == Store::Set {
         on.out.fill(T::ZERO);
     }
-    outer::<F, T>(&matrices.outer, matrices, on.inputs[0], on.inputs[1], on.out);
+    outer::<F, T>(
+        &matrices.outer,
+        matrices,
+        on.inputs[0],
+        on.inputs[1],
+        on.out,
+    );
     (on.peaks[0], on.totals[0]) = (peak(on.out), sum(on.out));
 }
 
@@ -105,8 +143,14 @@ fn outer<F: Fused, T: Number>(loops: &[Move], on: &Matrices, a: &[T], b: &[T], o
 
 /// Adds a product of matrices.
 fn multiply<T: Number>([m, n, k]: &[Move; 3], a: &[T], b: &[T], out: &mut [T]) {
-    let a = Matrix { data: a, strides: [m.a, k.a] };
-    let b = Matrix { data: b, strides: [k.b, n.b] };
+    let a = Matrix {
+        data: a,
+        strides: [m.a, k.a],
+    };
+    let b = Matrix {
+        data: b,
+        strides: [k.b, n.b],
+    };
     T::add_product([m.extent, k.extent, n.extent], a, b, out, [m.out, n.out]);
 }
 
@@ -118,12 +162,23 @@ fn rows<F: Fused, T: Number>(on: &Matrices, a: &[T], b: &[T], out: &mut [T]) {
     let mut k = 0;
     if middle.out == 0 && inner.out == 1 {
         while k + 4 <= middle.extent {
-            four::<F, T>(inner, middle, &a[k * middle.a..], &b[k * middle.b..], &mut out[..n]);
+            four::<F, T>(
+                inner,
+                middle,
+                &a[k * middle.a..],
+                &b[k * middle.b..],
+                &mut out[..n],
+            );
             k += 4;
         }
     }
     for k in k..middle.extent {
-        row::<F, T>(inner, &a[k * middle.a..], &b[k * middle.b..], &mut out[k * middle.out..]);
+        row::<F, T>(
+            inner,
+            &a[k * middle.a..],
+            &b[k * middle.b..],
+            &mut out[k * middle.out..],
+        );
     }
 }
 
@@ -143,13 +198,27 @@ fn four<F: Fused, T: Number>(inner: &Move, middle: &Move, a: &[T], b: &[T], out:
 
 /// Adds four rows, each times a number.
 #[inline(always)]
-fn add_scaled<F: Fused, T: Number>(by: &[T], by_step: usize, rows: &[T], step: usize, out: &mut [T]) {
+fn add_scaled<F: Fused, T: Number>(
+    by: &[T],
+    by_step: usize,
+    rows: &[T],
+    step: usize,
+    out: &mut [T],
+) {
     let n = out.len();
     let (p, q) = (&rows[..n], &rows[step..][..n]);
     let (r, s) = (&rows[2 * step..][..n], &rows[3 * step..][..n]);
     let by = [by[0], by[by_step], by[2 * by_step], by[3 * by_step]];
     for i in 0..n {
-        out[i] = F::add(by[0], p[i], F::add(by[1], q[i], F::add(by[2], r[i], F::add(by[3], s[i], out[i]))));
+        out[i] = F::add(
+            by[0],
+            p[i],
+            F::add(
+                by[1],
+                q[i],
+                F::add(by[2], r[i], F::add(by[3], s[i], out[i])),
+            ),
+        );
     }
 }
 
@@ -205,7 +274,11 @@ fn dot<F: Fused, T: Number>(a: &[T], b: &[T]) -> T {
             sums[l] = F::add(x[l], y[l], sums[l]);
         }
     }
-    let mut total = if whole > 0 { folded(sums, |x, y| x + y) } else { T::ZERO };
+    let mut total = if whole > 0 {
+        folded(sums, |x, y| x + y)
+    } else {
+        T::ZERO
+    };
     for i in whole..n {
         total = F::add(a[i], b[i], total);
     }
@@ -222,7 +295,11 @@ fn sum<T: Number>(a: &[T]) -> T {
             sums[l] = sums[l] + x[l];
         }
     }
-    let total = if whole > 0 { folded(sums, |x, y| x + y) } else { T::ZERO };
+    let total = if whole > 0 {
+        folded(sums, |x, y| x + y)
+    } else {
+        T::ZERO
+    };
     a[whole..].iter().fold(total, |total, x| total + *x)
 }
 
@@ -236,7 +313,11 @@ fn peak<T: Number>(a: &[T]) -> T {
             peaks[l] = peaks[l].larger(x[l]);
         }
     }
-    let peak = if whole > 0 { folded(peaks, T::larger) } else { T::ZERO };
+    let peak = if whole > 0 {
+        folded(peaks, T::larger)
+    } else {
+        T::ZERO
+    };
     a[whole..].iter().fold(peak, |peak, x| peak.larger(*x))
 }
 
@@ -267,7 +348,11 @@ pub(super) fn by_list<F: Fused, T: Number>(terms: &Terms, form: &Form, on: &mut 
 }
 
 #[inline(always)]
-fn listed<F: Fused, T: Number, const K: usize>(list: &Terms, form: &Form, on: &mut Operands<'_, T>) {
+fn listed<F: Fused, T: Number, const K: usize>(
+    list: &Terms,
+    form: &Form,
+    on: &mut Operands<'_, T>,
+) {
     let (terms, _) = list.terms.as_chunks::<K>();
     if list.is_plain && form.store == Store::Set {
         for (out, term) in on.out.iter_mut().zip(terms) {
@@ -277,7 +362,11 @@ fn listed<F: Fused, T: Number, const K: usize>(list: &Terms, form: &Form, on: &m
     }
     let mut first = 0;
     for (out, &end) in on.out.iter_mut().zip(&list.starts[1..]) {
-        let mut sum = if form.store == Store::Set { T::ZERO } else { *out };
+        let mut sum = if form.store == Store::Set {
+            T::ZERO
+        } else {
+            *out
+        };
         // In four sums, which do not wait for each other.
         let (fours, rest) = terms[first..end as usize].as_chunks::<4>();
         let mut parts = [T::ZERO; 4];

@@ -55,7 +55,10 @@ impl<T: Number> Memory<T> {
     fn new(engine: &Engine<T>) -> Self {
         let (lanes, tensors) = (engine.lanes(), engine.program.tensors);
         let arena = vec![T::ZERO; engine.program.arena * lanes + T::LANES];
-        let start = arena.as_ptr().align_offset(T::LANES * size_of::<T>()).min(T::LANES);
+        let start = arena
+            .as_ptr()
+            .align_offset(T::LANES * size_of::<T>())
+            .min(T::LANES);
         let mut memory = Memory {
             arena,
             start,
@@ -63,21 +66,33 @@ impl<T: Number> Memory<T> {
             shifts: vec![0; tensors * lanes],
             bounds: vec![T::ZERO; (tensors + 1) * BOUNDS * lanes],
             factors: vec![T::ZERO; lanes],
-            sums: engine.program.sums.iter().map(|(_, entries)| vec![T::ZERO; *entries]).collect(),
+            sums: engine
+                .program
+                .sums
+                .iter()
+                .map(|(_, entries)| vec![T::ZERO; *entries])
+                .collect(),
             lost: vec![false; lanes],
             unselected: None,
             measured: vec![],
         };
-        engine.inputs.iter().flatten().for_each(|(place, _)| memory.expect(*place, lanes));
+        engine
+            .inputs
+            .iter()
+            .flatten()
+            .for_each(|(place, _)| memory.expect(*place, lanes));
         memory
     }
 
     /// An input has zeros and ones, unless it is measured.
     fn expect(&mut self, place: Place, lanes: usize) {
-        let Place::Block { slot, entries, .. } = place else { return };
+        let Place::Block { slot, entries, .. } = place else {
+            return;
+        };
         self.exponents[slot * lanes..][..lanes].fill(0);
         let row = self.bounds[slot * BOUNDS * lanes..][..BOUNDS * lanes].chunks_exact_mut(lanes);
-        row.zip(bounds::indicators(entries)).for_each(|(row, x)| row.fill(x));
+        row.zip(bounds::indicators(entries))
+            .for_each(|(row, x)| row.fill(x));
     }
 }
 
@@ -90,7 +105,12 @@ impl<T: Number> Drop for Worker<'_, T> {
 impl<'e, T: Number> Worker<'e, T> {
     pub(super) fn new(engine: &'e Engine<T>, idle: Option<Memory<T>>) -> Self {
         let memory = idle.unwrap_or_else(|| Memory::new(engine));
-        Worker { engine, isa: Isa::detect(), memory, stop: None }
+        Worker {
+            engine,
+            isa: Isa::detect(),
+            memory,
+            stop: None,
+        }
     }
 
     /// Lets others stop it between two steps; what it has computed is then of no use.
@@ -109,14 +129,15 @@ impl<'e, T: Number> Worker<'e, T> {
         self.engine.lanes()
     }
 
-    /// The likelihood of a variable, to be filled in: value by value, for all examples of the block.
+    /// The likelihood of a variable, to be filled in: value by value, for all examples of the
+    /// block.
     pub fn evidence(&mut self, var: VarId) -> Option<&mut [T]> {
         let (place, _) = self.engine.input(var)?;
         Some(self.block_mut(place))
     }
 
-    /// Fills in the likelihood of a variable by the values that examples have, negative where nothing is known. Examples
-    /// that are not there get ones.
+    /// Fills in the likelihood of a variable by the values that examples have, negative where
+    /// nothing is known. Examples that are not there get ones.
     pub fn indicate(&mut self, var: VarId, domain: &[usize], values: &[i8]) {
         let (isa, lanes) = (self.isa, self.lanes());
         if let Some(to) = self.evidence(var) {
@@ -132,12 +153,16 @@ impl<'e, T: Number> Worker<'e, T> {
     /// Begins a block: nothing is lost yet.
     pub fn begin(&mut self) {
         self.memory.lost.fill(self.engine.is_fragile);
-        std::mem::take(&mut self.memory.measured).into_iter().for_each(|place| self.memory.expect(place, self.lanes()));
+        std::mem::take(&mut self.memory.measured)
+            .into_iter()
+            .for_each(|place| self.memory.expect(place, self.lanes()));
     }
 
     /// Says that a variable has likelihoods other than zero and one.
     pub fn measure_evidence(&mut self, var: VarId) {
-        self.memory.measured.extend(self.engine.input(var).map(|(place, _)| place));
+        self.memory
+            .measured
+            .extend(self.engine.input(var).map(|(place, _)| place));
     }
 
     /// Says by which power of two an example's likelihood of a variable was divided.
@@ -178,9 +203,14 @@ impl<'e, T: Number> Worker<'e, T> {
     pub fn backward(&mut self, seed: impl FnOnce(&mut [T])) {
         let _flushing = simd::Flushing::begin();
         let engine = self.engine;
-        let Some(place) = engine.ends.seed else { return };
+        let Some(place) = engine.ends.seed else {
+            return;
+        };
         seed(self.block_mut(place));
-        self.memory.sums.iter_mut().for_each(|sum| sum.fill(T::ZERO));
+        self.memory
+            .sums
+            .iter_mut()
+            .for_each(|sum| sum.fill(T::ZERO));
         self.memory.unselected = None;
         for step in &engine.program.steps[engine.program.forward..] {
             if self.is_stopped() {
@@ -220,15 +250,17 @@ impl<'e, T: Number> Worker<'e, T> {
         }
     }
 
-    /// The derivatives with respect to the numbers of a table, entry by entry for all examples; none if the output does not
-    /// depend on it.
+    /// The derivatives with respect to the numbers of a table, entry by entry for all examples;
+    /// none if the output does not depend on it.
     pub fn table_adjoint(&self, table: TableId) -> Option<&[T]> {
         self.engine.each.get(&table).map(|place| self.block(*place))
     }
 
     /// Writes the derivatives with respect to the likelihood of a variable, example after example.
     pub fn read_adjoint(&self, var: VarId, rows: usize, to: &mut [f64]) {
-        let Some((Place::Block { slot, .. }, Some(adjoint))) = self.engine.input(var) else { return };
+        let Some((Place::Block { slot, .. }, Some(adjoint))) = self.engine.input(var) else {
+            return;
+        };
         let (lanes, card) = (self.lanes(), to.len() / rows);
         for (k, numbers) in self.block(adjoint).chunks_exact(lanes).enumerate() {
             for (lane, x) in numbers[..rows].iter().enumerate() {
@@ -238,7 +270,8 @@ impl<'e, T: Number> Worker<'e, T> {
         }
     }
 
-    /// The output's numbers, entry by entry for all examples; none if it is the same for all of them.
+    /// The output's numbers, entry by entry for all examples; none if it is the same for all of
+    /// them.
     pub fn output(&self) -> Option<&[T]> {
         let place = self.engine.ends.output;
         matches!(place, Place::Block { .. }).then(|| self.block(place))
@@ -264,7 +297,8 @@ impl<'e, T: Number> Worker<'e, T> {
             Place::Shared(slot) => &self.engine.shared[slot],
             Place::Sum(sum) => &self.memory.sums[sum],
             Place::Block { start, entries, .. } => {
-                &self.memory.arena[self.memory.start + start * self.lanes()..][..entries * self.lanes()]
+                &self.memory.arena[self.memory.start + start * self.lanes()..]
+                    [..entries * self.lanes()]
             }
         }
     }
@@ -282,41 +316,81 @@ impl<'e, T: Number> Worker<'e, T> {
     /// Runs the loops of a step. The last row of bounds gets the peaks and totals.
     fn run(&mut self, step: &BlockStep, kernel: Kernel<T>) {
         let lanes = self.engine.lanes();
-        let Memory { arena, start: first, bounds, sums, .. } = &mut self.memory;
-        let (start, entries) =
-            if let Place::Block { start, entries, .. } = step.out { (start, entries) } else { (0, 0) };
+        let Memory {
+            arena,
+            start: first,
+            bounds,
+            sums,
+            ..
+        } = &mut self.memory;
+        let (start, entries) = if let Place::Block { start, entries, .. } = step.out {
+            (start, entries)
+        } else {
+            (0, 0)
+        };
         let (before, rest) = arena[*first..].split_at_mut(start * lanes);
         let (out, after) = rest.split_at_mut(entries * lanes);
         let end = (start + entries) * lanes;
-        let out = if let Place::Sum(sum) = step.out { &mut sums[sum][..] } else { out };
+        let out = if let Place::Sum(sum) = step.out {
+            &mut sums[sum][..]
+        } else {
+            out
+        };
         let input = |place: Place| match place {
             Place::Shared(slot) => &self.engine.shared[slot][..],
             Place::Sum(_) => unreachable!("sums are read when all examples are done"),
-            Place::Block { start: at, entries, .. } if at < start => &before[at * lanes..][..entries * lanes],
-            Place::Block { start: at, entries, .. } => &after[at * lanes - end..][..entries * lanes],
+            Place::Block {
+                start: at, entries, ..
+            } if at < start => &before[at * lanes..][..entries * lanes],
+            Place::Block {
+                start: at, entries, ..
+            } => &after[at * lanes - end..][..entries * lanes],
         };
         let one = [T::ONE];
         let mut inputs = [&one[..]; MOST];
-        step.inputs.iter().zip(&mut inputs).for_each(|(place, data)| *data = input(*place));
+        step.inputs
+            .iter()
+            .zip(&mut inputs)
+            .for_each(|(place, data)| *data = input(*place));
         let row = bounds.len() - BOUNDS * lanes;
         let (peaks, totals) = bounds[row..][..2 * lanes].split_at_mut(lanes);
         match step.split {
-            None => kernel(self.isa, &step.loops, &step.form, &mut Operands { inputs, out, peaks, totals }),
+            None => kernel(
+                self.isa,
+                &step.loops,
+                &step.form,
+                &mut Operands {
+                    inputs,
+                    out,
+                    peaks,
+                    totals,
+                },
+            ),
             Some(split) => (peaks[0], totals[0]) = run_split(self.isa, step, split, inputs, out),
         }
     }
 
     fn step_forward(&mut self, step: &BlockStep, kernel: Kernel<T>) {
         self.run(step, kernel);
-        let Place::Block { slot, .. } = step.out else { return };
+        let Place::Block { slot, .. } = step.out else {
+            return;
+        };
         let lanes = self.lanes();
-        let (known, row) = self.memory.bounds.split_at_mut(self.engine.program.tensors * BOUNDS * lanes);
+        let (known, row) = self
+            .memory
+            .bounds
+            .split_at_mut(self.engine.program.tensors * BOUNDS * lanes);
         let of = |place: Place| match place {
             Place::Shared(slot) | Place::Sum(slot) => Known::of(&self.engine.bounds[slot]),
-            Place::Block { slot, .. } => Known::of(&known[slot * BOUNDS * lanes..][..BOUNDS * lanes]),
+            Place::Block { slot, .. } => {
+                Known::of(&known[slot * BOUNDS * lanes..][..BOUNDS * lanes])
+            }
         };
         let mut inputs = [of(step.inputs[0]); MOST];
-        step.inputs.iter().zip(&mut inputs).for_each(|(place, known)| *known = of(*place));
+        step.inputs
+            .iter()
+            .zip(&mut inputs)
+            .for_each(|(place, known)| *known = of(*place));
         simd::bound(self.isa, &step.growth, &inputs[..step.inputs.len()], row);
         self.add_exponents(slot, step);
         self.rescale(slot, step.out);
@@ -326,16 +400,21 @@ impl<'e, T: Number> Worker<'e, T> {
 
     fn add_exponents(&mut self, slot: usize, step: &BlockStep) {
         let lanes = self.lanes();
-        let Memory { exponents, shifts, .. } = &mut self.memory;
+        let Memory {
+            exponents, shifts, ..
+        } = &mut self.memory;
         let sums = &mut shifts[slot * lanes..][..lanes];
         sums.fill(0);
         for place in &step.inputs {
             match *place {
                 Place::Shared(slot) | Place::Sum(slot) => {
-                    sums.iter_mut().for_each(|sum| *sum += self.engine.exponents[slot]);
+                    sums.iter_mut()
+                        .for_each(|sum| *sum += self.engine.exponents[slot]);
                 }
                 Place::Block { slot, .. } => {
-                    sums.iter_mut().zip(&exponents[slot * lanes..][..lanes]).for_each(|(sum, e)| *sum += e);
+                    sums.iter_mut()
+                        .zip(&exponents[slot * lanes..][..lanes])
+                        .for_each(|(sum, e)| *sum += e);
                 }
             }
         }
@@ -348,8 +427,16 @@ impl<'e, T: Number> Worker<'e, T> {
         let row = self.memory.bounds.len() - BOUNDS * lanes;
         let (floor, ceiling) = (T::power_of_two(-T::CALM), T::power_of_two(2 * T::CALM));
         let is_calm = |peak: &T| ((*peak >= floor) & (*peak < ceiling)) | (*peak == T::ZERO);
-        let calm: usize = self.memory.bounds[row..][..lanes].iter().map(|peak| usize::from(is_calm(peak))).sum();
-        let Memory { bounds, shifts, exponents, .. } = &mut self.memory;
+        let calm: usize = self.memory.bounds[row..][..lanes]
+            .iter()
+            .map(|peak| usize::from(is_calm(peak)))
+            .sum();
+        let Memory {
+            bounds,
+            shifts,
+            exponents,
+            ..
+        } = &mut self.memory;
         let shifts = &mut shifts[slot * lanes..][..lanes];
         shifts.fill(0);
         if calm == lanes {
@@ -357,13 +444,22 @@ impl<'e, T: Number> Worker<'e, T> {
         }
         for (lane, shift) in shifts.iter_mut().enumerate() {
             let peak = bounds[row + lane];
-            *shift = if is_calm(&peak) || !peak.is_finite() { 0 } else { peak.exponent().clamp(T::TINY, -T::TINY) };
+            *shift = if is_calm(&peak) || !peak.is_finite() {
+                0
+            } else {
+                peak.exponent().clamp(T::TINY, -T::TINY)
+            };
             exponents[slot * lanes + lane] += *shift;
         }
         self.shift(slot, place);
-        let Memory { bounds, factors, .. } = &mut self.memory;
+        let Memory {
+            bounds, factors, ..
+        } = &mut self.memory;
         for values in bounds[row..].chunks_exact_mut(lanes) {
-            values.iter_mut().zip(&*factors).for_each(|(x, factor)| *x = *x * *factor);
+            values
+                .iter_mut()
+                .zip(&*factors)
+                .for_each(|(x, factor)| *x = *x * *factor);
         }
         let (errors, lows) = bounds[row + 2 * lanes..].split_at_mut(lanes);
         let tiny = T::power_of_two(T::TINY);
@@ -376,24 +472,59 @@ impl<'e, T: Number> Worker<'e, T> {
 
     /// An input is what it is.
     pub(super) fn bound_input(&mut self, place: Place) {
-        let Place::Block { slot, start, entries } = place else { return };
+        let Place::Block {
+            slot,
+            start,
+            entries,
+        } = place
+        else {
+            return;
+        };
         let lanes = self.lanes();
-        let Memory { arena, start: first, bounds, .. } = &mut self.memory;
+        let Memory {
+            arena,
+            start: first,
+            bounds,
+            ..
+        } = &mut self.memory;
         let numbers = &arena[*first + start * lanes..][..entries * lanes];
-        bounds::bound_exact(numbers, &mut bounds[slot * BOUNDS * lanes..][..BOUNDS * lanes]);
+        bounds::bound_exact(
+            numbers,
+            &mut bounds[slot * BOUNDS * lanes..][..BOUNDS * lanes],
+        );
     }
 
-    /// Marks the examples for which what became zero may count beside the sum of a tensor, or beside each of its numbers: the
-    /// output's, or those of what a test compares.
+    /// Marks the examples for which what became zero may count beside the sum of a tensor, or
+    /// beside each of its numbers: the output's, or those of what a test compares.
     pub(super) fn judge(&mut self, place: Place, beside_each: bool) {
-        let Place::Block { slot, start, entries } = place else { return };
+        let Place::Block {
+            slot,
+            start,
+            entries,
+        } = place
+        else {
+            return;
+        };
         let lanes = self.lanes();
-        let Memory { arena, start: first, bounds, factors, lost, .. } = &mut self.memory;
+        let Memory {
+            arena,
+            start: first,
+            bounds,
+            factors,
+            lost,
+            ..
+        } = &mut self.memory;
         factors.fill(if beside_each { T::ONE } else { T::ZERO });
         for numbers in arena[*first + start * lanes..][..entries * lanes].chunks_exact(lanes) {
             match beside_each {
-                true => factors.iter_mut().zip(numbers).for_each(|(least, x)| *least = least.smaller(*x)),
-                false => factors.iter_mut().zip(numbers).for_each(|(sum, x)| *sum = *sum + *x),
+                true => factors
+                    .iter_mut()
+                    .zip(numbers)
+                    .for_each(|(least, x)| *least = least.smaller(*x)),
+                false => factors
+                    .iter_mut()
+                    .zip(numbers)
+                    .for_each(|(sum, x)| *sum = *sum + *x),
             }
         }
         let unit = T::of(entries as f64) * T::power_of_two(T::TINY - T::TOLERANCE);
@@ -410,10 +541,14 @@ impl<'e, T: Number> Worker<'e, T> {
         }
     }
 
-    /// The shift of a tensor changes what its data mean, and so the derivative with respect to them.
+    /// The shift of a tensor changes what its data mean, and so the derivative with respect to
+    /// them.
     fn unscale(&mut self, slot: usize, adjoint: Place) {
         let lanes = self.lanes();
-        if self.memory.shifts[slot * lanes..][..lanes].iter().any(|&shift| shift != 0) {
+        if self.memory.shifts[slot * lanes..][..lanes]
+            .iter()
+            .any(|&shift| shift != 0)
+        {
             self.shift(slot, adjoint);
         }
     }
@@ -421,23 +556,36 @@ impl<'e, T: Number> Worker<'e, T> {
     /// Multiplies each example's numbers by two to the power of minus its shift.
     fn shift(&mut self, slot: usize, place: Place) {
         let lanes = self.lanes();
-        let Place::Block { start, entries, .. } = place else { return };
-        let Memory { arena, start: first, factors, shifts, .. } = &mut self.memory;
+        let Place::Block { start, entries, .. } = place else {
+            return;
+        };
+        let Memory {
+            arena,
+            start: first,
+            factors,
+            shifts,
+            ..
+        } = &mut self.memory;
         let shifts = &shifts[slot * lanes..][..lanes];
-        factors.iter_mut().zip(shifts).for_each(|(factor, shift)| *factor = T::power_of_two(-shift));
+        factors
+            .iter_mut()
+            .zip(shifts)
+            .for_each(|(factor, shift)| *factor = T::power_of_two(-shift));
         let numbers = &mut arena[*first + start * lanes..][..entries * lanes];
         if let [factor] = factors[..] {
             return numbers.iter_mut().for_each(|x| *x = *x * factor); // in vectors, as the rows of a block are
         }
         for row in numbers.chunks_exact_mut(lanes) {
-            row.iter_mut().zip(&*factors).for_each(|(x, factor)| *x = *x * *factor);
+            row.iter_mut()
+                .zip(&*factors)
+                .for_each(|(x, factor)| *x = *x * *factor);
         }
     }
 }
 
 impl Worker<'_, f64> {
-    /// Computes the largest products instead of their sums. What bounds the error of a sum bounds that of its largest
-    /// product as well.
+    /// Computes the largest products instead of their sums. What bounds the error of a sum bounds
+    /// that of its largest product as well.
     pub fn maximise(&mut self) {
         self.forward_by(simd::maximise);
     }
@@ -445,22 +593,53 @@ impl Worker<'_, f64> {
     /// The numbers of a tensor for all examples.
     pub fn numbers(&self, slot: Slot) -> Numbers<'_> {
         match self.engine.program.place(slot) {
-            Place::Shared(slot) => Numbers { data: &self.engine.shared[slot], strides: [1, 0] },
-            place => Numbers { data: self.block(place), strides: [self.lanes(), 1] },
+            Place::Shared(slot) => Numbers {
+                data: &self.engine.shared[slot],
+                strides: [1, 0],
+            },
+            place => Numbers {
+                data: self.block(place),
+                strides: [self.lanes(), 1],
+            },
         }
     }
 }
 
-/// Runs the rounds of the outermost loop of a step for a single example, on all threads; the peak and the total.
-fn run_split<T: Number>(isa: Isa, step: &BlockStep, split: Move, inputs: [&[T]; MOST], out: &mut [T]) -> (T, T) {
+/// Runs the rounds of the outermost loop of a step for a single example, on all threads; the peak
+/// and the total.
+fn run_split<T: Number>(
+    isa: Isa,
+    step: &BlockStep,
+    split: Move,
+    inputs: [&[T]; MOST],
+    out: &mut [T],
+) -> (T, T) {
     let round = |(i, out): (usize, &mut [T])| {
         let _flushing = simd::Flushing::begin();
         let (mut peaks, mut totals) = ([T::ZERO], [T::ZERO]);
-        let inputs = [&inputs[0][i * split.a..], &inputs[1][i * split.b..], inputs[2], inputs[3]];
-        let mut on = Operands { inputs, out, peaks: &mut peaks, totals: &mut totals };
+        let inputs = [
+            &inputs[0][i * split.a..],
+            &inputs[1][i * split.b..],
+            inputs[2],
+            inputs[3],
+        ];
+        let mut on = Operands {
+            inputs,
+            out,
+            peaks: &mut peaks,
+            totals: &mut totals,
+        };
         simd::run(isa, &step.loops, &step.form, &mut on);
         (peaks[0], totals[0])
     };
-    let found: Vec<(T, T)> = out.par_chunks_mut(split.out).enumerate().map(round).collect();
-    found.into_iter().fold((T::ZERO, T::ZERO), |(peak, total), (p, t)| (peak.larger(p), total + t))
+    let found: Vec<(T, T)> = out
+        .par_chunks_mut(split.out)
+        .enumerate()
+        .map(round)
+        .collect();
+    found
+        .into_iter()
+        .fold((T::ZERO, T::ZERO), |(peak, total), (p, t)| {
+            (peak.larger(p), total + t)
+        })
 }

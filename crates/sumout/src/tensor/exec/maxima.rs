@@ -1,7 +1,8 @@
 //! Maxima of products for one example after the other.
 //!
-//! For many examples, what does not depend on evidence is computed once, and the memory of an example is used again for
-//! the next. An example whose numbers are too far apart is repeated with logarithms, like any other run.
+//! For many examples, what does not depend on evidence is computed once, and the memory of an
+//! example is used again for the next. An example whose numbers are too far apart is repeated with
+//! logarithms, like any other run.
 
 use std::sync::OnceLock;
 
@@ -28,10 +29,18 @@ pub(crate) struct Maxima<'g> {
 
 impl<'g> Maxima<'g> {
     pub fn new(graph: &'g Graph, program: Program) -> Self {
-        let evidence = |(node, op): (NodeId, &Op)| if let Op::Evidence(v) = op { Some((node, *v)) } else { None };
+        let evidence = |(node, op): (NodeId, &Op)| {
+            if let Op::Evidence(v) = op {
+                Some((node, *v))
+            } else {
+                None
+            }
+        };
         let inputs: Vec<(NodeId, VarId)> = graph.ops().filter_map(evidence).collect();
         let mut varies = vec![false; program.sizes.len()];
-        inputs.iter().for_each(|(node, _)| varies[node.index()] = true);
+        inputs
+            .iter()
+            .for_each(|(node, _)| varies[node.index()] = true);
         for Planned { a, b, out, .. } in program.steps.iter().map(|step| &step.planned) {
             varies[*out] = varies[*a] || b.is_some_and(|b| varies[b]);
         }
@@ -50,17 +59,27 @@ impl<'g> Maxima<'g> {
 
     /// A run that was not begun.
     pub fn idle(&self) -> Run<'_> {
-        self.shared.as_ref().map_or_else(|| self.by_logarithms(), |shared| self.over::<MaxProduct>(shared))
+        self.shared.as_ref().map_or_else(
+            || self.by_logarithms(),
+            |shared| self.over::<MaxProduct>(shared),
+        )
     }
 
     fn by_logarithms(&self) -> Run<'_> {
-        let logarithms = || shared::<LogMaxProduct>(self.graph, &self.program, &self.varies, vec![]);
+        let logarithms =
+            || shared::<LogMaxProduct>(self.graph, &self.program, &self.varies, vec![]);
         self.over::<LogMaxProduct>(self.logarithms.get_or_init(logarithms))
     }
 
     fn over<'m, S: Semiring>(&'m self, shared: &'m [Tensor]) -> Run<'m> {
         let slots = vec![Tensor::default(); self.program.sizes.len()];
-        Run { graph: self.graph, program: &self.program, slots, shared, is_log: S::IS_LOG }
+        Run {
+            graph: self.graph,
+            program: &self.program,
+            slots,
+            shared,
+            is_log: S::IS_LOG,
+        }
     }
 
     /// Runs an example, in the memory of another one.
@@ -79,8 +98,14 @@ impl<'g> Maxima<'g> {
         &self.trace
     }
 
-    fn begin<S: Semiring>(&self, run: &mut Run<'_>, evidence: impl Fn(VarId) -> Vec<f64>) -> Option<()> {
-        self.inputs.iter().for_each(|&(node, v)| run.slots[node.index()] = Tensor::input::<S>(evidence(v)));
+    fn begin<S: Semiring>(
+        &self,
+        run: &mut Run<'_>,
+        evidence: impl Fn(VarId) -> Vec<f64>,
+    ) -> Option<()> {
+        self.inputs
+            .iter()
+            .for_each(|&(node, v)| run.slots[node.index()] = Tensor::input::<S>(evidence(v)));
         run.run::<S>()
     }
 }

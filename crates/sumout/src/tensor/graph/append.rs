@@ -5,12 +5,13 @@ use std::collections::HashMap;
 use super::{Graph, List, Map, NodeId, Op, Origin, Table};
 use crate::vars::VarId;
 
-/// Tables that are there already, by their axes, their numbers and where these come from: those of all parts are shared.
+/// Tables that are there already, by their axes, their numbers and where these come from: those of
+/// all parts are shared.
 pub(crate) type Tables = HashMap<(Vec<VarId>, Vec<u64>, Option<Origin>), NodeId>;
 
 impl Graph {
-    /// Adds all of another graph, and says which node its output has become. `axes` says what its axes are here, and `input` which
-    /// node the likelihood of a variable is.
+    /// Adds all of another graph, and says which node its output has become. `axes` says what its
+    /// axes are here, and `input` which node the likelihood of a variable is.
     pub(crate) fn append(
         &mut self,
         part: &Graph,
@@ -27,21 +28,39 @@ impl Graph {
                 Op::Evidence(v) => input(self, *v),
                 Op::Table(t) => {
                     let Table { axes, values } = &part.tables()[t.index()];
-                    let table = Table { axes: all(axes), values: values.clone() };
+                    let table = Table {
+                        axes: all(axes),
+                        values: values.clone(),
+                    };
                     self.share(table, part.origins().get(t).cloned(), tables)
                 }
-                Op::Contract(a, b, keep) => {
-                    self.add(Op::Contract(node(a), node(b), keep.iter().map(|v| axis(&v)).collect()))
-                }
-                Op::Project(a, keep) => self.add(Op::Project(node(a), keep.iter().map(|v| axis(&v)).collect())),
+                Op::Contract(a, b, keep) => self.add(Op::Contract(
+                    node(a),
+                    node(b),
+                    keep.iter().map(|v| axis(&v)).collect(),
+                )),
+                Op::Project(a, keep) => self.add(Op::Project(
+                    node(a),
+                    keep.iter().map(|v| axis(&v)).collect(),
+                )),
                 Op::Join(a, b, list) => {
                     let list = &part.lists()[list.index()];
-                    let list = List { axis: list.axis.as_ref().map(axis), ..list.clone() };
+                    let list = List {
+                        axis: list.axis.as_ref().map(axis),
+                        ..list.clone()
+                    };
                     self.join(node(a), node(b), list)
                 }
                 Op::Gather(a, map) => {
                     let Map { from, over, index } = &part.maps()[map.index()];
-                    self.gather(node(a), Map { from: all(from), over: all(over), index: index.clone() })
+                    self.gather(
+                        node(a),
+                        Map {
+                            from: all(from),
+                            over: all(over),
+                            index: index.clone(),
+                        },
+                    )
                 }
                 Op::Rescale(a) => self.add(Op::Rescale(node(a))),
                 Op::Select(..) => unreachable!("parts have no tests of their own"),
@@ -54,6 +73,8 @@ impl Graph {
     fn share(&mut self, table: Table, origin: Option<Origin>, tables: &mut Tables) -> NodeId {
         let bits = table.values.iter().map(|x| x.to_bits()).collect();
         let key = (table.axes.clone(), bits, origin.clone());
-        *tables.entry(key).or_insert_with(|| self.table_from(table, origin))
+        *tables
+            .entry(key)
+            .or_insert_with(|| self.table_from(table, origin))
     }
 }

@@ -1,8 +1,9 @@
 //! How tests weigh the copies of a CPT.
 //!
-//! A test of X looks at numbers p(u), one for each joint state u of the parents of X, and says for each u how much of each copy
-//! the row of u is made of. It looks at tensors up to a common factor, and divides by their sum. What it compares them with, or
-//! multiplies them by, are the numbers of tables: parameters like any others, but no tensors.
+//! A test of X looks at numbers p(u), one for each joint state u of the parents of X, and says for
+//! each u how much of each copy the row of u is made of. It looks at tensors up to a common factor,
+//! and divides by their sum. What it compares them with, or multiplies them by, are the numbers of
+//! tables: parameters like any others, but no tensors.
 
 use super::{Graph, NodeId, Op, TableId};
 use crate::vars::VarId;
@@ -33,23 +34,25 @@ pub struct Rule {
 
 /// What weights depend on.
 ///
-/// The thresholds of a row are the sums of its first gaps, of which it has as many as there are copies.
+/// The thresholds of a row are the sums of its first gaps, of which it has as many as there are
+/// copies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Weighing {
-    /// All of the copy k, if k thresholds are passed: by what is larger, or else smaller; and by what is equal, or not.
-    /// A table of gaps.
+    /// All of the copy k, if k thresholds are passed: by what is larger, or else smaller; and by
+    /// what is equal, or not. A table of gaps.
     Step {
         /// Whether what is larger passes.
         larger: bool,
         /// Whether what is equal passes.
         equal: bool,
     },
-    /// Of the copy k, s(p - T_k) - s(p - T_k+1), with s(x) = 1 / (1 + exp(-slope · x)). A table of gaps, and one with the
-    /// logarithm of the slope.
+    /// Of the copy k, s(p - T_k) - s(p - T_k+1), with s(x) = 1 / (1 + exp(-slope · x)). A table of
+    /// gaps, and one with the logarithm of the slope.
     Sigmoid,
     /// Of the second of two copies as much as p. No tables.
     Linear,
-    /// The softmax of W·e + b, with all that is tested as e, each divided by its sum. A table of W and b, one after the other.
+    /// The softmax of W·e + b, with all that is tested as e, each divided by its sum. A table of W
+    /// and b, one after the other.
     Softmax,
 }
 
@@ -70,11 +73,16 @@ impl Weighing {
 }
 
 impl Graph {
-    /// Adds the weights that a rule makes of some tensors of one axis each, with its tables behind them. Equal ones are shared.
+    /// Adds the weights that a rule makes of some tensors of one axis each, with its tables behind
+    /// them. Equal ones are shared.
     pub fn select(&mut self, inputs: Vec<NodeId>, rule: Rule) -> NodeId {
         debug_assert!(inputs.iter().all(|input| self.axes(*input).len() <= 1));
         debug_assert!(inputs.len() > rule.weighing.tables());
-        let at = self.rules.iter().position(|r| *r == rule).unwrap_or(self.rules.len());
+        let at = self
+            .rules
+            .iter()
+            .position(|r| *r == rule)
+            .unwrap_or(self.rules.len());
         if at == self.rules.len() {
             self.rules.push(rule);
         }
@@ -95,9 +103,12 @@ impl Graph {
     /// The tables whose numbers are those of rules, and no tensors.
     pub fn rule_tables(&self) -> impl Iterator<Item = TableId> + '_ {
         self.ops().flat_map(|(_, op)| match op {
-            Op::Select(inputs, rule) => {
-                self.tested(inputs, *rule).1.iter().filter_map(|table| self.op(*table).table()).collect()
-            }
+            Op::Select(inputs, rule) => self
+                .tested(inputs, *rule)
+                .1
+                .iter()
+                .filter_map(|table| self.op(*table).table())
+                .collect(),
             _ => vec![],
         })
     }

@@ -15,8 +15,21 @@ pub(super) struct Expanded {
 
 /// Expands a graph; `is_literal` if zeros and ones are numbers like others.
 pub(super) fn expand(graph: &Graph, is_literal: bool) -> Expanded {
-    let expanded = Expanded { nodes: vec![], constants: vec![], terms: vec![], inputs: vec![], outputs: vec![] };
-    Expansion { graph, is_literal, expanded, entries: vec![], given: 0 }.expand()
+    let expanded = Expanded {
+        nodes: vec![],
+        constants: vec![],
+        terms: vec![],
+        inputs: vec![],
+        outputs: vec![],
+    };
+    Expansion {
+        graph,
+        is_literal,
+        expanded,
+        entries: vec![],
+        given: 0,
+    }
+    .expand()
 }
 
 /// A graph while it is expanded.
@@ -24,7 +37,8 @@ struct Expansion<'a> {
     graph: &'a Graph,
     is_literal: bool,
     expanded: Expanded,
-    /// For each tensor, the scalar nodes of its entries, axes in the order of the variables, the last fastest.
+    /// For each tensor, the scalar nodes of its entries, axes in the order of the variables, the
+    /// last fastest.
     entries: Vec<Vec<u32>>,
     given: u32,
 }
@@ -53,22 +67,43 @@ impl Expansion<'_> {
         self.expanded.inputs.push((var, card));
         let first = self.given;
         self.given += card as u32;
-        (first..self.given).map(|place| self.add(Scalar::Input(place))).collect()
+        (first..self.given)
+            .map(|place| self.add(Scalar::Input(place)))
+            .collect()
     }
 
     fn table(&mut self, node: NodeId, table: &Table) -> Vec<u32> {
-        let mut walk = Walk::new(self.graph, self.graph.axes(node).as_slice(), [&table.axes, &[]]);
-        (0..table.values.len()).map(|_| self.constant(table.values[walk.step()[0]])).collect()
+        let mut walk = Walk::new(
+            self.graph,
+            self.graph.axes(node).as_slice(),
+            [&table.axes, &[]],
+        );
+        (0..table.values.len())
+            .map(|_| self.constant(table.values[walk.step()[0]]))
+            .collect()
     }
 
     /// An entry of the result after the other, so that its products are not needed for long.
     fn contract(&mut self, out: NodeId, factors: &[NodeId]) -> Vec<u32> {
         let graph = self.graph;
-        let all = factors.iter().fold(VarSet::default(), |all, &f| &all | graph.axes(f));
-        let order: Vec<VarId> = graph.axes(out).iter().chain((&all - graph.axes(out)).iter()).collect();
-        let axes = |factor: usize| factors.get(factor).map_or(&[][..], |&f| graph.axes(f).as_slice());
+        let all = factors
+            .iter()
+            .fold(VarSet::default(), |all, &f| &all | graph.axes(f));
+        let order: Vec<VarId> = graph
+            .axes(out)
+            .iter()
+            .chain((&all - graph.axes(out)).iter())
+            .collect();
+        let axes = |factor: usize| {
+            factors
+                .get(factor)
+                .map_or(&[][..], |&f| graph.axes(f).as_slice())
+        };
         let mut walk = Walk::new(graph, &order, [axes(0), axes(1)]);
-        let summed: usize = order[graph.axes(out).len()..].iter().map(|v| graph.cards()[v.index()]).product();
+        let summed: usize = order[graph.axes(out).len()..]
+            .iter()
+            .map(|v| graph.cards()[v.index()])
+            .product();
         let mut terms = Vec::with_capacity(summed);
         let mut entries = Vec::with_capacity(graph.size(out) as usize);
         for _ in 0..graph.size(out) as usize {
@@ -89,7 +124,10 @@ impl Expansion<'_> {
     fn join(&mut self, out: NodeId, a: NodeId, b: NodeId, list: &List) -> Vec<u32> {
         let mut sums = vec![vec![]; self.graph.size(out) as usize];
         for ((&to, &x), &y) in list.outs.iter().zip(&list.a).zip(&list.b) {
-            let (x, y) = (self.entries[a.index()][x as usize], self.entries[b.index()][y as usize]);
+            let (x, y) = (
+                self.entries[a.index()][x as usize],
+                self.entries[b.index()][y as usize],
+            );
             let term = self.product(x, y);
             sums[to as usize].push(term);
         }
@@ -99,9 +137,15 @@ impl Expansion<'_> {
     fn gather(&mut self, out: NodeId, a: NodeId, map: &Map) -> Vec<u32> {
         let graph = self.graph;
         let zero = self.constant(0.0);
-        let mut walk = Walk::new(graph, graph.axes(out).as_slice(), [&map.over, graph.axes(a).as_slice()]);
+        let mut walk = Walk::new(
+            graph,
+            graph.axes(out).as_slice(),
+            [&map.over, graph.axes(a).as_slice()],
+        );
         let mut from_index = Walk::new(graph, &map.from, [graph.axes(a).as_slice(), &[]]);
-        let places: Vec<usize> = (0..size(graph, &map.from)).map(|_| from_index.step()[0]).collect();
+        let places: Vec<usize> = (0..size(graph, &map.from))
+            .map(|_| from_index.step()[0])
+            .collect();
         let read = |_| {
             let [over, kept] = walk.step();
             match map.index[over] {
@@ -114,7 +158,8 @@ impl Expansion<'_> {
 
     fn add(&mut self, node: Scalar) -> u32 {
         self.expanded.nodes.push(node);
-        u32::try_from(self.expanded.nodes.len() - 1).expect("the limit of memory is below 2^32 nodes")
+        u32::try_from(self.expanded.nodes.len() - 1)
+            .expect("the limit of memory is below 2^32 nodes")
     }
 
     fn constant(&mut self, x: f64) -> u32 {
@@ -140,7 +185,11 @@ impl Expansion<'_> {
     }
 
     fn sum(&mut self, terms: &[u32]) -> u32 {
-        if let Some(constants) = terms.iter().map(|&term| self.value(term)).collect::<Option<Vec<f64>>>() {
+        if let Some(constants) = terms
+            .iter()
+            .map(|&term| self.value(term))
+            .collect::<Option<Vec<f64>>>()
+        {
             return self.constant(constants.iter().sum());
         }
         let from = self.expanded.terms.len();
@@ -161,7 +210,8 @@ fn size(graph: &Graph, axes: &[VarId]) -> usize {
     axes.iter().map(|v| graph.cards()[v.index()]).product()
 }
 
-/// Goes through all joint states of some axes, the last fastest, and tells where each stands in two tensors.
+/// Goes through all joint states of some axes, the last fastest, and tells where each stands in two
+/// tensors.
 struct Walk {
     cards: Vec<usize>,
     states: Vec<usize>,
@@ -177,8 +227,16 @@ impl Walk {
             Some(at) => size(graph, &axes[at + 1..]),
             None => 0,
         };
-        let strides = order.iter().map(|v| tensors.map(|axes| stride(axes, v))).collect();
-        Walk { states: vec![0; cards.len()], cards, strides, next: [0; 2] }
+        let strides = order
+            .iter()
+            .map(|v| tensors.map(|axes| stride(axes, v)))
+            .collect();
+        Walk {
+            states: vec![0; cards.len()],
+            cards,
+            strides,
+            next: [0; 2],
+        }
     }
 
     /// The places of the next state.
@@ -188,7 +246,11 @@ impl Walk {
             self.states[axis] += 1;
             let is_over = self.states[axis] == self.cards[axis];
             for (next, stride) in self.next.iter_mut().zip(self.strides[axis]) {
-                *next = if is_over { *next - stride * (self.cards[axis] - 1) } else { *next + stride };
+                *next = if is_over {
+                    *next - stride * (self.cards[axis] - 1)
+                } else {
+                    *next + stride
+                };
             }
             if !is_over {
                 break;

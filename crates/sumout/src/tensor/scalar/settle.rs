@@ -1,7 +1,7 @@
 //! Removes numbers that nothing reads, and lets the others share memory.
 //!
-//! A number's place is free again after the last node that reads it, and the place that became free last is taken first: it is
-//! most likely in the cache.
+//! A number's place is free again after the last node that reads it, and the place that became free
+//! last is taken first: it is most likely in the cache.
 
 use super::expand::Expanded;
 use super::{Scalar, ScalarGraph};
@@ -11,7 +11,11 @@ const NEVER: u32 = u32::MAX;
 
 pub(super) fn settle(mut graph: Expanded) -> ScalarGraph {
     let last = last_uses(&graph);
-    let mut settling = Settling { places: vec![NEVER; last.len()], free: vec![], used: 0 };
+    let mut settling = Settling {
+        places: vec![NEVER; last.len()],
+        free: vec![],
+        used: 0,
+    };
     let mut nodes = Vec::with_capacity(last.iter().filter(|&&at| at != NEVER).count());
     for at in 0..last.len() {
         if last[at] == NEVER {
@@ -37,15 +41,34 @@ pub(super) fn settle(mut graph: Expanded) -> ScalarGraph {
         settling.places[at] = to;
         nodes.push((node, to));
     }
-    let outputs = graph.outputs.iter().map(|&output| settling.places[output as usize]).collect();
-    let Expanded { constants, terms, inputs, .. } = graph;
-    ScalarGraph { nodes, constants, terms, inputs, outputs, places: settling.used as usize }
+    let outputs = graph
+        .outputs
+        .iter()
+        .map(|&output| settling.places[output as usize])
+        .collect();
+    let Expanded {
+        constants,
+        terms,
+        inputs,
+        ..
+    } = graph;
+    ScalarGraph {
+        nodes,
+        constants,
+        terms,
+        inputs,
+        outputs,
+        places: settling.used as usize,
+    }
 }
 
 /// For each node the last that reads it; outputs are read in the end.
 fn last_uses(graph: &Expanded) -> Vec<u32> {
     let mut last = vec![NEVER; graph.nodes.len()];
-    graph.outputs.iter().for_each(|&output| last[output as usize] = graph.nodes.len() as u32);
+    graph
+        .outputs
+        .iter()
+        .for_each(|&output| last[output as usize] = graph.nodes.len() as u32);
     for at in (0..graph.nodes.len()).rev() {
         if last[at] == NEVER {
             continue;
@@ -57,7 +80,10 @@ fn last_uses(graph: &Expanded) -> Vec<u32> {
         };
         match graph.nodes[at] {
             Scalar::Product(a, b) => [a, b].into_iter().for_each(&mut read),
-            Scalar::Sum(from, end) => graph.terms[from as usize..end as usize].iter().copied().for_each(&mut read),
+            Scalar::Sum(from, end) => graph.terms[from as usize..end as usize]
+                .iter()
+                .copied()
+                .for_each(&mut read),
             Scalar::Constant(_) | Scalar::Input(_) => {}
         }
     }

@@ -76,7 +76,10 @@ pub fn figure(id: &str, caption: &str, explanation: &str, panels: &[Panel]) -> S
             looks.push((&line.name, line.look));
         }
     }
-    let legend: String = looks.iter().map(|(name, look)| format!("<li>{}{name}</li>\n", sample(look))).collect();
+    let legend: String = looks
+        .iter()
+        .map(|(name, look)| format!("<li>{}{name}</li>\n", sample(look)))
+        .collect();
     let drawn: String = panels.iter().map(Panel::draw).collect();
     format!(
         "<figure id=\"{id}\">\n<figcaption>{caption}<span>{explanation}</span></figcaption>\n\
@@ -86,7 +89,11 @@ pub fn figure(id: &str, caption: &str, explanation: &str, panels: &[Panel]) -> S
 
 /// A piece of a line for the legend.
 fn sample(look: &Look) -> String {
-    let Look { colour, dashes, mark } = look;
+    let Look {
+        colour,
+        dashes,
+        mark,
+    } = look;
     format!(
         "<svg viewBox=\"0 0 40 12\" aria-hidden=\"true\"><path d=\"M0 6H40\" stroke=\"var(--{colour})\" stroke-width=\"2\" \
          stroke-dasharray=\"{dashes}\"/>{}</svg>",
@@ -97,7 +104,11 @@ fn sample(look: &Look) -> String {
 impl Mark {
     fn draw(self, x: f64, y: f64, colour: &str) -> String {
         let path = match self {
-            Mark::Circle => return format!("<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"3.4\" fill=\"var(--{colour})\"/>"),
+            Mark::Circle => {
+                return format!(
+                    "<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"3.4\" fill=\"var(--{colour})\"/>"
+                );
+            }
             Mark::Square => "m-3.2 -3.2h6.4v6.4h-6.4z",
             Mark::Triangle => "m0 -4.2l4 7h-8z",
             Mark::Diamond => "m0 -4.4l4.4 4.4l-4.4 4.4l-4.4 -4.4z",
@@ -110,11 +121,17 @@ impl Panel {
     fn at(&self, x: f64, y: f64) -> (f64, f64) {
         let [left, top, right, bottom] = MARGIN;
         let (x, y) = (self.x.share(x), self.y.share(y).clamp(0.0, 1.0));
-        (left + (WIDTH - left - right) * x, HEIGHT - bottom - (HEIGHT - top - bottom) * y)
+        (
+            left + (WIDTH - left - right) * x,
+            HEIGHT - bottom - (HEIGHT - top - bottom) * y,
+        )
     }
 
     fn draw(&self) -> String {
-        let mut svg = format!("<svg viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\" aria-label=\"{}\">\n", self.title);
+        let mut svg = format!(
+            "<svg viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\" aria-label=\"{}\">\n",
+            self.title
+        );
         self.frame(&mut svg);
         if self.spread == Spread::Band {
             self.lines.iter().for_each(|line| self.band(&mut svg, line));
@@ -126,7 +143,11 @@ impl Panel {
     fn frame(&self, svg: &mut String) {
         let [left, top, right, bottom] = MARGIN;
         let (end, floor) = (WIDTH - right, HEIGHT - bottom);
-        let _ = writeln!(svg, "<text class=\"title\" x=\"{left}\" y=\"16\">{}</text>", self.title);
+        let _ = writeln!(
+            svg,
+            "<text class=\"title\" x=\"{left}\" y=\"16\">{}</text>",
+            self.title
+        );
         for (value, text) in &self.y.ticks {
             let y = self.at(self.x.low, *value).1;
             let _ = writeln!(svg, "<path class=\"rule\" d=\"M{left} {y:.1}H{end}\"/>");
@@ -146,7 +167,10 @@ impl Panel {
                 floor + 17.0
             );
         }
-        let _ = writeln!(svg, "<path class=\"axis\" d=\"M{left} {top}V{floor}H{end}\"/>");
+        let _ = writeln!(
+            svg,
+            "<path class=\"axis\" d=\"M{left} {top}V{floor}H{end}\"/>"
+        );
         let (middle, centre) = ((left + end) / 2.0, (top + floor) / 2.0);
         let _ = writeln!(
             svg,
@@ -163,18 +187,35 @@ impl Panel {
 
     /// What is within a standard deviation of the line.
     fn band(&self, svg: &mut String, line: &Line) {
-        let edge = |sign: f64| line.points.iter().map(move |&(x, y, spread)| (x, y + sign * spread));
+        let edge = |sign: f64| {
+            line.points
+                .iter()
+                .map(move |&(x, y, spread)| (x, y + sign * spread))
+        };
         let lower: Vec<(f64, f64)> = edge(-1.0).collect();
-        let around = edge(1.0).chain(lower.into_iter().rev()).map(|(x, y)| self.at(x, y));
+        let around = edge(1.0)
+            .chain(lower.into_iter().rev())
+            .map(|(x, y)| self.at(x, y));
         let around: Vec<String> = around.map(|(x, y)| format!("{x:.1},{y:.1}")).collect();
         let colour = line.look.colour;
-        let _ = writeln!(svg, "<polygon points=\"{}\" fill=\"var(--{colour})\" opacity=\"0.13\"/>", around.join(" "));
+        let _ = writeln!(
+            svg,
+            "<polygon points=\"{}\" fill=\"var(--{colour})\" opacity=\"0.13\"/>",
+            around.join(" ")
+        );
     }
 
     fn line(&self, svg: &mut String, line: &Line) {
-        let Look { colour, dashes, mark } = line.look;
+        let Look {
+            colour,
+            dashes,
+            mark,
+        } = line.look;
         let places: Vec<(f64, f64)> = line.points.iter().map(|&(x, y, _)| self.at(x, y)).collect();
-        let path: Vec<String> = places.iter().map(|(x, y)| format!("{x:.1},{y:.1}")).collect();
+        let path: Vec<String> = places
+            .iter()
+            .map(|(x, y)| format!("{x:.1},{y:.1}"))
+            .collect();
         let _ = writeln!(
             svg,
             "<polyline points=\"{}\" fill=\"none\" stroke=\"var(--{colour})\" stroke-width=\"2\" stroke-dasharray=\"{dashes}\"/>",
@@ -188,8 +229,13 @@ impl Panel {
                     "<path d=\"M{across:.1} {high:.1}V{low:.1}\" stroke=\"var(--{colour})\" opacity=\"0.6\"/>"
                 );
             }
-            let _ =
-                writeln!(svg, "<g>{}<title>{}: {}</title></g>", mark.draw(across, down, colour), line.name, number(y));
+            let _ = writeln!(
+                svg,
+                "<g>{}<title>{}: {}</title></g>",
+                mark.draw(across, down, colour),
+                line.name,
+                number(y)
+            );
         }
     }
 }

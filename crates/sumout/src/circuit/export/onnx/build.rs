@@ -18,7 +18,12 @@ pub(super) struct Build {
 
 impl Build {
     pub fn new(real: Type) -> Self {
-        Build { parts: Parts::default(), real, axes: BTreeMap::new(), count: 0 }
+        Build {
+            parts: Parts::default(),
+            real,
+            axes: BTreeMap::new(),
+            count: 0,
+        }
     }
 
     /// A name that nothing has.
@@ -35,15 +40,26 @@ impl Build {
     }
 
     /// Adds a node.
-    pub fn named(&mut self, name: &str, op: &str, inputs: &[&str], attributes: &[(&str, Attribute)]) {
-        self.parts.nodes.push(proto::node(op, inputs, name, attributes));
+    pub fn named(
+        &mut self,
+        name: &str,
+        op: &str,
+        inputs: &[&str],
+        attributes: &[(&str, Attribute)],
+    ) {
+        self.parts
+            .nodes
+            .push(proto::node(op, inputs, name, attributes));
     }
 
     /// Numbers of the type of probabilities.
     pub fn table(&mut self, shape: &[usize], values: &[f64]) -> String {
         let bytes = match self.real {
             Type::F64 => values.iter().flat_map(|x| x.to_le_bytes()).collect(),
-            _ => values.iter().flat_map(|&x| (x as f32).to_le_bytes()).collect(),
+            _ => values
+                .iter()
+                .flat_map(|&x| (x as f32).to_le_bytes())
+                .collect(),
         };
         self.constant(self.real, shape, bytes)
     }
@@ -55,13 +71,19 @@ impl Build {
 
     fn constant(&mut self, of: Type, shape: &[usize], bytes: Vec<u8>) -> String {
         let name = self.fresh();
-        self.parts.tensors.push(proto::tensor(&name, of, shape, &bytes));
+        self.parts
+            .tensors
+            .push(proto::tensor(&name, of, shape, &bytes));
         name
     }
 
     /// Positions of values, or sizes.
     pub fn longs(&mut self, shape: &[usize], values: &[i64]) -> String {
-        self.constant(Type::I64, shape, values.iter().flat_map(|x| x.to_le_bytes()).collect())
+        self.constant(
+            Type::I64,
+            shape,
+            values.iter().flat_map(|x| x.to_le_bytes()).collect(),
+        )
     }
 
     /// Axes of a tensor.
@@ -75,10 +97,15 @@ impl Build {
 
     /// Places along an axis.
     fn places(&mut self, shape: &[usize], places: impl Iterator<Item = u32>) -> String {
-        self.constant(Type::I32, shape, places.flat_map(u32::to_le_bytes).collect())
+        self.constant(
+            Type::I32,
+            shape,
+            places.flat_map(u32::to_le_bytes).collect(),
+        )
     }
 
-    /// The entries along the first axis that places point to, which may have any shape; zeros where they are nowhere.
+    /// The entries along the first axis that places point to, which may have any shape; zeros where
+    /// they are nowhere.
     pub fn gather(&mut self, x: &str, varies: bool, shape: &[usize], places: &[u32]) -> String {
         let somewhere = |&place: &u32| if place == Map::NOWHERE { 0 } else { place };
         let index = self.places(shape, places.iter().map(somewhere));
@@ -86,7 +113,10 @@ impl Build {
         if !places.contains(&Map::NOWHERE) {
             return taken;
         }
-        let mask: Vec<f64> = places.iter().map(|&place| f64::from(place != Map::NOWHERE)).collect();
+        let mask: Vec<f64> = places
+            .iter()
+            .map(|&place| f64::from(place != Map::NOWHERE))
+            .collect();
         let batch = varies.then_some(1);
         let mask = self.table(&[shape, batch.as_slice()].concat(), &mask);
         self.add("Mul", &[&taken, &mask], &[])

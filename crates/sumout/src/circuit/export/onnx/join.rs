@@ -11,7 +11,9 @@ impl Writer<'_> {
     /// States with equally many products are computed together; then all are put in order.
     pub(super) fn join(&mut self, step: &Step, of: &[String], id: ListId) -> String {
         let list = &self.program.graph.lists()[id.index()];
-        let size = list.axis.map_or(1, |v| self.program.graph.cards()[v.index()]);
+        let size = list
+            .axis
+            .map_or(1, |v| self.program.graph.cards()[v.index()]);
         let factors = [0, 1].map(|factor| self.flat(&step.of[factor], &of[factor]));
         let groups = groups(list);
         let mut parts = vec![];
@@ -22,16 +24,25 @@ impl Writer<'_> {
             [one] => one.clone(),
             _ => {
                 let names: Vec<&str> = parts.iter().map(String::as_str).collect();
-                self.build.add("Concat", &names, &[("axis", Attribute::Int(0))])
+                self.build
+                    .add("Concat", &names, &[("axis", Attribute::Int(0))])
             }
         };
         let ordered = self.ordered(joined, step.to.varies, size, groups.values().flatten());
-        if list.axis.is_some() { ordered } else { self.build.sum(&ordered, &[0]) }
+        if list.axis.is_some() {
+            ordered
+        } else {
+            self.build.sum(&ordered, &[0])
+        }
     }
 
     /// A factor with one axis, besides the batch.
     fn flat(&mut self, tensor: &Tensor, name: &str) -> String {
-        if tensor.axes.is_empty() { self.build.unsqueeze(name, 0) } else { name.to_owned() }
+        if tensor.axes.is_empty() {
+            self.build.unsqueeze(name, 0)
+        } else {
+            name.to_owned()
+        }
     }
 
     /// The states of which each is a sum of so many products.
@@ -43,10 +54,19 @@ impl Writer<'_> {
         length: usize,
         states: &[(u32, usize)],
     ) -> String {
-        let shape = if length == 1 { vec![states.len()] } else { vec![states.len(), length] };
+        let shape = if length == 1 {
+            vec![states.len()]
+        } else {
+            vec![states.len(), length]
+        };
         let mut terms = vec![];
-        for (factor, (tensor, places)) in factors.iter().zip(step.of.iter().zip([&list.a, &list.b])) {
-            let places: Vec<u32> = states.iter().flat_map(|&(_, at)| &places[at..at + length]).copied().collect();
+        for (factor, (tensor, places)) in factors.iter().zip(step.of.iter().zip([&list.a, &list.b]))
+        {
+            let places: Vec<u32> = states
+                .iter()
+                .flat_map(|&(_, at)| &places[at..at + length])
+                .copied()
+                .collect();
             let mut term = self.build.gather(factor, tensor.varies, &shape, &places);
             if step.to.varies && !tensor.varies {
                 term = self.build.unsqueeze(&term, shape.len() as i64);
@@ -54,7 +74,11 @@ impl Writer<'_> {
             terms.push(term);
         }
         let products = self.build.add("Mul", &[&terms[0], &terms[1]], &[]);
-        if length == 1 { products } else { self.build.sum(&products, &[1]) }
+        if length == 1 {
+            products
+        } else {
+            self.build.sum(&products, &[1])
+        }
     }
 
     /// States in their order; those without products are zero.
@@ -66,18 +90,31 @@ impl Writer<'_> {
         states: impl Iterator<Item = &'s (u32, usize)>,
     ) -> String {
         let mut places = vec![Map::NOWHERE; size];
-        states.enumerate().for_each(|(place, &(state, _))| places[state as usize] = place as u32);
-        let in_order = places.iter().enumerate().all(|(state, &place)| place as usize == state);
-        if in_order { joined } else { self.build.gather(&joined, varies, &[size], &places) }
+        states
+            .enumerate()
+            .for_each(|(place, &(state, _))| places[state as usize] = place as u32);
+        let in_order = places
+            .iter()
+            .enumerate()
+            .all(|(state, &place)| place as usize == state);
+        if in_order {
+            joined
+        } else {
+            self.build.gather(&joined, varies, &[size], &places)
+        }
     }
 }
 
-/// For each number of products, the states that have so many, each with the place of its first product in the list.
+/// For each number of products, the states that have so many, each with the place of its first
+/// product in the list.
 fn groups(list: &List) -> BTreeMap<usize, Vec<(u32, usize)>> {
     let mut groups: BTreeMap<usize, Vec<(u32, usize)>> = BTreeMap::new();
     let mut start = 0;
     for products in list.outs.chunk_by(|a, b| a == b) {
-        groups.entry(products.len()).or_default().push((products[0], start));
+        groups
+            .entry(products.len())
+            .or_default()
+            .push((products[0], start));
         start += products.len();
     }
     groups

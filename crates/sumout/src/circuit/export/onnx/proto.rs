@@ -1,7 +1,7 @@
 //! The few messages of Protocol Buffers that an ONNX model is made of.
 //!
-//! A message is a list of fields: a key, which is the field's number and how it is written, and a value. Numbers are
-//! written with seven bits in a byte, texts and messages after their length.
+//! A message is a list of fields: a key, which is the field's number and how it is written, and a
+//! value. Numbers are written with seven bits in a byte, texts and messages after their length.
 
 /// A message, as bytes.
 #[derive(Clone, Debug, Default)]
@@ -25,7 +25,8 @@ impl Message {
 
     /// Adds a field of bytes many times.
     pub fn all<B: AsRef<[u8]>>(self, field: u64, many: impl IntoIterator<Item = B>) -> Self {
-        many.into_iter().fold(self, |message, bytes| message.bytes(field, bytes))
+        many.into_iter()
+            .fold(self, |message, bytes| message.bytes(field, bytes))
     }
 
     fn varint(&mut self, mut value: u64) {
@@ -62,14 +63,30 @@ pub(super) enum Attribute {
 
 /// A tensor with its numbers, the last axis fastest.
 pub(super) fn tensor(name: &str, of: Type, shape: &[usize], bytes: &[u8]) -> Message {
-    let dims = shape.iter().fold(Message::default(), |message, &n| message.int(1, n as i64));
+    let dims = shape
+        .iter()
+        .fold(Message::default(), |message, &n| message.int(1, n as i64));
     dims.int(2, of as i64).bytes(8, name).bytes(9, bytes)
 }
 
 /// An operation.
-pub(super) fn node(op: &str, inputs: &[&str], output: &str, attributes: &[(&str, Attribute)]) -> Message {
-    let message = Message::default().all(1, inputs).bytes(2, output).bytes(3, output).bytes(4, op);
-    message.all(5, attributes.iter().map(|(name, value)| attribute(name, value)))
+pub(super) fn node(
+    op: &str,
+    inputs: &[&str],
+    output: &str,
+    attributes: &[(&str, Attribute)],
+) -> Message {
+    let message = Message::default()
+        .all(1, inputs)
+        .bytes(2, output)
+        .bytes(3, output)
+        .bytes(4, op);
+    message.all(
+        5,
+        attributes
+            .iter()
+            .map(|(name, value)| attribute(name, value)),
+    )
 }
 
 fn attribute(name: &str, value: &Attribute) -> Message {
@@ -77,7 +94,10 @@ fn attribute(name: &str, value: &Attribute) -> Message {
     match value {
         Attribute::Int(value) => message.int(3, *value).int(20, 2),
         Attribute::Text(text) => message.bytes(4, text).int(20, 3),
-        Attribute::Ints(values) => values.iter().fold(message, |m, &value| m.int(8, value)).int(20, 7),
+        Attribute::Ints(values) => values
+            .iter()
+            .fold(message, |m, &value| m.int(8, value))
+            .int(20, 7),
     }
 }
 
@@ -87,7 +107,10 @@ pub(super) fn value(name: &str, of: Type, columns: Option<usize>, doc: &str) -> 
     let columns = columns.map(|n| Message::default().int(1, n as i64));
     let shape = Message::default().all(1, [batch].into_iter().chain(columns));
     let tensor = Message::default().int(1, of as i64).bytes(2, shape);
-    Message::default().bytes(1, name).bytes(2, Message::default().bytes(1, tensor)).bytes(3, doc)
+    Message::default()
+        .bytes(1, name)
+        .bytes(2, Message::default().bytes(1, tensor))
+        .bytes(3, doc)
 }
 
 /// The parts of a graph.
@@ -101,12 +124,24 @@ pub(super) struct Parts {
 
 /// A model.
 pub(super) fn model(title: &str, parts: Parts, opset: i64, notes: &[(&str, String)]) -> Message {
-    let graph = Message::default().all(1, parts.nodes).bytes(2, "circuit").all(5, parts.tensors);
+    let graph = Message::default()
+        .all(1, parts.nodes)
+        .bytes(2, "circuit")
+        .all(5, parts.tensors);
     let graph = graph.all(11, parts.inputs).all(12, parts.outputs);
     let operations = Message::default().bytes(1, "").int(2, opset);
-    let producer = Message::default().int(1, IR_VERSION).bytes(2, "sumout").bytes(3, env!("CARGO_PKG_VERSION"));
-    let notes = notes.iter().map(|(key, value)| Message::default().bytes(1, key).bytes(2, value));
-    producer.bytes(6, title).bytes(7, graph).bytes(8, operations).all(14, notes)
+    let producer = Message::default()
+        .int(1, IR_VERSION)
+        .bytes(2, "sumout")
+        .bytes(3, env!("CARGO_PKG_VERSION"));
+    let notes = notes
+        .iter()
+        .map(|(key, value)| Message::default().bytes(1, key).bytes(2, value));
+    producer
+        .bytes(6, title)
+        .bytes(7, graph)
+        .bytes(8, operations)
+        .all(14, notes)
 }
 
 /// The version of the format in which the operations of opset 13 came.
@@ -120,9 +155,19 @@ mod tests {
     #[test]
     fn messages_are_written_as_documented() {
         assert_eq!(Message::default().int(1, 150).0, [0x08, 0x96, 0x01]);
-        assert_eq!(Message::default().bytes(2, "testing").0, *b"\x12\x07testing");
-        assert_eq!(Message::default().bytes(3, Message::default().int(1, 150)).0, [0x1a, 0x03, 0x08, 0x96, 0x01]);
-        let minus_two = [0x08, 0xfe, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01];
+        assert_eq!(
+            Message::default().bytes(2, "testing").0,
+            *b"\x12\x07testing"
+        );
+        assert_eq!(
+            Message::default()
+                .bytes(3, Message::default().int(1, 150))
+                .0,
+            [0x1a, 0x03, 0x08, 0x96, 0x01]
+        );
+        let minus_two = [
+            0x08, 0xfe, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01,
+        ];
         assert_eq!(Message::default().int(1, -2).0, minus_two);
     }
 }

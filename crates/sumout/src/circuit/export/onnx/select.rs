@@ -10,22 +10,30 @@ use crate::tensor::{NodeId, RuleId, Weighing};
 const ROUGHLY: f64 = 1e-6;
 
 impl Writer<'_> {
-    /// The weights of copies, one after the other for each row of the CPT. The numbers of tables are constants.
+    /// The weights of copies, one after the other for each row of the CPT. The numbers of tables
+    /// are constants.
     pub(super) fn select(&mut self, step: &Step, of: &[String], rule: RuleId) -> String {
         let selector = Selector::of(self.program.graph, NodeId::new(step.to.number()));
         let tested = step.of.len() - selector.tables.len();
-        let shares: Vec<String> = (0..tested).map(|k| self.share(&step.of[k], &of[k], step.to.varies)).collect();
-        let size = self.program.graph.cards()[self.program.graph.rules()[rule.index()].axis.index()];
+        let shares: Vec<String> = (0..tested)
+            .map(|k| self.share(&step.of[k], &of[k], step.to.varies))
+            .collect();
+        let size =
+            self.program.graph.cards()[self.program.graph.rules()[rule.index()].axis.index()];
         let weights = match selector.weighing {
             Weighing::Step { larger, equal } => self.step_of(&shares[0], &selector, larger, equal),
             Weighing::Sigmoid => self.sigmoid_of(&shares[0], &selector),
             Weighing::Linear => self.linear_of(&shares[0]),
             Weighing::Softmax => self.softmax_of(&shares, &selector, size),
         };
-        self.reshape(&weights, &[size as i64, -1][..1 + usize::from(step.to.varies)])
+        self.reshape(
+            &weights,
+            &[size as i64, -1][..1 + usize::from(step.to.varies)],
+        )
     }
 
-    /// Numbers divided by their sum, equal ones if that is zero; with an axis for the batch if any has one.
+    /// Numbers divided by their sum, equal ones if that is zero; with an axis for the batch if any
+    /// has one.
     fn share(&mut self, tensor: &Tensor, name: &str, varies: bool) -> String {
         let mut x = name.to_owned();
         if !tensor.varies {
@@ -36,12 +44,21 @@ impl Writer<'_> {
         }
         let size: usize = self.program.shape(&tensor.axes).iter().product();
         let axes = self.build.axes(&[0]);
-        let total = self.build.add("ReduceSum", &[&x, &axes], &[("keepdims", Attribute::Int(1))]);
-        let (zero, one, equal) = (self.build.real(0.0), self.build.real(1.0), self.build.real(1.0 / size as f64));
+        let total = self.build.add(
+            "ReduceSum",
+            &[&x, &axes],
+            &[("keepdims", Attribute::Int(1))],
+        );
+        let (zero, one, equal) = (
+            self.build.real(0.0),
+            self.build.real(1.0),
+            self.build.real(1.0 / size as f64),
+        );
         let is_possible = self.build.add("Greater", &[&total, &zero], &[]);
         let divisor = self.build.add("Where", &[&is_possible, &total, &one], &[]);
         let share = self.build.add("Div", &[&x, &divisor], &[]);
-        self.build.add("Where", &[&is_possible, &share, &equal], &[])
+        self.build
+            .add("Where", &[&is_possible, &share, &equal], &[])
     }
 
     /// How far p is above each threshold: rows, thresholds, batch.
@@ -49,7 +66,9 @@ impl Writer<'_> {
         let gaps = selector.tables[0].chunks_exact(selector.copies);
         let rows = gaps.len();
         let thresholds: Vec<f64> = gaps.flat_map(|row| sums(&row[..row.len() - 1])).collect();
-        let thresholds = self.build.table(&[rows, selector.copies - 1, 1], &thresholds);
+        let thresholds = self
+            .build
+            .table(&[rows, selector.copies - 1, 1], &thresholds);
         let p = self.build.unsqueeze(p, 1);
         self.build.add("Sub", &[&p, &thresholds], &[])
     }
@@ -57,9 +76,17 @@ impl Writer<'_> {
     fn step_of(&mut self, p: &str, selector: &Selector, larger: bool, equal: bool) -> String {
         let above = self.above(p, selector);
         let zero = self.build.real(0.0);
-        let passes = self.build.add(if larger { "Greater" } else { "Less" }, &[&above, &zero], &[]);
+        let passes = self.build.add(
+            if larger { "Greater" } else { "Less" },
+            &[&above, &zero],
+            &[],
+        );
         let distance = self.build.add("Abs", &[&above], &[]);
-        let rounding = if self.build.real == super::Type::F32 { ROUGHLY } else { ROUNDING };
+        let rounding = if self.build.real == super::Type::F32 {
+            ROUGHLY
+        } else {
+            ROUNDING
+        };
         let rounding = self.build.real(rounding);
         let is_far = self.build.add("Greater", &[&distance, &rounding], &[]);
         let passes = match equal {
@@ -78,14 +105,18 @@ impl Writer<'_> {
         self.cast(&is_selected)
     }
 
-    /// s(x) - s(y) = s(x) · s(-y) · (1 - exp(y - x)), where the last factor depends on the gap alone.
+    /// s(x) - s(y) = s(x) · s(-y) · (1 - exp(y - x)), where the last factor depends on the gap
+    /// alone.
     fn sigmoid_of(&mut self, p: &str, selector: &Selector) -> String {
         let (copies, slope) = (selector.copies, selector.slope);
         let above = self.above(p, selector);
         let steep = self.build.real(slope);
         let x = self.build.add("Mul", &[&above, &steep], &[]);
         let (yes, no) = self.sigmoids(&x);
-        let (yes, no) = (self.padded(&yes, [0, 1, 0, 0, 0, 0]), self.padded(&no, [0, 0, 0, 0, 1, 0]));
+        let (yes, no) = (
+            self.padded(&yes, [0, 1, 0, 0, 0, 0]),
+            self.padded(&no, [0, 0, 0, 0, 1, 0]),
+        );
         let both = self.build.add("Mul", &[&yes, &no], &[]);
         let factor = |(at, gap): (usize, &f64)| match at % copies {
             0 => 1.0,
@@ -93,7 +124,9 @@ impl Writer<'_> {
             _ => -(-slope * gap).exp_m1(),
         };
         let factors: Vec<f64> = selector.tables[0].iter().enumerate().map(factor).collect();
-        let factors = self.build.table(&[factors.len() / copies, copies, 1], &factors);
+        let factors = self
+            .build
+            .table(&[factors.len() / copies, copies, 1], &factors);
         self.build.add("Mul", &[&both, &factors], &[])
     }
 
@@ -104,10 +137,16 @@ impl Writer<'_> {
         let back = self.build.add("Neg", &[&size], &[]);
         let small = self.build.add("Exp", &[&back], &[]);
         let sum = self.build.add("Add", &[&one, &small], &[]);
-        let (near, far) = (self.build.add("Div", &[&one, &sum], &[]), self.build.add("Div", &[&small, &sum], &[]));
+        let (near, far) = (
+            self.build.add("Div", &[&one, &sum], &[]),
+            self.build.add("Div", &[&small, &sum], &[]),
+        );
         let is_negative = self.build.add("Less", &[x, &zero], &[]);
         let yes = self.build.add("Where", &[&is_negative, &far, &near], &[]);
-        (yes, self.build.add("Where", &[&is_negative, &near, &far], &[]))
+        (
+            yes,
+            self.build.add("Where", &[&is_negative, &near, &far], &[]),
+        )
     }
 
     fn padded(&mut self, x: &str, pads: [i64; 6]) -> String {
@@ -119,26 +158,49 @@ impl Writer<'_> {
         let axis = self.build.longs(&[], &[0]);
         let exclusive = || ("exclusive", Attribute::Int(1));
         let before = self.build.add("CumSum", &[p, &axis], &[exclusive()]);
-        let behind = self.build.add("CumSum", &[p, &axis], &[exclusive(), ("reverse", Attribute::Int(1))]);
+        let behind = self.build.add(
+            "CumSum",
+            &[p, &axis],
+            &[exclusive(), ("reverse", Attribute::Int(1))],
+        );
         let rest = self.build.add("Add", &[&before, &behind], &[]);
         let (rest, p) = (self.build.unsqueeze(&rest, 1), self.build.unsqueeze(p, 1));
-        self.build.add("Concat", &[&rest, &p], &[("axis", Attribute::Int(1))])
+        self.build
+            .add("Concat", &[&rest, &p], &[("axis", Attribute::Int(1))])
     }
 
     fn softmax_of(&mut self, shares: &[String], selector: &Selector, size: usize) -> String {
         let names: Vec<&str> = shares.iter().map(String::as_str).collect();
-        let e = self.build.add("Concat", &names, &[("axis", Attribute::Int(0))]);
+        let e = self
+            .build
+            .add("Concat", &names, &[("axis", Attribute::Int(0))]);
         let seen: usize = selector.parts.iter().sum();
         let logits = selector.tables[0].len() / (seen + 1);
         let (weights, biases) = selector.tables[0].split_at(logits * seen);
-        let (weights, biases) = (self.build.table(&[logits, seen], weights), self.build.table(&[logits, 1], biases));
+        let (weights, biases) = (
+            self.build.table(&[logits, seen], weights),
+            self.build.table(&[logits, 1], biases),
+        );
         let product = self.build.add("MatMul", &[&weights, &e], &[]);
         let sum = self.build.add("Add", &[&product, &biases], &[]);
-        let rows = self.reshape(&sum, &[(logits / selector.copies) as i64, selector.copies as i64, -1]);
-        let softmax = self.build.add("Softmax", &[&rows], &[("axis", Attribute::Int(1))]);
+        let rows = self.reshape(
+            &sum,
+            &[
+                (logits / selector.copies) as i64,
+                selector.copies as i64,
+                -1,
+            ],
+        );
+        let softmax = self
+            .build
+            .add("Softmax", &[&rows], &[("axis", Attribute::Int(1))]);
         // One that is the same for all rows is there for each of them.
         let places = vec![0; if logits == size { 0 } else { size / logits }];
-        if places.is_empty() { softmax } else { self.build.gather(&softmax, true, &[places.len()], &places) }
+        if places.is_empty() {
+            softmax
+        } else {
+            self.build.gather(&softmax, true, &[places.len()], &places)
+        }
     }
 
     fn reshape(&mut self, x: &str, shape: &[i64]) -> String {

@@ -39,24 +39,38 @@ impl Program<'_> {
 
     fn shared_variables(&self) -> BTreeSet<Variable> {
         let constant = self.constant_variables();
-        let read = self.varying().flat_map(Step::mentioned).chain(self.output.variables());
-        read.filter(|variable| constant.contains(variable)).collect()
+        let read = self
+            .varying()
+            .flat_map(Step::mentioned)
+            .chain(self.output.variables());
+        read.filter(|variable| constant.contains(variable))
+            .collect()
     }
 
     fn constant_variables(&self) -> BTreeSet<Variable> {
-        self.steps.iter().filter(|step| !step.to.varies).flat_map(|step| step.to.variables()).collect()
+        self.steps
+            .iter()
+            .filter(|step| !step.to.varies)
+            .flat_map(|step| step.to.variables())
+            .collect()
     }
 
     /// For each step that depends on evidence, the variables that no later one mentions.
     pub fn dead(&self) -> Vec<Vec<String>> {
-        self.dead_variables().into_iter().map(|dead| dead.into_iter().map(named).collect()).collect()
+        self.dead_variables()
+            .into_iter()
+            .map(|dead| dead.into_iter().map(named).collect())
+            .collect()
     }
 
     fn dead_variables(&self) -> Vec<BTreeSet<Variable>> {
         let mut seen = self.constant_variables();
         seen.extend(self.output.variables());
         let last = |step: &Step| {
-            let dead: BTreeSet<Variable> = step.mentioned().filter(|variable| !seen.contains(variable)).collect();
+            let dead: BTreeSet<Variable> = step
+                .mentioned()
+                .filter(|variable| !seen.contains(variable))
+                .collect();
             seen.extend(&dead);
             dead
         };
@@ -67,12 +81,18 @@ impl Program<'_> {
 
     /// The most numbers that an example needs at once.
     pub fn numbers_of_example(&self) -> usize {
-        let sizes: BTreeMap<Variable, f64> = self.varying().map(|s| ((s.to.number, 't'), self.size(&s.to))).collect();
+        let sizes: BTreeMap<Variable, f64> = self
+            .varying()
+            .map(|s| ((s.to.number, 't'), self.size(&s.to)))
+            .collect();
         let (mut live, mut peak) = (0.0, 0.0f64);
         for (step, dead) in self.varying().zip(self.dead_variables()) {
             live += self.size(&step.to);
             peak = peak.max(live);
-            live -= dead.iter().filter_map(|variable| sizes.get(variable)).sum::<f64>();
+            live -= dead
+                .iter()
+                .filter_map(|variable| sizes.get(variable))
+                .sum::<f64>();
         }
         peak as usize
     }
@@ -80,7 +100,10 @@ impl Program<'_> {
     /// How many numbers all examples share.
     pub fn numbers_of_all(&self) -> usize {
         let shared = self.shared_variables();
-        let tensors = self.steps.iter().filter(|step| shared.contains(&(step.to.number, 't')));
+        let tensors = self
+            .steps
+            .iter()
+            .filter(|step| shared.contains(&(step.to.number, 't')));
         tensors.map(|step| self.size(&step.to)).sum::<f64>() as usize
     }
 

@@ -7,21 +7,34 @@ impl Writer<'_> {
     pub(super) fn finish(&mut self) {
         let output = &self.program.output;
         let (name, is_closed) = (output.name(), output.axes.is_empty());
-        let mut lines = vec![format!("output = {name}{}", if is_closed { "[..., None]" } else { "" })];
+        let mut lines = vec![format!(
+            "output = {name}{}",
+            if is_closed { "[..., None]" } else { "" }
+        )];
         if !output.varies {
             lines.push(match self.library {
                 Library::Torch => "output = output.expand(batch, -1)".into(),
-                Library::Numpy => "output = np.broadcast_to(output, (batch, output.shape[-1]))".into(),
-                Library::Jax => "output = jnp.broadcast_to(output, (batch, output.shape[-1]))".into(),
+                Library::Numpy => {
+                    "output = np.broadcast_to(output, (batch, output.shape[-1]))".into()
+                }
+                Library::Jax => {
+                    "output = jnp.broadcast_to(output, (batch, output.shape[-1]))".into()
+                }
             });
         }
-        let exponent = output.exponent().map_or(String::new(), |e| format!(" + {e} * 0.6931471805599453"));
+        let exponent = output
+            .exponent()
+            .map_or(String::new(), |e| format!(" + {e} * 0.6931471805599453"));
         lines.push("total = output.sum(-1)".into());
         lines.push(format!("log_evidence = log(total){exponent}"));
-        lines.push(format!("total = {}.where(total > 0, total, 1)[:, None]", self.module()));
+        lines.push(format!(
+            "total = {}.where(total > 0, total, 1)[:, None]",
+            self.module()
+        ));
         lines.extend(self.weigh_closed());
         lines.extend(self.posterior(is_closed));
-        self.forward.extend(lines.into_iter().map(|line| format!("        {line}")));
+        self.forward
+            .extend(lines.into_iter().map(|line| format!("        {line}")));
     }
 
     /// What the program calls its library.
@@ -39,8 +52,15 @@ impl Writer<'_> {
         let line = |v| {
             let (variable, left) = (circuit.variable(v), &circuit.domains[v.index()]);
             let name = quoted(&variable.name);
-            let given = format!("given({name}, {}, {:?})[:, 0]", variable.values.len(), &left[..1]);
-            [format!("if {name} in evidence:"), format!("    log_evidence = log_evidence + log({given})")]
+            let given = format!(
+                "given({name}, {}, {:?})[:, 0]",
+                variable.values.len(),
+                &left[..1]
+            );
+            [
+                format!("if {name} in evidence:"),
+                format!("    log_evidence = log_evidence + log({given})"),
+            ]
         };
         self.program.closed().flat_map(line).collect()
     }
@@ -48,8 +68,13 @@ impl Writer<'_> {
     /// The target's posterior has all of its values, also those that are impossible.
     fn posterior(&self, is_closed: bool) -> Vec<String> {
         let circuit = self.program.circuit;
-        let Some(target) = circuit.target else { return vec!["return None, log_evidence".into()] };
-        let (values, left) = (circuit.variable(target).values.len(), &circuit.domains[target.index()]);
+        let Some(target) = circuit.target else {
+            return vec!["return None, log_evidence".into()];
+        };
+        let (values, left) = (
+            circuit.variable(target).values.len(),
+            &circuit.domains[target.index()],
+        );
         let answer = "output / total * (log_evidence > -math.inf)[:, None]";
         let fill = match (left.len() == values, is_closed, self.library) {
             (true, false, _) => vec![format!("posterior = {answer}")],
@@ -66,6 +91,8 @@ impl Writer<'_> {
                 format!("posterior = posterior.at[:, jnp.array({left:?})].set({answer})"),
             ],
         };
-        fill.into_iter().chain(["return posterior, log_evidence".into()]).collect()
+        fill.into_iter()
+            .chain(["return posterior, log_evidence".into()])
+            .collect()
     }
 }

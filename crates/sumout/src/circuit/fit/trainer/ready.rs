@@ -34,9 +34,20 @@ pub(super) struct Sums {
 }
 
 impl<'c> Ready<'c> {
-    pub(super) fn new(course: &'c Course, head: &'c Head, examples: &Examples, is_first: bool) -> Result<Self> {
+    pub(super) fn new(
+        course: &'c Course,
+        head: &'c Head,
+        examples: &Examples,
+        is_first: bool,
+    ) -> Result<Self> {
         let circuit = head.circuit.learner(&course.running)?;
-        Ok(Ready { head, circuit, batch: examples.batch_for(&head.circuit)?, labels: examples.labels(head), is_first })
+        Ok(Ready {
+            head,
+            circuit,
+            batch: examples.batch_for(&head.circuit)?,
+            labels: examples.labels(head),
+            is_first,
+        })
     }
 
     pub(super) fn set(&mut self, params: &Params) {
@@ -54,15 +65,23 @@ impl<'c> Ready<'c> {
         (!label[0].is_nan()).then_some(label)
     }
 
-    /// Adds the derivatives of the losses of some examples, with respect to the numbers of the parameters.
-    pub(super) fn differentiate(&self, trainer: &Trainer<'_>, rows: &[usize], to: &mut [f64]) -> Result<Sums> {
+    /// Adds the derivatives of the losses of some examples, with respect to the numbers of the
+    /// parameters.
+    pub(super) fn differentiate(
+        &self,
+        trainer: &Trainer<'_>,
+        rows: &[usize],
+        to: &mut [f64],
+    ) -> Result<Sums> {
         let loss = self.loss(trainer);
         let derive = |row: usize, posterior: &[f64], g: &mut [f64]| {
             let label = self.label(rows[row], posterior.len());
             loss.derive(posterior, label, trainer.examples.weight(rows[row]), g);
         };
         let circuit = &self.head.circuit;
-        let found = self.circuit.run(&self.batch.select(circuit, rows), &derive)?;
+        let found = self
+            .circuit
+            .run(&self.batch.select(circuit, rows), &derive)?;
         for (origin, derivatives) in circuit.graph.origins().values().zip(&found.tables) {
             trainer.params.collect(origin, derivatives, to);
         }
@@ -81,7 +100,11 @@ impl<'c> Ready<'c> {
         let loss = self.loss(trainer);
         let width = (found.posteriors.len() / rows.len().max(1)).max(1);
         let mut sums = Sums::default();
-        for ((&row, posterior), log) in rows.iter().zip(found.posteriors.chunks_exact(width)).zip(&found.log_evidence) {
+        for ((&row, posterior), log) in rows
+            .iter()
+            .zip(found.posteriors.chunks_exact(width))
+            .zip(&found.log_evidence)
+        {
             let (weight, label) = (trainer.examples.weight(row), self.label(row, width));
             if !log.is_finite() {
                 sums.impossible += usize::from(!log.is_nan());
@@ -111,7 +134,10 @@ impl<'c> Ready<'c> {
 fn is_right(posterior: &[f64], label: &[f64]) -> bool {
     let largest = |numbers: &[f64]| {
         let most = numbers.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        (numbers.iter().position(|&x| x == most), numbers.iter().filter(|&&x| x == most).count())
+        (
+            numbers.iter().position(|&x| x == most),
+            numbers.iter().filter(|&&x| x == most).count(),
+        )
     };
     let (found, ties) = largest(posterior);
     ties == 1 && found == largest(label).0

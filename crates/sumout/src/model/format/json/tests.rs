@@ -22,7 +22,10 @@ const SPRINKLER: &str = r#"{
 "#;
 
 fn parse(text: &str) -> Result<Network> {
-    let source = Source { name: "test.json".to_owned(), text: text.to_owned() };
+    let source = Source {
+        name: "test.json".to_owned(),
+        text: text.to_owned(),
+    };
     read(&source, &ReadOptions::default())
 }
 
@@ -38,8 +41,12 @@ fn mistake(from: &str, to: &str) -> String {
 
 fn explain(text: &str) -> String {
     let error = parse(text).expect_err(text);
-    let place = error.place().map_or(String::new(), |p| format!("{}:{}: ", p.line, p.column));
-    let hint = error.advice().map_or(String::new(), |hint| format!(" | {hint}"));
+    let place = error
+        .place()
+        .map_or(String::new(), |p| format!("{}:{}: ", p.line, p.column));
+    let hint = error
+        .advice()
+        .map_or(String::new(), |hint| format!(" | {hint}"));
     format!("{place}{}{hint}", error.message())
 }
 
@@ -63,13 +70,21 @@ fn fields_come_in_any_order_and_tables_flat_or_in_rows() -> Result<()> {
 
 #[test]
 fn a_function_by_name_by_position_and_as_a_table_is_the_same() -> Result<()> {
-    let with =
-        |body: &str| parse(&SPRINKLER.replacen("\"table\": [\n      [0.9, 0.1],\n      [0.05, 0.95]\n    ]", body, 1));
+    let with = |body: &str| {
+        parse(&SPRINKLER.replacen(
+            "\"table\": [\n      [0.9, 0.1],\n      [0.05, 0.95]\n    ]",
+            body,
+            1,
+        ))
+    };
     let named = with(r#""function": ["no", "yes"]"#)?;
     assert!(named.cpts()[1].is_functional());
     assert_eq!(with(r#""function": [1, 0]"#)?, named);
     assert_eq!(with(r#""table": [0, 1, 1, 0]"#)?, named);
-    assert_eq!(with(r#""constraint": [[false, true], [true, false]]"#)?, named);
+    assert_eq!(
+        with(r#""constraint": [[false, true], [true, false]]"#)?,
+        named
+    );
     Ok(())
 }
 
@@ -83,8 +98,12 @@ fn a_constraint_is_uniform_over_what_it_allows() -> Result<()> {
 #[test]
 fn a_markov_network_comes_back_with_all_its_factors() -> Result<()> {
     let mut b = Network::markov("ising \"2\"\n");
-    let (x, y) = (b.variable("x", ["-", "+"]), b.variable("y", ["", "ü\u{2028}\u{7f}", "<&>"]));
-    b.potential([x, y], [5e-324, 0.1 + 0.2, 1e-300, 1.0 / 3.0, 1e300, 0.0]).fixed();
+    let (x, y) = (
+        b.variable("x", ["-", "+"]),
+        b.variable("y", ["", "ü\u{2028}\u{7f}", "<&>"]),
+    );
+    b.potential([x, y], [5e-324, 0.1 + 0.2, 1e-300, 1.0 / 3.0, 1e300, 0.0])
+        .fixed();
     b.potential([], [f64::MAX]);
     b.potential([y], [1.0, 1.0, 1.0]).tie("\u{1}");
     b.mapping(y, [x], [2, 0]).functional();
@@ -96,7 +115,9 @@ fn a_markov_network_comes_back_with_all_its_factors() -> Result<()> {
 #[test]
 fn long_functions_are_written_by_position() -> Result<()> {
     let mut b = Network::builder("xor");
-    let bits: Vec<Node> = (0..7).map(|i| b.variable(format!("b{i}"), ["off", "on"])).collect();
+    let bits: Vec<Node> = (0..7)
+        .map(|i| b.variable(format!("b{i}"), ["off", "on"]))
+        .collect();
     for &bit in &bits {
         b.table(bit, [], [0.5, 0.5]);
     }
@@ -112,23 +133,50 @@ fn long_functions_are_written_by_position() -> Result<()> {
 #[test]
 fn mistakes_in_the_json_have_a_place() {
     let cases = [
-        (explain(""), "1:1: expected a value, found the end of the file"),
-        (explain("[1]"), "1:1: expected `{` to begin a network, found a list"),
-        (explain("{} {}"), "1:4: expected the end of the file, found an object"),
-        (explain("{\"sumout\": 1"), "1:1: this `{` is never closed | the file may be truncated"),
-        (mistake("0.8]", "0.8"), "10:56: expected `]`, found `}` | the `[` in line 10 is still open"),
-        (mistake("0.2, 0.8", "0.2 0.8"), "10:52: expected `,` or `]`, found `0.8`"),
+        (
+            explain(""),
+            "1:1: expected a value, found the end of the file",
+        ),
+        (
+            explain("[1]"),
+            "1:1: expected `{` to begin a network, found a list",
+        ),
+        (
+            explain("{} {}"),
+            "1:4: expected the end of the file, found an object",
+        ),
+        (
+            explain("{\"sumout\": 1"),
+            "1:1: this `{` is never closed | the file may be truncated",
+        ),
+        (
+            mistake("0.8]", "0.8"),
+            "10:56: expected `]`, found `}` | the `[` in line 10 is still open",
+        ),
+        (
+            mistake("0.2, 0.8", "0.2 0.8"),
+            "10:52: expected `,` or `]`, found `0.8`",
+        ),
         (
             mistake("0.2, 0.8", "0.2, 0.8,"),
             "10:56: a comma before the closing `]` | JSON has commas only between things; remove it",
         ),
-        (mistake("[\"rain\"], ", "[\"rain\"],, "), "11:42: expected a field's name in quotes, found `,`"),
-        (mistake("\"tie\": \"sky\"", "\"tie\": \"sky"), "14:55: this quote is not closed on its line"),
+        (
+            mistake("[\"rain\"], ", "[\"rain\"],, "),
+            "11:42: expected a field's name in quotes, found `,`",
+        ),
+        (
+            mistake("\"tie\": \"sky\"", "\"tie\": \"sky"),
+            "14:55: this quote is not closed on its line",
+        ),
         (
             mistake("sky", "s\\ky"),
             "14:58: this is no escape of JSON | escapes are \\\" \\\\ \\/ \\b \\f \\n \\r \\t and \\u with four digits",
         ),
-        (mistake("sky", "s\ty"), "14:57: a control character in a string | write it as \\u0009"),
+        (
+            mistake("sky", "s\ty"),
+            "14:57: a control character in a string | write it as \\u0009",
+        ),
         (
             mistake("sky", "\\ud800"),
             "14:62: this is no escape of JSON | escapes are \\\" \\\\ \\/ \\b \\f \\n \\r \\t and \\u with four digits",
@@ -141,7 +189,10 @@ fn mistakes_in_the_json_have_a_place() {
             mistake("\"kind\":", "'kind':"),
             "3:3: expected a field's name in quotes, found `'kind'` | JSON has names in double quotes",
         ),
-        (mistake("\"kind\":", "\"kind\""), "3:10: expected `:` after the field's name, found `\"bayes\"`"),
+        (
+            mistake("\"kind\":", "\"kind\""),
+            "3:10: expected `:` after the field's name, found `\"bayes\"`",
+        ),
     ];
     for (found, expected) in cases {
         assert_eq!(found, expected);
@@ -159,8 +210,14 @@ fn mistakes_in_the_network_have_a_place() {
             mistake("\"sumout\": 1", "\"sumout\": 7, \"new\": {}"),
             "2:13: version 7 of this format is from a newer sumout; this one reads 1 | update sumout",
         ),
-        (mistake("\"sumout\": 1", "\"sumout\": \"1\""), "2:13: expected a version number, found `\"1\"`"),
-        (mistake("\"bayes\"", "\"noisy\""), "3:11: unknown kind of network `noisy` | kinds are `bayes` and `markov`"),
+        (
+            mistake("\"sumout\": 1", "\"sumout\": \"1\""),
+            "2:13: expected a version number, found `\"1\"`",
+        ),
+        (
+            mistake("\"bayes\"", "\"noisy\""),
+            "3:11: unknown kind of network `noisy` | kinds are `bayes` and `markov`",
+        ),
         (
             mistake("\"bayes\"", "\"markov\""),
             "9:3: a Markov network has `factors`, not `cpts` | a Bayesian network says `\"kind\": \"bayes\"`",
@@ -173,27 +230,54 @@ fn mistakes_in_the_network_have_a_place() {
             mistake("\"parents\": [\"rain\"]", "\"parnets\": [\"rain\"]"),
             "11:22: unknown field `parnets` | did you mean `parents`?",
         ),
-        (mistake("\"values\"", "\"zzz\""), "6:22: unknown field `zzz` | the fields here are `name`, `values`"),
+        (
+            mistake("\"values\"", "\"zzz\""),
+            "6:22: unknown field `zzz` | the fields here are `name`, `values`",
+        ),
         (
             mistake("\"name\": \"sprinkler\"", "\"kind\": \"bayes\""),
             "4:3: this field is given twice | the other one is in line 3",
         ),
-        (mistake("\"name\": \"rain\", ", ""), "6:5: this variable has no `name`"),
+        (
+            mistake("\"name\": \"rain\", ", ""),
+            "6:5: this variable has no `name`",
+        ),
         (
             mistake("\"parents\": [\"rain\"]", "\"parents\": [\"rian\"]"),
             "11:34: variable `rian` is not declared | did you mean `rain`?",
         ),
-        (mistake("\"child\": \"wet\"", "\"child\": 3"), "11:15: expected the name of a variable, found `3`"),
-        (mistake("[0.2, 0.8]", "[0.2]"), "10:47: the CPT of `rain` needs 2 numbers, not 1"),
-        (mistake("[0.05, 0.95]", "[0.05]"), "13:7: this row needs 2 numbers, not 1"),
-        (mistake("[0.05, 0.95]", "0.05"), "13:7: expected a row in `[` and `]`, found `0.05`"),
+        (
+            mistake("\"child\": \"wet\"", "\"child\": 3"),
+            "11:15: expected the name of a variable, found `3`",
+        ),
+        (
+            mistake("[0.2, 0.8]", "[0.2]"),
+            "10:47: the CPT of `rain` needs 2 numbers, not 1",
+        ),
+        (
+            mistake("[0.05, 0.95]", "[0.05]"),
+            "13:7: this row needs 2 numbers, not 1",
+        ),
+        (
+            mistake("[0.05, 0.95]", "0.05"),
+            "13:7: expected a row in `[` and `]`, found `0.05`",
+        ),
         (
             mistake("0.2", "\"a\""),
             "10:48: expected a number in the table, found `\"a\"` | numbers have no quotes around them",
         ),
-        (mistake("0.2", "1e999"), "10:48: the number `1e999` is too large"),
-        (mistake("0.2", "NaN"), "10:48: expected a number in the table, found `NaN`"),
-        (mistake("0.2", "01"), "10:48: expected a number in the table, found `01` | JSON writes it as `1`"),
+        (
+            mistake("0.2", "1e999"),
+            "10:48: the number `1e999` is too large",
+        ),
+        (
+            mistake("0.2", "NaN"),
+            "10:48: expected a number in the table, found `NaN`",
+        ),
+        (
+            mistake("0.2", "01"),
+            "10:48: expected a number in the table, found `01` | JSON writes it as `1`",
+        ),
         (
             mistake("0.2", "-0.2"),
             "10:48: the CPT of `rain` contains -0.2, which is no probability | probabilities are numbers from 0 to 1",
@@ -231,16 +315,24 @@ fn mistakes_in_the_network_have_a_place() {
             "10:5: this CPT has no numbers | give one of `table`, `function`, `constraint`",
         ),
         (
-            mistake("\"table\": [0.2, 0.8]", "\"function\": [0], \"table\": [1, 0]"),
+            mistake(
+                "\"table\": [0.2, 0.8]",
+                "\"function\": [0], \"table\": [1, 0]",
+            ),
             "10:50: both a `table` and a `function` | give one of `table`, `function`, `constraint`",
         ),
         (
             mistake("\"functional\": true", "\"functional\": 1"),
             "14:22: expected `true` or `false` for `functional`, found `1`",
         ),
-        (mistake("\"values\": [\"yes\", \"no\"]", "\"values\": []"), "6:14: variable `rain` has no values"),
         (
-            explain(r#"{"sumout": 1, "kind": "markov", "variables": [], "factors": [{"scope": [], "function": []}]}"#),
+            mistake("\"values\": [\"yes\", \"no\"]", "\"values\": []"),
+            "6:14: variable `rain` has no values",
+        ),
+        (
+            explain(
+                r#"{"sumout": 1, "kind": "markov", "variables": [], "factors": [{"scope": [], "function": []}]}"#,
+            ),
             "1:88: a function needs a variable in the `scope`",
         ),
     ];
@@ -251,7 +343,8 @@ fn mistakes_in_the_network_have_a_place() {
 
 #[test]
 fn an_error_shows_the_line() {
-    let error = parse(&SPRINKLER.replacen("\"parents\": [\"rain\"]", "\"parents\": [\"rian\"]", 1)).expect_err("rian");
+    let error = parse(&SPRINKLER.replacen("\"parents\": [\"rain\"]", "\"parents\": [\"rian\"]", 1))
+        .expect_err("rian");
     insta::assert_snapshot!(error.render(false), @r#"
     error: variable `rian` is not declared
       --> test.json:11:34
@@ -275,12 +368,20 @@ fn hostile_files_are_refused_quickly() {
         SPRINKLER.replacen("0.2", &("[".repeat(1 << 18) + &"]".repeat(1 << 18)), 1),
         SPRINKLER.replacen("0.2", &digits, 1),
         SPRINKLER.replacen("\"sumout\": 1", &format!("\"sumout\": 1{fields}"), 1),
-        SPRINKLER.replacen("\"child\": \"wet\"", &format!("\"child\": \"{}\"", "w".repeat(1 << 20)), 1),
+        SPRINKLER.replacen(
+            "\"child\": \"wet\"",
+            &format!("\"child\": \"{}\"", "w".repeat(1 << 20)),
+            1,
+        ),
         SPRINKLER.replacen("sprinkler", &"\\u00e9".repeat(1 << 18), 1) + "]",
     ];
     for text in texts {
         let error = parse(&text).expect_err("refused");
-        assert!(error.render(false).len() < 5000, "{}", error.render(false).len());
+        assert!(
+            error.render(false).len() < 5000,
+            "{}",
+            error.render(false).len()
+        );
     }
     assert!(start.elapsed() < Duration::from_secs(10));
 }
@@ -295,7 +396,10 @@ fn accepts_only_json() {
             bytes[at] = byte;
             let text = String::from_utf8(bytes).expect("ASCII");
             if let Ok(net) = parse(&text) {
-                assert!(serde_json::from_str::<serde_json::Value>(&text).is_ok(), "{text}");
+                assert!(
+                    serde_json::from_str::<serde_json::Value>(&text).is_ok(),
+                    "{text}"
+                );
                 assert_eq!(parse(&written(&net)).expect("own text"), net);
             }
         }
@@ -305,7 +409,12 @@ fn accepts_only_json() {
 
 #[test]
 fn reads_in_linear_time() -> Result<()> {
-    let shape = random::Shape { nodes: 400, max_values: 6, max_parents: 4, functional: 0.3 };
+    let shape = random::Shape {
+        nodes: 400,
+        max_values: 6,
+        max_parents: 4,
+        functional: 0.3,
+    };
     let net = random::network(&shape, 1)?;
     let text = written(&net);
     let start = Instant::now();

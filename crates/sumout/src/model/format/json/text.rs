@@ -1,8 +1,8 @@
 //! JSON of which every value knows where it is.
 //!
-//! A [`Value`] is a range of the text. Only its quotes and brackets have been checked; the rest is looked at
-//! when it is asked for. So fields may come in any order, numbers are not copied, nesting takes no stack,
-//! and a mistake has a place however deep it is.
+//! A [`Value`] is a range of the text. Only its quotes and brackets have been checked; the rest is
+//! looked at when it is asked for. So fields may come in any order, numbers are not copied, nesting
+//! takes no stack, and a mistake has a place however deep it is.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -66,7 +66,11 @@ impl<'a> Value<'a> {
 
     fn expected(&self, what: &str) -> Error {
         let first = self.text().bytes().next();
-        Token { first, span: self.span.clone() }.expected(self.source, what)
+        Token {
+            first,
+            span: self.span.clone(),
+        }
+        .expected(self.source, what)
     }
 
     /// The fields of an object. `what` says in messages what it is.
@@ -74,7 +78,10 @@ impl<'a> Value<'a> {
         if !self.text().starts_with('{') {
             return Err(self.expected(what));
         }
-        let mut scanner = Scanner { source: self.source, at: self.span.start + 1 };
+        let mut scanner = Scanner {
+            source: self.source,
+            at: self.span.start + 1,
+        };
         let mut fields = BTreeMap::new();
         while scanner.another(b'}', fields.is_empty())? {
             let (name, field) = scanner.field()?;
@@ -84,7 +91,10 @@ impl<'a> Value<'a> {
                 return Err(error.hint(self.source.other(&first.key)));
             }
         }
-        Ok(Object { value: self.clone(), fields })
+        Ok(Object {
+            value: self.clone(),
+            fields,
+        })
     }
 
     /// The items of a list.
@@ -92,7 +102,13 @@ impl<'a> Value<'a> {
         if !self.is_list() {
             return Err(self.expected(what));
         }
-        Ok(Items { scanner: Scanner { source: self.source, at: self.span.start + 1 }, is_first: true })
+        Ok(Items {
+            scanner: Scanner {
+                source: self.source,
+                at: self.span.start + 1,
+            },
+            is_first: true,
+        })
     }
 
     pub fn string(&self, what: &str) -> Result<Cow<'a, str>> {
@@ -102,25 +118,36 @@ impl<'a> Value<'a> {
         if !self.text().contains('\\') {
             return Ok(Cow::Borrowed(&self.text()[1..self.text().len() - 1]));
         }
-        serde_json::from_str(self.text()).map(Cow::Owned).map_err(|e| {
-            let at = self.span.start + e.column().saturating_sub(1);
-            let error = self.source.error(at..at + 1, "this is no escape of JSON");
-            error.hint("escapes are \\\" \\\\ \\/ \\b \\f \\n \\r \\t and \\u with four digits")
-        })
+        serde_json::from_str(self.text())
+            .map(Cow::Owned)
+            .map_err(|e| {
+                let at = self.span.start + e.column().saturating_sub(1);
+                let error = self.source.error(at..at + 1, "this is no escape of JSON");
+                error.hint("escapes are \\\" \\\\ \\/ \\b \\f \\n \\r \\t and \\u with four digits")
+            })
     }
 
     /// A string as a name.
     pub fn word(&self, what: &str) -> Result<Word<'a>> {
-        Ok(Word { text: self.string(what)?, span: self.span.clone() })
+        Ok(Word {
+            text: self.string(what)?,
+            span: self.span.clone(),
+        })
     }
 
     pub fn number(&self, what: &str) -> Result<f64> {
         serde_json::from_str(self.text()).map_err(|_| match self.text().parse::<f64>() {
-            Ok(number) if number.is_infinite() && self.text().ends_with(|c: char| c.is_ascii_digit()) => {
+            Ok(number)
+                if number.is_infinite() && self.text().ends_with(|c: char| c.is_ascii_digit()) =>
+            {
                 self.error(format!("the number `{}` is too large", shown(self.text())))
             }
-            Ok(number) if number.is_finite() => self.expected(what).hint(format!("JSON writes it as `{number}`")),
-            _ if self.is_string() => self.expected(what).hint("numbers have no quotes around them"),
+            Ok(number) if number.is_finite() => self
+                .expected(what)
+                .hint(format!("JSON writes it as `{number}`")),
+            _ if self.is_string() => self
+                .expected(what)
+                .hint("numbers have no quotes around them"),
             _ => self.expected(what),
         })
     }
@@ -143,26 +170,38 @@ impl<'a> Object<'a> {
 
     /// The name of a field, if it is there.
     pub fn key(&self, name: &str) -> Option<Value<'a>> {
-        self.fields.get(name).map(|field| Value { source: self.value.source, span: field.key.clone() })
+        self.fields.get(name).map(|field| Value {
+            source: self.value.source,
+            span: field.key.clone(),
+        })
     }
 
     /// A field that must be there. `what` says in messages what the object is.
     pub fn need(&self, name: &str, what: &str) -> Result<&Value<'a>> {
-        self.get(name).ok_or_else(|| self.error(format!("{what} has no `{name}`")))
+        self.get(name)
+            .ok_or_else(|| self.error(format!("{what} has no `{name}`")))
     }
 
     /// Whether a field that is `true` or `false` is there and true.
     pub fn flag(&self, name: &str) -> Result<bool> {
-        self.get(name).map_or(Ok(false), |value| value.flag(&format!("`true` or `false` for `{name}`")))
+        self.get(name).map_or(Ok(false), |value| {
+            value.flag(&format!("`true` or `false` for `{name}`"))
+        })
     }
 
     /// Refuses fields that are not known.
     pub fn only(&self, known: &[&str]) -> Result<()> {
-        let unknown = self.fields.iter().filter(|(name, _)| !known.contains(&name.as_ref()));
+        let unknown = self
+            .fields
+            .iter()
+            .filter(|(name, _)| !known.contains(&name.as_ref()));
         let Some((name, field)) = unknown.min_by_key(|(_, field)| field.key.start) else {
             return Ok(());
         };
-        let error = self.value.source.error(field.key.clone(), format!("unknown field `{}`", shown(name)));
+        let error = self.value.source.error(
+            field.key.clone(),
+            format!("unknown field `{}`", shown(name)),
+        );
         let listed = || format!("the fields here are `{}`", known.join("`, `"));
         Err(error.hint(did_you_mean(name, known.iter().copied()).unwrap_or_else(listed)))
     }
@@ -219,7 +258,10 @@ impl Token {
 impl<'a> Scanner<'a> {
     fn token(&mut self) -> Result<Token> {
         let bytes = self.source.text.as_bytes();
-        self.at += bytes[self.at..].iter().take_while(|b| is_blank(**b)).count();
+        self.at += bytes[self.at..]
+            .iter()
+            .take_while(|b| is_blank(**b))
+            .count();
         let start = self.at;
         let first = bytes.get(start).copied();
         self.at = match first {
@@ -228,10 +270,16 @@ impl<'a> Scanner<'a> {
             Some(b) if is_punctuation(b) => start + 1,
             Some(_) => {
                 let ends = |b: &u8| is_blank(*b) || is_punctuation(*b) || *b == b'"';
-                bytes[start..].iter().position(ends).map_or(bytes.len(), |length| start + length)
+                bytes[start..]
+                    .iter()
+                    .position(ends)
+                    .map_or(bytes.len(), |length| start + length)
             }
         };
-        Ok(Token { first, span: start..self.at })
+        Ok(Token {
+            first,
+            span: start..self.at,
+        })
     }
 
     /// Where the string that begins at `start` ends.
@@ -243,14 +291,18 @@ impl<'a> Scanner<'a> {
                 b'"' => return Ok(at + 1),
                 b'\n' => break,
                 0..0x20 => {
-                    let error = self.source.error(at..at + 1, "a control character in a string");
+                    let error = self
+                        .source
+                        .error(at..at + 1, "a control character in a string");
                     return Err(error.hint(format!("write it as \\u{byte:04x}")));
                 }
                 b'\\' if bytes.get(at + 1).is_some_and(|&b| b != b'\n') => at += 2,
                 _ => at += 1,
             }
         }
-        Err(self.source.error(start..start + 1, "this quote is not closed on its line"))
+        Err(self
+            .source
+            .error(start..start + 1, "this quote is not closed on its line"))
     }
 
     /// Takes a value with all that is in it.
@@ -258,10 +310,15 @@ impl<'a> Scanner<'a> {
         let token = self.token()?;
         match token.first {
             Some(b'{' | b'[') => self.close(token.span.start)?,
-            None | Some(b'}' | b']' | b',' | b':') => return Err(token.expected(self.source, "a value")),
+            None | Some(b'}' | b']' | b',' | b':') => {
+                return Err(token.expected(self.source, "a value"));
+            }
             Some(_) => {}
         }
-        Ok(Value { source: self.source, span: token.span.start..self.at })
+        Ok(Value {
+            source: self.source,
+            span: token.span.start..self.at,
+        })
     }
 
     /// Goes behind the bracket that closes the one at `start`.
@@ -274,9 +331,13 @@ impl<'a> Scanner<'a> {
                 (_, Some(b'{' | b'[')) => open.push(token.span.start),
                 (b'{', Some(b'}')) | (b'[', Some(b']')) => drop(open.pop()),
                 (b'{', Some(b']')) | (b'[', Some(b'}')) => {
-                    let error = token.expected(self.source, if bracket == b'{' { "`}`" } else { "`]`" });
+                    let error =
+                        token.expected(self.source, if bracket == b'{' { "`}`" } else { "`]`" });
                     let line = self.source.place(innermost..innermost).line;
-                    return Err(error.hint(format!("the `{}` in line {line} is still open", bracket as char)));
+                    return Err(error.hint(format!(
+                        "the `{}` in line {line} is still open",
+                        bracket as char
+                    )));
                 }
                 (_, None) => {
                     let message = format!("this `{}` is never closed", bracket as char);
@@ -289,7 +350,8 @@ impl<'a> Scanner<'a> {
         Ok(())
     }
 
-    /// Whether something follows in a list or an object. Takes the comma, or the bracket that closes it.
+    /// Whether something follows in a list or an object. Takes the comma, or the bracket that
+    /// closes it.
     fn another(&mut self, close: u8, is_first: bool) -> Result<bool> {
         let before = self.at;
         let token = self.token()?;
@@ -308,14 +370,21 @@ impl<'a> Scanner<'a> {
     fn no_comma(&self, found: &Token, close: u8, before: usize) -> Error {
         let error = found.expected(self.source, &format!("`,` or `{}`", close as char));
         let is_later = self.source.text[before..found.span.start].contains('\n');
-        if is_later { error.at(self.source.place(before..before)) } else { error }
+        if is_later {
+            error.at(self.source.place(before..before))
+        } else {
+            error
+        }
     }
 
     fn after_comma(&self, comma: Span, close: u8) -> Result<bool> {
         let rest = &self.source.text.as_bytes()[self.at..];
         if rest.iter().find(|b| !is_blank(**b)) == Some(&close) {
             let message = format!("a comma before the closing `{}`", close as char);
-            return Err(self.source.error(comma, message).hint("JSON has commas only between things; remove it"));
+            return Err(self
+                .source
+                .error(comma, message)
+                .hint("JSON has commas only between things; remove it"));
         }
         Ok(true)
     }
@@ -326,12 +395,21 @@ impl<'a> Scanner<'a> {
         if token.first != Some(b'"') {
             return Err(token.expected(self.source, "a field's name in quotes"));
         }
-        let key = Value { source: self.source, span: token.span.clone() };
+        let key = Value {
+            source: self.source,
+            span: token.span.clone(),
+        };
         let colon = self.token()?;
         if colon.first != Some(b':') {
             return Err(colon.expected(self.source, "`:` after the field's name"));
         }
-        Ok((key.string("a field")?, Field { key: token.span, value: self.value()? }))
+        Ok((
+            key.string("a field")?,
+            Field {
+                key: token.span,
+                value: self.value()?,
+            },
+        ))
     }
 }
 

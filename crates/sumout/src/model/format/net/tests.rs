@@ -1,7 +1,13 @@
 use super::*;
 
 fn parse(text: &str) -> Result<Network> {
-    read(&Source { name: "models/test.net".to_owned(), text: text.to_owned() }, &ReadOptions::default())
+    read(
+        &Source {
+            name: "models/test.net".to_owned(),
+            text: text.to_owned(),
+        },
+        &ReadOptions::default(),
+    )
 }
 
 /// Message, and the text from the caret on.
@@ -9,7 +15,10 @@ fn mistake(text: &str) -> (String, String) {
     let error = parse(text).expect_err(text);
     let place = error.place().expect(text);
     let line = text.lines().nth(place.line - 1).unwrap_or_default();
-    (error.message().to_owned(), line.chars().skip(place.column - 1).collect())
+    (
+        error.message().to_owned(),
+        line.chars().skip(place.column - 1).collect(),
+    )
 }
 
 /// The nodes `a` (two states) and `b` (three), and this after the potential of `a`.
@@ -52,17 +61,25 @@ fn the_rest_of_the_language_is_skipped() -> Result<()> {
 fn a_potential_without_data_is_uniform_unless_that_is_huge() -> Result<()> {
     let net = parse(&with("potential (b | a) { }"))?;
     assert_eq!(net.cpts()[1].table(&net.cards()), [1.0 / 3.0; 6]);
-    let nodes: String = (0..30).map(|i| format!("node n{i} {{ states = (s t); }}")).collect();
+    let nodes: String = (0..30)
+        .map(|i| format!("node n{i} {{ states = (s t); }}"))
+        .collect();
     let parents: String = (0..30).map(|i| format!(" n{i}")).collect();
     let (message, _) = mistake(&with(&format!("{nodes} potential (b | {parents}) {{ }}")));
-    assert_eq!(message, "the CPT of `b` would have 3221225472 numbers, more than the file can ask for");
+    assert_eq!(
+        message,
+        "the CPT of `b` would have 3221225472 numbers, more than the file can ask for"
+    );
     Ok(())
 }
 
 #[test]
 fn writing_and_reading_gives_the_same_network() -> Result<()> {
     let mut b = Network::builder("a \"tricky\\\" name");
-    let one = b.variable("one", ["yes", "", "\"", "\\", "\\\"", "% no", "(é)\n;", "\\n"]);
+    let one = b.variable(
+        "one",
+        ["yes", "", "\"", "\\", "\\\"", "% no", "(é)\n;", "\\n"],
+    );
     let two = b.variable("_2", ["{", "}"]);
     let three = b.variable("three", ["x", "y", "z"]);
     b.table(one, [], [0.1, 0.2, 0.3, 0.1, 0.1, 0.1, 1e-17, 0.1]);
@@ -71,7 +88,10 @@ fn writing_and_reading_gives_the_same_network() -> Result<()> {
     let net = b.build()?;
     let text = write(&net, Loss::Refuse)?;
     assert_eq!(parse(&text)?, net, "{text}");
-    assert!(text.contains("( three | _2 one )\n{\n  data = ((( 1.0 0.0 0.0 )\n    ( 0.0 1.0 0.0 )"), "{text}");
+    assert!(
+        text.contains("( three | _2 one )\n{\n  data = ((( 1.0 0.0 0.0 )\n    ( 0.0 1.0 0.0 )"),
+        "{text}"
+    );
     Ok(())
 }
 
@@ -84,11 +104,17 @@ fn names_that_are_no_identifiers_become_labels_if_that_is_accepted() -> Result<(
     }
     let net = b.build()?;
     let refused = write(&net, Loss::Refuse).unwrap_err();
-    assert_eq!(refused.message(), "Hugin NET cannot carry the name `a b`, which is no identifier");
+    assert_eq!(
+        refused.message(),
+        "Hugin NET cannot carry the name `a b`, which is no identifier"
+    );
     let text = write(&net, Loss::Accept)?;
     let read = parse(&text)?;
     let names: Vec<&str> = read.variables().iter().map(|v| v.name.as_str()).collect();
-    assert_eq!(names, ["a_b_2", "a_b", "a_b_3", "_1", "_", "_node_2", "_node"]);
+    assert_eq!(
+        names,
+        ["a_b_2", "a_b", "a_b_3", "_1", "_", "_node_2", "_node"]
+    );
     assert!(text.contains("node a_b_3\n{\n  label = \"a-b\";"), "{text}");
     Ok(())
 }
@@ -99,31 +125,115 @@ fn mistakes_are_shown_where_they_are() {
     let no_number = "expected a number, a parenthesis or `;` in the data, found";
     let deep = "(".repeat(1 << 20);
     let cases = [
-        (&*format!("net {{ x = {deep}"), "expected `;` after an attribute, found the end of the file", ""),
-        (&format!("potential (b) {{ data = {deep}"), &format!("{no_number} the end of the file"), ""),
+        (
+            &*format!("net {{ x = {deep}"),
+            "expected `;` after an attribute, found the end of the file",
+            "",
+        ),
+        (
+            &format!("potential (b) {{ data = {deep}"),
+            &format!("{no_number} the end of the file"),
+            "",
+        ),
         ("nodes a { }", &format!("{no_block} `nodes`"), "nodes"),
-        ("class c { node d { states = (s); }", &format!("{no_block} the end of the file"), ""),
+        (
+            "class c { node d { states = (s); }",
+            &format!("{no_block} the end of the file"),
+            "",
+        ),
         ("net { a = \"b }", "this quote is never closed", "\"b"),
-        ("net { a = ( }", "expected `;` after an attribute, found `}`", "}"),
-        ("continuous node x { }", "`continuous` nodes are not supported", "continuous"),
-        ("utility u { }", "`utility` nodes are not supported", "utility"),
-        ("decision d { }", "`decision` nodes are not supported", "decision"),
-        ("function f { }", "`function` nodes are not supported", "function"),
-        ("class c { instance i : d(); }", "`instance` is not supported", "instance"),
+        (
+            "net { a = ( }",
+            "expected `;` after an attribute, found `}`",
+            "}",
+        ),
+        (
+            "continuous node x { }",
+            "`continuous` nodes are not supported",
+            "continuous",
+        ),
+        (
+            "utility u { }",
+            "`utility` nodes are not supported",
+            "utility",
+        ),
+        (
+            "decision d { }",
+            "`decision` nodes are not supported",
+            "decision",
+        ),
+        (
+            "function f { }",
+            "`function` nodes are not supported",
+            "function",
+        ),
+        (
+            "class c { instance i : d(); }",
+            "`instance` is not supported",
+            "instance",
+        ),
         ("node c { }", "node `c` has no `states`", "c {"),
-        ("node c { states = (); }", "variable `c` has no values", "c {"),
-        ("node c { states = (s); states = (t); }", "a second `states` for `c`", "states = (t)"),
-        ("potential (a b | c) { }", "a second child, `b`, is not supported", "b |"),
+        (
+            "node c { states = (); }",
+            "variable `c` has no values",
+            "c {",
+        ),
+        (
+            "node c { states = (s); states = (t); }",
+            "a second `states` for `c`",
+            "states = (t)",
+        ),
+        (
+            "potential (a b | c) { }",
+            "a second child, `b`, is not supported",
+            "b |",
+        ),
         ("potential (c) { }", "variable `c` is not declared", "c)"),
-        ("potential (b) { model_nodes = (); }", "`model_nodes` is not supported", "model_nodes"),
-        ("potential (b) { data = normal(0, 1); }", "expected a number in the data, found `normal`", "normal"),
-        ("potential (b) { data = ((1 0); }", "this `(` is never closed", "((1 0)"),
-        ("potential (b) { data = (1 0 0) }", &format!("{no_number} `}}`"), "}"),
-        ("potential (b) { data = 1 0 0); }", "this `)` closes nothing", ")"),
-        ("potential (b) { data = (1 0); }", "the CPT of `b` needs 3 numbers, not 2", "1 0)"),
-        ("potential (b) { data = (1 0 1); }", "the CPT of `b` sums to 2, not 1", "1 0 1"),
-        ("potential (b | a) { data = ((1 0 0)(1)); }", "the CPT of `b` needs 6 numbers (2 × 3), not 4", "1 0 0)"),
-        ("potential (b|a) { data = ((1 0)(0 1)(0 0)); }", "a group of 2 numbers, but `b` has 3 values", "(1 0)"),
+        (
+            "potential (b) { model_nodes = (); }",
+            "`model_nodes` is not supported",
+            "model_nodes",
+        ),
+        (
+            "potential (b) { data = normal(0, 1); }",
+            "expected a number in the data, found `normal`",
+            "normal",
+        ),
+        (
+            "potential (b) { data = ((1 0); }",
+            "this `(` is never closed",
+            "((1 0)",
+        ),
+        (
+            "potential (b) { data = (1 0 0) }",
+            &format!("{no_number} `}}`"),
+            "}",
+        ),
+        (
+            "potential (b) { data = 1 0 0); }",
+            "this `)` closes nothing",
+            ")",
+        ),
+        (
+            "potential (b) { data = (1 0); }",
+            "the CPT of `b` needs 3 numbers, not 2",
+            "1 0)",
+        ),
+        (
+            "potential (b) { data = (1 0 1); }",
+            "the CPT of `b` sums to 2, not 1",
+            "1 0 1",
+        ),
+        (
+            "potential (b | a) { data = ((1 0 0)(1)); }",
+            "the CPT of `b` needs 6 numbers (2 × 3), not 4",
+            "1 0 0)",
+        ),
+        (
+            "potential (b|a) { data = ((1 0)(0 1)(0 0)); }",
+            "a group of 2 numbers, but `b` has 3 values",
+            "(1 0)",
+        ),
     ];
     for (text, message, caret) in cases {
         let (said, at) = mistake(&with(text));
