@@ -7,7 +7,7 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand};
 use serde_json::json;
 use sumout::model::format::{self, ReadOptions};
-use sumout::{Error, ErrorKind, Format, Level, Network, Options, Precision, Query, Running};
+use sumout::{Error, ErrorKind, EvalOptions, Format, Level, Network, Options, Precision, Query};
 
 use crate::commands::{
     bench, compile, completions, convert, data, demo, eval, explore, export, fit, mpe, paper,
@@ -241,13 +241,13 @@ pub struct Using {
 
 impl Using {
     /// The same for the library.
-    pub fn running(&self, memory: Option<u64>) -> Running {
+    pub fn running(&self, memory: Option<u64>) -> EvalOptions {
         let (precision, threads) = (self.precision, self.threads);
-        Running {
+        EvalOptions {
             precision,
             threads,
             memory,
-            ..Running::default()
+            ..EvalOptions::default()
         }
     }
 }

@@ -14,7 +14,7 @@ use sumout::Answers;
 use crate::batch::Batch;
 use crate::differentiate::{self, Cpts, Likelihoods, Upstream};
 use crate::error::Result;
-use crate::options::Running;
+use crate::options::EvalOptions;
 use crate::ready::Ready;
 use crate::work::{self, Watch, interrupted};
 
@@ -120,12 +120,12 @@ impl Circuit {
         &self,
         py: Python<'py>,
         batch: &mut Batch,
-        running: &Running,
+        running: &EvalOptions,
         of_inputs: bool,
         progress: Option<Bound<'py, PyAny>>,
     ) -> Result<Found<'py>> {
         let (ready, batch, running) = (self.0.clone(), batch.take(), running.0);
-        let running = sumout::Running {
+        let running = sumout::EvalOptions {
             of_inputs,
             ..running
         };
@@ -154,7 +154,7 @@ impl Circuit {
         &self,
         py: Python<'py>,
         batch: &mut Batch,
-        running: &Running,
+        running: &EvalOptions,
     ) -> Result<Explained<'py>> {
         let (ready, batch, running) = (self.0.clone(), batch.take(), running.0);
         let width = ready.circuit.targets().len();
@@ -171,7 +171,7 @@ impl Circuit {
         &self,
         py: Python<'py>,
         batch: &mut Batch,
-        running: &Running,
+        running: &EvalOptions,
     ) -> Result<Families<'py>> {
         let (ready, batch, running) = (self.0.clone(), batch.take(), running.0);
         let found = work::long(py, None, move |_| {
@@ -196,7 +196,7 @@ impl Circuit {
         py: Python<'py>,
         likelihoods: PyReadonlyArray2<'py, f64>,
         cpts: Tables<'py>,
-        running: &Running,
+        running: &EvalOptions,
     ) -> Result<Found<'py>> {
         let (ready, running, given) = (&self.0, running.0, Likelihoods(likelihoods.as_array()));
         let cpts = vectors(&cpts);
@@ -222,7 +222,7 @@ impl Circuit {
         cpts: Tables<'py>,
         posterior: Option<PyReadonlyArray2<'py, f64>>,
         log_evidence: Option<PyReadonlyArray1<'py, f64>>,
-        running: &Running,
+        running: &EvalOptions,
     ) -> Result<(Bound<'py, PyArray2<f64>>, Arrays<'py>)> {
         let (ready, running, given) = (&self.0, running.0, Likelihoods(likelihoods.as_array()));
         let cpts = vectors(&cpts);
@@ -289,7 +289,7 @@ const TOLD: usize = 1 << 16;
 fn evaluate(
     ready: &Ready,
     batch: Batch,
-    running: &sumout::Running,
+    running: &sumout::EvalOptions,
     watch: &Watch,
 ) -> sumout::Result<Answers> {
     let (cell, batch) = (ready.evaluator(running)?, batch.of(&ready.circuit)?);
@@ -337,7 +337,7 @@ fn parts(rows: usize, size: usize) -> impl Iterator<Item = Range<usize>> {
 fn explain(
     ready: &Ready,
     batch: Batch,
-    running: &sumout::Running,
+    running: &sumout::EvalOptions,
     watch: &Watch,
 ) -> sumout::Result<(Vec<i32>, Vec<f64>)> {
     let (cell, batch) = (ready.explainer(running)?, batch.of(&ready.circuit)?);

@@ -6,14 +6,15 @@ use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
 use sumout::learn::Params;
 use sumout::{
-    Course, Error, ErrorKind, Examples, Learning, Method, Query, Subject, Trainer, VarId, VarSet,
+    Error, ErrorKind, Examples, FitOptions, Method, Query, Subject, Trainer, Training, VarId,
+    VarSet,
 };
 
 use crate::batch::Batch;
 use crate::circuit::Circuit;
 use crate::error::Result;
 use crate::network::Network;
-use crate::options::{Options, Running};
+use crate::options::{EvalOptions, Options};
 use crate::work::{self, Watch};
 
 /// What there is to learn from, and what for.
@@ -83,9 +84,9 @@ pub struct Learned {
 #[pyfunction]
 pub fn learning(preset: &str) -> Result<String> {
     let learning = match preset {
-        "default" => Learning::default(),
-        "paper" => Learning::paper(),
-        "em" => Learning::em(),
+        "default" => FitOptions::default(),
+        "paper" => FitOptions::paper(),
+        "em" => FitOptions::em(),
         _ => {
             let error = Error::new(ErrorKind::Name, format!("there is no preset `{preset}`"));
             return Err(error.hint("use `default`, `paper` or `em`").into());
@@ -102,10 +103,10 @@ pub fn fit(
     lesson: &Lesson,
     learning: &str,
     options: &Options,
-    running: &Running,
+    running: &EvalOptions,
     progress: Option<Bound<'_, PyAny>>,
 ) -> Result<Learned> {
-    let learning: Learning = serde_json::from_str(learning)
+    let learning: FitOptions = serde_json::from_str(learning)
         .map_err(|e| Error::new(ErrorKind::Evidence, format!("this is no way to learn: {e}")))?;
     let (net, lesson) = (network.0.clone(), lesson.clone());
     let (options, running) = (options.0.clone(), running.0);
@@ -143,9 +144,9 @@ struct Found {
 fn learn(
     net: &sumout::Network,
     lesson: &Lesson,
-    learning: Learning,
+    learning: FitOptions,
     options: &sumout::Options,
-    running: &sumout::Running,
+    running: &sumout::EvalOptions,
     watch: &Watch,
 ) -> sumout::Result<Found> {
     learning.check()?;
@@ -176,7 +177,7 @@ fn learn(
 }
 
 fn finish(
-    course: &Course,
+    course: &Training,
     subject: &Subject,
     trainer: &Trainer<'_>,
     lesson: &Lesson,

@@ -31,7 +31,7 @@ mod _sumout {
     #[pymodule_export]
     use crate::network::Network;
     #[pymodule_export]
-    use crate::options::{Options, Running};
+    use crate::options::{EvalOptions, Options};
     #[pymodule_export]
     use crate::query::{Plan, Query};
 

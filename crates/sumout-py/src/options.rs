@@ -29,15 +29,15 @@ impl Options {
 /// How to run.
 #[pyclass(frozen, skip_from_py_object, module = "sumout._sumout")]
 #[derive(Clone, Copy, Debug)]
-pub struct Running(pub sumout::Running);
+pub struct EvalOptions(pub sumout::EvalOptions);
 
 #[pymethods]
-impl Running {
+impl EvalOptions {
     #[new]
     #[pyo3(signature = (precision, threads, memory))]
     fn new(precision: &str, threads: usize, memory: Option<u64>) -> Result<Self> {
         let precision = precision.parse()?;
-        Ok(Running(sumout::Running {
+        Ok(EvalOptions(sumout::EvalOptions {
             precision,
             threads,
             memory,

@@ -8,7 +8,9 @@ use std::sync::{Arc, Mutex};
 
 use self_cell::self_cell;
 use sumout::tensor::TableId;
-use sumout::{Circuit, Differentiator, Evaluator, Explainer, Precision, Result, Running, VarId};
+use sumout::{
+    Circuit, Differentiator, EvalOptions, Evaluator, Explainer, Precision, Result, VarId,
+};
 
 self_cell!(
     /// An evaluator, with its circuit.
@@ -40,8 +42,8 @@ self_cell!(
 /// The process, and how it runs there.
 type Key = (u32, Precision, usize, Option<u64>, bool);
 
-fn key(running: &Running) -> Key {
-    let Running {
+fn key(running: &EvalOptions) -> Key {
+    let EvalOptions {
         precision,
         threads,
         memory,
@@ -63,7 +65,7 @@ impl<T> Default for Kept<T> {
 }
 
 impl<T> Kept<T> {
-    fn get(&self, running: &Running, make: impl FnOnce() -> Result<T>) -> Result<Arc<T>> {
+    fn get(&self, running: &EvalOptions, make: impl FnOnce() -> Result<T>) -> Result<Arc<T>> {
         let wanted = key(running);
         let mut kept = self
             .0
@@ -99,20 +101,20 @@ impl Ready {
         }
     }
 
-    pub fn evaluator(&self, running: &Running) -> Result<Arc<ReadyEvaluator>> {
+    pub fn evaluator(&self, running: &EvalOptions) -> Result<Arc<ReadyEvaluator>> {
         let make =
             || ReadyEvaluator::try_new(self.circuit.clone(), |circuit| circuit.evaluator(running));
         self.evaluators.get(running, make)
     }
 
-    pub fn explainer(&self, running: &Running) -> Result<Arc<ReadyExplainer>> {
+    pub fn explainer(&self, running: &EvalOptions) -> Result<Arc<ReadyExplainer>> {
         let make =
             || ReadyExplainer::try_new(self.circuit.clone(), |circuit| circuit.explainer(running));
         self.explainers.get(running, make)
     }
 
     /// Differentiates with respect to all trainable tables, and all inputs.
-    pub fn differentiator(&self, running: &Running) -> Result<Arc<Mutex<ReadyDifferentiator>>> {
+    pub fn differentiator(&self, running: &EvalOptions) -> Result<Arc<Mutex<ReadyDifferentiator>>> {
         let tables: Vec<TableId> = origins(&self.circuit).map(|(table, _)| *table).collect();
         let inputs: Vec<VarId> = self.circuit.inputs().collect();
         let make = || {

@@ -60,6 +60,7 @@
 
 pub mod circuit;
 pub mod compile;
+pub mod draw;
 pub mod error;
 pub mod files;
 pub mod learn;
@@ -68,13 +69,15 @@ pub mod tensor;
 pub mod vars;
 
 pub use circuit::{
-    Answer, Answers, Batch, Circuit, Column, Compilation, Course, Derivatives, Derive, Difference,
-    Differentiator, Epoch, Evaluator, Examples, Explainer, Explanation, Explanations, Families,
-    Learning, Machine, Method, Options, Precision, Running, Selected, State, Subject, Trainer,
-    Watch,
+    Answer, Answers, Batch, Circuit, Column, Compilation, Derivatives, Differentiator, EvalOptions,
+    Evaluator, Explainer, Explanation, Explanations, Families, LossGradient, Machine, Options,
+    Precision, Selected,
 };
 pub use compile::{Level, Objective, Query, Report};
 pub use error::{Error, ErrorKind, Place, Result};
+pub use learn::{
+    Difference, Epoch, Examples, FitOptions, Method, State, Subject, Trainer, Training, Watch,
+};
 pub use model::{Builder, Cpt, Dataset, Evidence, Finding, Format, Network, Variable};
 pub use vars::{VarId, VarSet};
 

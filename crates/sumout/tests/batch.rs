@@ -8,7 +8,8 @@ use rand_chacha::ChaCha8Rng;
 use sumout::compile::Level;
 use sumout::model::random::{Shape, network};
 use sumout::{
-    Batch, Circuit, Column, Evidence, Finding, Network, Options, Precision, Query, Running, VarId,
+    Batch, Circuit, Column, EvalOptions, Evidence, Finding, Network, Options, Precision, Query,
+    VarId,
 };
 
 fn check(net: &Network, circuit: &Circuit, rows: &[Evidence], precision: Precision) {
@@ -18,10 +19,10 @@ fn check(net: &Network, circuit: &Circuit, rows: &[Evidence], precision: Precisi
         1e-10
     };
     let evaluator = circuit
-        .evaluator(&Running {
+        .evaluator(&EvalOptions {
             precision,
             threads: 1,
-            ..Running::default()
+            ..EvalOptions::default()
         })
         .unwrap();
     let answers = evaluator.run(&batch(net, circuit, rows)).unwrap();
@@ -116,9 +117,9 @@ fn a_circuit_beyond_the_memory_limit_is_not_run() {
     let asia = Network::read("asia").unwrap();
     let circuit = asia.compile(&Query::all(), &Options::default()).unwrap();
     let evaluator = |memory| {
-        circuit.evaluator(&Running {
+        circuit.evaluator(&EvalOptions {
             memory: Some(memory),
-            ..Running::default()
+            ..EvalOptions::default()
         })
     };
     let refused = evaluator(100).unwrap_err();
@@ -178,9 +179,9 @@ fn numbers_that_become_small_and_count_in_the_end_are_not_lost() {
             }
             for precision in Precision::ALL {
                 let evaluator = circuit
-                    .evaluator(&Running {
+                    .evaluator(&EvalOptions {
                         precision,
-                        ..Running::default()
+                        ..EvalOptions::default()
                     })
                     .unwrap();
                 let answers = evaluator.run(&batch).unwrap();
@@ -373,10 +374,10 @@ fn a_row_has_the_same_bits_for_any_number_of_threads_and_any_split() {
             for precision in Precision::ALL {
                 let with = |threads| {
                     circuit
-                        .evaluator(&Running {
+                        .evaluator(&EvalOptions {
                             precision,
                             threads,
-                            ..Running::default()
+                            ..EvalOptions::default()
                         })
                         .unwrap()
                 };
@@ -468,7 +469,7 @@ fn rows_that_are_repeated_have_the_same_bits_for_any_split() {
         )
     };
     let columns: Vec<(VarId, Column)> = (0..COUNT).map(&mut column).collect();
-    let evaluator = circuit.evaluator(&Running::default()).unwrap();
+    let evaluator = circuit.evaluator(&EvalOptions::default()).unwrap();
     let answers = |range| {
         evaluator
             .run(&part(&net, &circuit, &columns, range))

@@ -1,7 +1,7 @@
 //! Evidence of ten thousand factors: ln P(e) is far below the smallest number, and exact all the
 //! same.
 
-use sumout::{Batch, Circuit, Column, Level, Network, Options, Precision, Query, Running};
+use sumout::{Batch, Circuit, Column, EvalOptions, Level, Network, Options, Precision, Query};
 
 const FACTORS: usize = 10_000;
 
@@ -120,9 +120,9 @@ fn check(net: &Network, target: &str, expected: fn(usize) -> f64, impossible: [(
         .unwrap();
     for (precision, tolerance) in [(Precision::F64, 1e-9), (Precision::F32, 1e-4)] {
         let evaluator = circuit
-            .evaluator(&Running {
+            .evaluator(&EvalOptions {
                 precision,
-                ..Running::default()
+                ..EvalOptions::default()
             })
             .unwrap();
         for rows in [64, 1] {

@@ -7,8 +7,8 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use sumout::model::random::{Shape, network};
 use sumout::{
-    Batch, Circuit, Column, ErrorKind, Evidence, Finding, Level, Network, Options, Query, Running,
-    VarId,
+    Batch, Circuit, Column, ErrorKind, EvalOptions, Evidence, Finding, Level, Network, Options,
+    Query, VarId,
 };
 
 fn check(net: &Network, circuit: &Circuit, rows: &[Evidence]) {
@@ -143,9 +143,9 @@ fn every_row_is_explained_as_by_brute_force_also_from_a_file() {
                 circuit.explain(&batch).unwrap()
             );
             let one = circuit
-                .explainer(&Running {
+                .explainer(&EvalOptions {
                     threads: 1,
-                    ..Running::default()
+                    ..EvalOptions::default()
                 })
                 .unwrap();
             assert_eq!(one.run(&batch).unwrap(), circuit.explain(&batch).unwrap());
@@ -387,12 +387,12 @@ fn circuits_do_what_they_were_compiled_for() {
     assert!(explains.export(sumout::circuit::Language::Numpy).is_err());
     assert!(
         explains
-            .differentiator(&[], &[], &Running::default())
+            .differentiator(&[], &[], &EvalOptions::default())
             .is_err()
     );
-    let limited = Running {
+    let limited = EvalOptions {
         memory: Some(100),
-        ..Running::default()
+        ..EvalOptions::default()
     };
     assert_eq!(
         explains.explainer(&limited).unwrap_err().kind(),

@@ -8,7 +8,7 @@ use rand_chacha::ChaCha8Rng;
 use sumout::compile::Level;
 use sumout::model::random::{Shape, network};
 use sumout::{
-    Batch, Circuit, Column, Evidence, Finding, Network, Options, Precision, Query, Running,
+    Batch, Circuit, Column, EvalOptions, Evidence, Finding, Network, Options, Precision, Query,
 };
 
 const LEVELS: [Level; 6] = [
@@ -77,9 +77,9 @@ fn check(net: &Network, circuit: &Circuit, rows: &[Evidence], precision: Precisi
     } else {
         1e-10
     };
-    let options = Running {
+    let options = EvalOptions {
         precision,
-        ..Running::default()
+        ..EvalOptions::default()
     };
     let found = circuit
         .families(&batch(net, circuit, rows), &options)
@@ -155,7 +155,7 @@ fn a_circuit_for_something_else_has_no_families() {
     let asia = Network::read("asia").unwrap();
     let circuit = asia.compile(&Query::all(), &Options::default()).unwrap();
     let refused = circuit
-        .families(&Batch::new(1), &Running::default())
+        .families(&Batch::new(1), &EvalOptions::default())
         .unwrap_err();
     assert!(refused.message().contains("families"), "{refused}");
 }

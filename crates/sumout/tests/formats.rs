@@ -7,7 +7,7 @@ use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use sumout::compile::start::SavedPlan;
+use sumout::compile::plan::saved::SavedPlan;
 use sumout::model::format::{self, Loss, ReadOptions, parse, to_string};
 use sumout::model::random::{self, Shape};
 use sumout::model::{Body, Node, Role};

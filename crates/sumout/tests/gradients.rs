@@ -5,7 +5,7 @@ use rand_chacha::ChaCha8Rng;
 use sumout::model::random::{Shape, network};
 use sumout::tensor::TableId;
 use sumout::{
-    Batch, Circuit, Column, Differentiator, Level, Network, Options, Precision, Query, Running,
+    Batch, Circuit, Column, Differentiator, EvalOptions, Level, Network, Options, Precision, Query,
     VarId,
 };
 
@@ -52,10 +52,10 @@ struct Case<'c> {
 
 impl<'c> Case<'c> {
     fn ready(&self, precision: Precision, threads: usize) -> Differentiator<'c> {
-        let running = Running {
+        let running = EvalOptions {
             precision,
             threads,
-            ..Running::default()
+            ..EvalOptions::default()
         };
         self.circuit
             .differentiator(&self.tables, &self.inputs, &running)
@@ -265,7 +265,7 @@ fn a_circuit_without_evidence_is_differentiated() {
     );
     let tables: Vec<TableId> = circuit.graph().origins().keys().copied().collect();
     let ready = circuit
-        .differentiator(&tables, &[], &Running::default())
+        .differentiator(&tables, &[], &EvalOptions::default())
         .unwrap();
     let found = ready
         .run(&Batch::new(3), &|row, p, to| {
@@ -317,9 +317,9 @@ fn derivatives_that_are_too_large_spoil_no_others() {
                 .unwrap();
         }
         let [short, long] = Precision::ALL.map(|precision| {
-            let running = Running {
+            let running = EvalOptions {
                 precision,
-                ..Running::default()
+                ..EvalOptions::default()
             };
             let ready = circuit.differentiator(&tables, &[], &running).unwrap();
             ready
@@ -364,9 +364,9 @@ fn derivatives_whose_sum_is_too_large_are_added_up_in_double_precision() {
             .differentiator(
                 &tables,
                 &[],
-                &Running {
+                &EvalOptions {
                     precision,
-                    ..Running::default()
+                    ..EvalOptions::default()
                 },
             )
             .unwrap();

@@ -12,8 +12,8 @@ use rand_chacha::ChaCha8Rng;
 use sumout::learn::{Decay, Loss, Params, Rule, Start};
 use sumout::model::Node;
 use sumout::{
-    Circuit, Column, Course, Cpt, Evidence, Examples, Finding, Learning, Level, Method, Network,
-    Options, Precision, Running, Subject, VarId, VarSet,
+    Circuit, Column, Cpt, EvalOptions, Evidence, Examples, Finding, FitOptions, Level, Method,
+    Network, Options, Precision, Subject, Training, VarId, VarSet,
 };
 
 const LEVELS: [Level; 5] = [
@@ -142,10 +142,10 @@ fn random_examples(
     examples
 }
 
-fn course(net: &Network, subject: &Subject, learning: Learning, level: Level) -> Course {
-    let running = Running {
+fn course(net: &Network, subject: &Subject, learning: FitOptions, level: Level) -> Training {
+    let running = EvalOptions {
         precision: Precision::F64,
-        ..Running::default()
+        ..EvalOptions::default()
     };
     net.course(
         subject,
@@ -298,12 +298,12 @@ fn gradients_are_central_differences() {
         let subject = Subject::of(&targets, &examples);
         let level = LEVELS[rng.random_range(0..LEVELS.len())];
         let (prior, cooled) = (0.3 * rng.random_range(0..3) as f64, rng.random_bool(0.5));
-        let learning = Learning {
+        let learning = FitOptions {
             loss: LOSSES[which],
             prior,
             starts: vec![Start::Random(seed)],
             temperature: cooled.then_some((0.7, 0.7)),
-            ..Learning::default()
+            ..FitOptions::default()
         };
         let options = Options {
             level,
@@ -386,10 +386,10 @@ fn gradients_are_central_differences() {
     }
 }
 
-fn f64s() -> Running {
-    Running {
+fn f64s() -> EvalOptions {
+    EvalOptions {
         precision: Precision::F64,
-        ..Running::default()
+        ..EvalOptions::default()
     }
 }
 
@@ -406,7 +406,7 @@ fn the_papers_parameters_are_counted() {
             given,
             ..Subject::default()
         };
-        let course = course(&net, &subject, Learning::paper(), Level::Support);
+        let course = course(&net, &subject, FitOptions::paper(), Level::Support);
         assert_eq!(
             course.params().len(),
             count,
@@ -433,7 +433,7 @@ fn ties_of_different_shapes_are_split_or_refused() {
         given,
         ..Subject::default()
     };
-    let shapes = |course: &Course| {
+    let shapes = |course: &Training| {
         course
             .params()
             .groups()
@@ -442,7 +442,7 @@ fn ties_of_different_shapes_are_split_or_refused() {
             .count()
     };
     assert_eq!(
-        shapes(&course(&net, &subject, Learning::paper(), Level::Support)),
+        shapes(&course(&net, &subject, FitOptions::paper(), Level::Support)),
         5
     );
     let subject = Subject {
@@ -450,7 +450,7 @@ fn ties_of_different_shapes_are_split_or_refused() {
         ..subject
     };
     let error = net
-        .course(&subject, Learning::paper(), &Options::default(), &f64s())
+        .course(&subject, FitOptions::paper(), &Options::default(), &f64s())
         .unwrap_err()
         .to_string();
     assert!(
@@ -471,9 +471,9 @@ fn complete_data_are_counted_in_one_step() {
     let course = course(
         &net,
         &subject,
-        Learning {
+        FitOptions {
             starts: vec![Start::Uniform],
-            ..Learning::em()
+            ..FitOptions::em()
         },
         Level::Auto,
     );
@@ -648,9 +648,9 @@ fn expectation_and_maximisation_is_what_enumeration_finds() {
         let course = course(
             &net,
             &Subject::of(&[], &examples),
-            Learning {
+            FitOptions {
                 prior,
-                ..Learning::em()
+                ..FitOptions::em()
             },
             level,
         );
@@ -692,9 +692,9 @@ fn counting_is_one_step_and_the_last() {
         let course = course(
             &net,
             &subject,
-            Learning {
+            FitOptions {
                 prior,
-                ..Learning::em()
+                ..FitOptions::em()
             },
             Level::Auto,
         );
@@ -749,11 +749,11 @@ fn a_broken_promise_is_found_and_the_circuit_is_saved_with_its_plan() {
         } else {
             LOSSES[0]
         };
-        let learning = Learning {
+        let learning = FitOptions {
             loss,
             epochs: 3,
             starts: vec![Start::Network],
-            ..Learning::default()
+            ..FitOptions::default()
         };
         let course = course(&net, &subject, learning, Level::Paper);
         let mut trainer = course.trainer(&examples).unwrap();
@@ -806,12 +806,12 @@ fn the_likelihood_never_becomes_less() {
                 ),
             );
         }
-        let learning = Learning {
+        let learning = FitOptions {
             starts: vec![Start::Random(seed)],
             epochs: 30,
             least: 0.0,
             prior: (seed % 2) as f64,
-            ..Learning::em()
+            ..FitOptions::em()
         };
         let Ok(course) = net.course(
             &Subject::of(&[], &examples),
@@ -852,10 +852,10 @@ fn an_interrupted_course_ends_where_it_would_have() {
         given,
         ..Subject::default()
     };
-    let learning = Learning {
+    let learning = FitOptions {
         epochs: 6,
         goal: None,
-        ..Learning::paper()
+        ..FitOptions::paper()
     };
     let course = course(&net, &subject, learning, Level::Support);
     let mut whole = course.trainer(&examples).unwrap();
@@ -895,13 +895,13 @@ fn rules_and_rates_make_the_loss_less() {
             batch: 50,
             steps: 1,
         };
-        let learning = Learning {
+        let learning = FitOptions {
             method,
             starts: vec![Start::Uniform],
             epochs: 30,
             validation: 0.0,
             loss: Loss::default(),
-            ..Learning::default()
+            ..FitOptions::default()
         };
         let course = course(&net, &subject, learning, Level::Auto);
         let mut trainer = course.trainer(&examples).unwrap();
@@ -953,9 +953,9 @@ fn an_unknown_function_is_learned_and_snapped() {
     let target = net.find("x").unwrap();
     let subject = Subject::of(&[target], &examples);
     for level in [Level::Functional, Level::Auto] {
-        let learning = Learning {
+        let learning = FitOptions {
             temperature: Some((1.0, 0.2)),
-            ..Learning::default()
+            ..FitOptions::default()
         };
         let course = course(&net, &subject, learning, level);
         let mut trainer = course.trainer(&examples).unwrap();
@@ -1003,7 +1003,7 @@ fn declared_functions_are_not_counted() {
     examples.insert(net.find("y").unwrap(), Column::Values(vec![0, 1]));
     let subject = Subject::of(&[], &examples);
     let error = net
-        .course(&subject, Learning::em(), &Options::default(), &f64s())
+        .course(&subject, FitOptions::em(), &Options::default(), &f64s())
         .unwrap_err()
         .to_string();
     assert!(
@@ -1028,7 +1028,7 @@ fn useless_examples_are_refused() {
             given: [xray].into_iter().collect(),
             ..Subject::default()
         };
-        let course = crate::course(&net, &subject, Learning::default(), Level::Auto);
+        let course = crate::course(&net, &subject, FitOptions::default(), Level::Auto);
         course
             .trainer(&examples)
             .map(|_| ())
@@ -1046,7 +1046,7 @@ fn useless_examples_are_refused() {
         given: [xray].into_iter().collect(),
         ..Subject::default()
     };
-    let course = course(&net, &subject, Learning::default(), Level::Auto);
+    let course = course(&net, &subject, FitOptions::default(), Level::Auto);
     assert!(
         course
             .trainer(&examples)
@@ -1059,9 +1059,9 @@ fn useless_examples_are_refused() {
         squared_error: 0.0,
         likelihood: 0.0,
     };
-    let error = Learning {
+    let error = FitOptions {
         loss: nothing,
-        ..Learning::default()
+        ..FitOptions::default()
     }
     .check()
     .unwrap_err();
@@ -1092,10 +1092,10 @@ fn numbers_that_vanish_do_no_harm() {
         };
         examples.insert(var, Column::Values(data.rows().map(cell).collect()));
     }
-    let learning = Learning {
+    let learning = FitOptions {
         epochs: 60,
         least: 0.0,
-        ..Learning::em()
+        ..FitOptions::em()
     };
     let course = course(&net, &Subject::of(&[], &examples), learning, Level::Auto);
     let mut trainer = course.trainer(&examples).unwrap();
@@ -1149,10 +1149,10 @@ fn ties_hold_where_no_input_reaches() {
     let course = course(
         &net,
         &subject,
-        Learning {
+        FitOptions {
             starts: vec![Start::Random(1)],
             epochs: 1,
-            ..Learning::default()
+            ..FitOptions::default()
         },
         Level::Auto,
     );
@@ -1181,10 +1181,10 @@ fn examples_without_weight_are_left_out() {
     let course = course(
         &net,
         &subject,
-        Learning {
+        FitOptions {
             validation: 0.05,
             epochs: 3,
-            ..Learning::paper()
+            ..FitOptions::paper()
         },
         Level::Auto,
     );
@@ -1209,10 +1209,10 @@ fn what_is_kept_is_the_best_that_was_watched() {
     let course = course(
         &net,
         &subject,
-        Learning {
+        FitOptions {
             epochs: 5,
             goal: None,
-            ..Learning::paper()
+            ..FitOptions::paper()
         },
         Level::Auto,
     );

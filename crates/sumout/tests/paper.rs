@@ -1,10 +1,10 @@
 //! The numbers that the paper prints.
 
+use sumout::Objective;
 use sumout::compile::paper::printed::{Image, Mean, Random, TABLE_1, TABLE_3, TABLE_5};
 use sumout::compile::paper::{MAX_LEAVES, Planned, Size, plan, structure};
-use sumout::compile::problem::Problem;
+use sumout::compile::plan::problem::Problem;
 use sumout::compile::prune::prune;
-use sumout::compile::tree::Objective;
 use sumout::compile::{self, Question, Search};
 use sumout::model::random::{Shape, network};
 use sumout::{Level, Network, Options, Query};

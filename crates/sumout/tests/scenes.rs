@@ -6,7 +6,7 @@ use rand_chacha::ChaCha8Rng;
 
 use sumout::model::paper::scenes::{Noise, Scenes};
 use sumout::{
-    Batch, Circuit, Column, Level, Network, Objective, Options, Precision, Query, Running,
+    Batch, Circuit, Column, EvalOptions, Level, Network, Objective, Options, Precision, Query,
 };
 
 const NOISE: f64 = 0.1;
@@ -146,10 +146,10 @@ fn check(model: &str, query: &Query, scenes: &[Scene], level: Level) {
         .compile(query, &options)
         .unwrap();
     let evaluator = circuit
-        .evaluator(&Running {
+        .evaluator(&EvalOptions {
             precision: Precision::F64,
             threads: 1,
-            ..Running::default()
+            ..EvalOptions::default()
         })
         .unwrap();
     let images = images(scenes, rng);
@@ -264,10 +264,10 @@ fn clean_images_of_the_papers_data_are_what_their_labels_say() {
             .rows()
             .map(|row| row[..pixels].iter().map(|cell| *cell == Some(0)).collect())
             .collect();
-        let running = Running {
+        let running = EvalOptions {
             precision: Precision::F64,
             threads: 1,
-            ..Running::default()
+            ..EvalOptions::default()
         };
         let answers = circuit
             .evaluator(&running)

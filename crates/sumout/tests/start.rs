@@ -5,7 +5,7 @@ mod common;
 use common::{close, enumerate};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use sumout::compile::start::{SavedPlan, Start};
+use sumout::compile::plan::saved::{SavedPlan, Start};
 use sumout::model::random::{Shape, network};
 use sumout::{Compilation, Error, Evidence, Level, Network, Options, Query};
 

@@ -9,8 +9,8 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use sumout::model::{Comparison, Selection, Sight, Test};
 use sumout::{
-    Batch, Circuit, Column, Evidence, Finding, Level, Network, Options, Precision, Query, Running,
-    VarId,
+    Batch, Circuit, Column, EvalOptions, Evidence, Finding, Level, Network, Options, Precision,
+    Query, VarId,
 };
 
 use common::{LEVELS, batch, close, in_parallel, random_evidence};
@@ -145,10 +145,10 @@ fn check_batch(net: &Network, circuit: &Circuit, cases: &[Evidence]) {
     let batch = batch(net, circuit, cases);
     for (precision, tolerance) in [(Precision::F64, 1e-9), (Precision::F32, 2e-4)] {
         let ready = circuit
-            .evaluator(&Running {
+            .evaluator(&EvalOptions {
                 precision,
                 threads: 1,
-                ..Running::default()
+                ..EvalOptions::default()
             })
             .unwrap();
         let answers = ready.run(&batch).unwrap();
@@ -337,10 +337,10 @@ fn check_evidence(circuit: &Circuit, kind: Kind, rng: &mut ChaCha8Rng) {
             }
         }
     }
-    let running = Running {
+    let running = EvalOptions {
         precision: Precision::F64,
         threads: 1,
-        ..Running::default()
+        ..EvalOptions::default()
     };
     let ready = circuit.differentiator(&[], &inputs, &running).unwrap();
     let run = |columns: &[Vec<f64>]| {
@@ -568,9 +568,9 @@ fn rounding_decides_no_test() {
             .unwrap();
         for precision in Precision::ALL {
             let ready = circuit
-                .evaluator(&Running {
+                .evaluator(&EvalOptions {
                     precision,
-                    ..Running::default()
+                    ..EvalOptions::default()
                 })
                 .unwrap();
             assert!(
@@ -613,9 +613,9 @@ fn steep_sigmoids_are_never_zero() {
     let circuit = net.compile(&Query::all(), &Options::default()).unwrap();
     for (precision, tolerance) in [(Precision::F64, 1e-9), (Precision::F32, 1e-4)] {
         let ready = circuit
-            .evaluator(&Running {
+            .evaluator(&EvalOptions {
                 precision,
-                ..Running::default()
+                ..EvalOptions::default()
             })
             .unwrap();
         let found = ready

@@ -3,8 +3,8 @@
 use sumout::learn::{Loss, Start};
 use sumout::model::{Comparison, Node, Selection, Test};
 use sumout::{
-    Batch, Circuit, Column, Evidence, Examples, Learning, Network, Options, Precision, Query,
-    Running, Subject, VarId,
+    Batch, Circuit, Column, EvalOptions, Evidence, Examples, FitOptions, Network, Options,
+    Precision, Query, Subject, VarId,
 };
 
 const SOFT: Selection = Selection::Sigmoid {
@@ -58,9 +58,9 @@ fn check(net: &Network, target: &str, likelihoods: impl Fn(usize, usize) -> [f64
             .insert(&circuit, y, Column::Likelihoods(numbers))
             .unwrap();
     }
-    let running = Running {
+    let running = EvalOptions {
         precision: Precision::F64,
-        ..Running::default()
+        ..EvalOptions::default()
     };
     let answers = circuit.evaluator(&running).unwrap().run(&batch).unwrap();
     for row in 0..ROWS {
@@ -217,13 +217,13 @@ fn improbable_states_are_no_reason_not_to_learn() {
             trainable: Some([last].into_iter().collect()),
             ..Subject::of(&[last], &examples)
         };
-        let learning = Learning {
+        let learning = FitOptions {
             prior: 0.0,
             starts: vec![Start::Network],
             validation: 0.0,
-            ..Learning::default()
+            ..FitOptions::default()
         };
-        let learning = Learning {
+        let learning = FitOptions {
             loss: Loss {
                 likelihood: 0.0,
                 ..Loss::default()
@@ -235,7 +235,7 @@ fn improbable_states_are_no_reason_not_to_learn() {
             ..Options::default()
         };
         let course = net
-            .course(&subject, learning, &options, &Running::default())
+            .course(&subject, learning, &options, &EvalOptions::default())
             .unwrap();
         let (loss, gradient) = course
             .trainer(&examples)

@@ -10,8 +10,8 @@ use sumout::learn::Start;
 use sumout::model::{Comparison, Node, Selection, Test};
 use sumout::tensor::TableId;
 use sumout::{
-    Batch, Circuit, Column, Evidence, Examples, Finding, Learning, Network, Options, Precision,
-    Query, Running, Subject, VarId,
+    Batch, Circuit, Column, EvalOptions, Evidence, Examples, Finding, FitOptions, Network, Options,
+    Precision, Query, Subject, VarId,
 };
 
 /// The evidence on v, whose first value is impossible, decides what is selected for x; z depends on
@@ -119,9 +119,9 @@ fn derivatives_with_respect_to_evidence_count_what_tests_see_of_it() {
         .compile(&Query::of("x").given(["v"]), &Options::default())
         .unwrap();
     let v = net.find("v").unwrap();
-    let running = Running {
+    let running = EvalOptions {
         precision: Precision::F64,
-        ..Running::default()
+        ..EvalOptions::default()
     };
     let ready = circuit.differentiator(&[], &[v], &running).unwrap();
     let first =
@@ -155,12 +155,17 @@ fn impossible_values_have_no_parameters() {
         trainable: Some([x, z].into_iter().collect()),
         ..Subject::of(&[x], &examples)
     };
-    let learning = Learning {
+    let learning = FitOptions {
         starts: vec![Start::Uniform],
-        ..Learning::default()
+        ..FitOptions::default()
     };
     let course = net
-        .course(&subject, learning, &Options::default(), &Running::default())
+        .course(
+            &subject,
+            learning,
+            &Options::default(),
+            &EvalOptions::default(),
+        )
         .unwrap();
     let shapes: Vec<_> = course
         .params()
@@ -181,7 +186,7 @@ fn a_testing_circuit_has_no_marginals_of_families() {
         .compile(&Query::all().trainable(["*"]), &Options::default())
         .unwrap();
     let refused = circuit
-        .families(&Batch::new(1), &Running::default())
+        .families(&Batch::new(1), &EvalOptions::default())
         .unwrap_err();
     assert_eq!(
         refused.message(),
@@ -417,7 +422,7 @@ fn forged_circuits_are_refused_or_run() {
                 circuit.evaluate(&given).unwrap();
                 let tables: Vec<TableId> = circuit.graph().origins().keys().copied().collect();
                 let ready = circuit
-                    .differentiator(&tables, &[], &Running::default())
+                    .differentiator(&tables, &[], &EvalOptions::default())
                     .unwrap();
                 ready.run(&given, &|_, _, to| to.fill(0.1)).unwrap();
             }
@@ -467,9 +472,9 @@ fn what_is_the_same_for_all_examples_is_differentiated_through_tests() {
         .ops()
         .filter_map(|(_, op)| op.table())
         .collect();
-    let running = Running {
+    let running = EvalOptions {
         precision: Precision::F64,
-        ..Running::default()
+        ..EvalOptions::default()
     };
     let mut ready = circuit.differentiator(&tables, &[], &running).unwrap();
     let given = Batch::new(9)

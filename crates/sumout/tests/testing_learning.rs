@@ -10,8 +10,8 @@ use rand_chacha::ChaCha8Rng;
 use sumout::learn::{Loss, Start};
 use sumout::model::{Body, Role, Selection, Sight, Test};
 use sumout::{
-    Column, Course, Evidence, Examples, Finding, Learning, Level, Method, Network, Options,
-    Precision, Running, Subject, VarId,
+    Column, EvalOptions, Evidence, Examples, Finding, FitOptions, Level, Method, Network, Options,
+    Precision, Subject, Training, VarId,
 };
 
 use common::LEVELS;
@@ -19,18 +19,18 @@ use literal::{Kind, Literal, random};
 
 const ROWS: usize = 4;
 
-fn course(net: &Network, subject: &Subject, loss: Loss, level: Level) -> Option<Course> {
-    let running = Running {
+fn course(net: &Network, subject: &Subject, loss: Loss, level: Level) -> Option<Training> {
+    let running = EvalOptions {
         precision: Precision::F64,
         threads: 1,
-        ..Running::default()
+        ..EvalOptions::default()
     };
-    let learning = Learning {
+    let learning = FitOptions {
         loss,
         prior: 0.0,
         starts: vec![Start::Network],
         validation: 0.0,
-        ..Learning::default()
+        ..FitOptions::default()
     };
     let options = Options {
         level,
@@ -112,7 +112,7 @@ fn gradients_of_copies_thresholds_and_slopes_are_central_differences() {
 }
 
 fn check(
-    course: &Course,
+    course: &Training,
     target: VarId,
     loss: &Loss,
     examples: &Examples,
@@ -184,14 +184,19 @@ fn data(net: &Network) -> Examples {
 fn learn(net: &Network, epochs: usize, slope: Option<(f64, f64)>) -> Network {
     let examples = data(net);
     let subject = Subject::of(&[net.find("x").unwrap()], &examples);
-    let learning = Learning {
+    let learning = FitOptions {
         starts: vec![Start::Network],
         epochs,
         slope,
-        ..Learning::default()
+        ..FitOptions::default()
     };
     let course = net
-        .course(&subject, learning, &Options::default(), &Running::default())
+        .course(
+            &subject,
+            learning,
+            &Options::default(),
+            &EvalOptions::default(),
+        )
         .unwrap();
     let mut trainer = course.trainer(&examples).unwrap();
     while !trainer.is_done() {
@@ -280,12 +285,12 @@ fn what_was_trained_is_what_is_saved() {
     let subject = Subject::of(&[net.find("x").unwrap()], &examples);
     let course = net.course(
         &subject,
-        Learning {
+        FitOptions {
             epochs: 5,
-            ..Learning::default()
+            ..FitOptions::default()
         },
         &Options::default(),
-        &Running::default(),
+        &EvalOptions::default(),
     );
     let course = course.unwrap();
     let mut trainer = course.trainer(&examples).unwrap();
@@ -323,12 +328,17 @@ fn counting_is_refused() {
     assert!(matches!(net.cpts()[2].body(), Body::Tested(_)));
     let examples = data(&net);
     let subject = Subject::of(&[net.find("x").unwrap()], &examples);
-    let learning = Learning {
+    let learning = FitOptions {
         method: Method::Em,
-        ..Learning::em()
+        ..FitOptions::em()
     };
     let error = net
-        .course(&subject, learning, &Options::default(), &Running::default())
+        .course(
+            &subject,
+            learning,
+            &Options::default(),
+            &EvalOptions::default(),
+        )
         .unwrap_err();
     assert!(
         error.message().contains("cannot be learned by counting"),
@@ -372,9 +382,9 @@ fn fixed_copies_leave_the_thresholds_to_learn() {
     let error = step
         .course(
             &frozen,
-            Learning::default(),
+            FitOptions::default(),
             &Options::default(),
-            &Running::default(),
+            &EvalOptions::default(),
         )
         .unwrap_err();
     assert!(
@@ -426,9 +436,9 @@ fn thresholds_of_different_shapes_are_not_tied() {
     let course = net
         .course(
             &subject,
-            Learning::default(),
+            FitOptions::default(),
             &Options::default(),
-            &Running::default(),
+            &EvalOptions::default(),
         )
         .unwrap();
     let shapes: Vec<_> = course
@@ -446,9 +456,9 @@ fn thresholds_of_different_shapes_are_not_tied() {
     let refused = net
         .course(
             &strict,
-            Learning::default(),
+            FitOptions::default(),
             &Options::default(),
-            &Running::default(),
+            &EvalOptions::default(),
         )
         .unwrap_err();
     assert_eq!(
@@ -466,12 +476,17 @@ fn slopes_are_given_to_sigmoids_that_are_trained_and_to_no_others() {
     let asia = Network::read("asia").unwrap();
     let examples = Examples::from(&asia.sample(20, 1).unwrap());
     let subject = Subject::of(&[asia.find("lung").unwrap()], &examples);
-    let learning = Learning {
+    let learning = FitOptions {
         slope: Some((8.0, 64.0)),
-        ..Learning::default()
+        ..FitOptions::default()
     };
     let error = asia
-        .course(&subject, learning, &Options::default(), &Running::default())
+        .course(
+            &subject,
+            learning,
+            &Options::default(),
+            &EvalOptions::default(),
+        )
         .unwrap_err();
     assert!(error.message().contains("no sigmoid"), "{error}");
 }
@@ -491,9 +506,9 @@ fn copies_start_different_from_each_other() {
     let course = net
         .course(
             &subject,
-            Learning::default(),
+            FitOptions::default(),
             &Options::default(),
-            &Running::default(),
+            &EvalOptions::default(),
         )
         .unwrap();
     for start in [Start::Uniform, Start::Alike(1), Start::Random(1)] {

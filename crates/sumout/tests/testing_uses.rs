@@ -7,7 +7,7 @@ use sumout::model::paper::testing::{
     Layer, hidden_markov, kidney, kidney_cases, perceptrons, staircase, third_order,
 };
 use sumout::{
-    Batch, Column, Examples, Learning, Method, Network, Options, Precision, Query, Running,
+    Batch, Column, EvalOptions, Examples, FitOptions, Method, Network, Options, Precision, Query,
     Subject, Watch,
 };
 
@@ -185,14 +185,14 @@ fn neurons_are_tests() {
     }
 }
 
-fn learning(epochs: usize, batch: usize) -> Learning {
+fn learning(epochs: usize, batch: usize) -> FitOptions {
     let decay = Decay {
         first: 0.1,
         last: 0.01,
         over: epochs,
         ..Decay::paper()
     };
-    Learning {
+    FitOptions {
         loss: Loss::default(),
         method: Method::Gradient {
             rule: Rule::Adam,
@@ -208,7 +208,7 @@ fn learning(epochs: usize, batch: usize) -> Learning {
         validation: 0.0,
         prior: 0.0,
         least: 1e-7,
-        ..Learning::default()
+        ..FitOptions::default()
     }
 }
 
@@ -233,10 +233,10 @@ fn largest_error(net: &Network) -> f64 {
                 .collect(),
         ),
     );
-    let running = Running {
+    let running = EvalOptions {
         precision: Precision::F64,
         threads: 1,
-        ..Running::default()
+        ..EvalOptions::default()
     };
     let course = net
         .course(
@@ -287,7 +287,7 @@ fn tested_transitions_learn_more_of_a_third_order_model() {
                 &subject,
                 learning(40, 64),
                 &Options::default(),
-                &Running::default(),
+                &EvalOptions::default(),
             )
             .unwrap();
         let mut trainer = course.trainer(&examples).unwrap();

@@ -5,7 +5,7 @@ mod common;
 use common::{close, enumerate};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use sumout::compile::{self, Question, Search, tree::Objective};
+use sumout::compile::{self, Objective, Question, Search};
 use sumout::model::random::{Shape, network};
 use sumout::model::{Body, Role};
 use sumout::{Evidence, Finding, Level, Network, Options, Query, VarId};

@@ -6,7 +6,7 @@ use std::time::Instant;
 use serde_json::json;
 use sumout::tensor::TableId;
 use sumout::{
-    Batch, Circuit, Column, Evaluator, Evidence, Machine, Network, Precision, Query, Running,
+    Batch, Circuit, Column, EvalOptions, Evaluator, Evidence, Machine, Network, Precision, Query,
 };
 
 use crate::args::{Asking, Computing, Reading, Using};
@@ -123,7 +123,7 @@ fn measured(
     circuit: &Circuit,
     forward: &Evaluator<'_>,
     batch: &Batch,
-    running: &Running,
+    running: &EvalOptions,
 ) -> Result<(f64, Option<f64>)> {
     let tables: Vec<TableId> = circuit
         .graph()

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use serde_json::json;
-use sumout::compile::start::{SavedPlan, Start};
+use sumout::compile::plan::saved::{SavedPlan, Start};
 use sumout::files::save;
 use sumout::{Compilation, Error, ErrorKind, Format, Network, Objective, Options, Query};
 

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use sumout::{Batch, Circuit, Evaluator, Explainer, Precision, Result, Running};
+use sumout::{Batch, Circuit, EvalOptions, Evaluator, Explainer, Precision, Result};
 
 /// What the columns are called, and what the numbers in them mean.
 #[derive(Clone, Debug)]
@@ -59,7 +59,7 @@ pub enum Answering<'c> {
 }
 
 impl<'c> Answering<'c> {
-    pub fn new(circuit: &'c Circuit, running: &Running) -> Result<Self> {
+    pub fn new(circuit: &'c Circuit, running: &EvalOptions) -> Result<Self> {
         Ok(match circuit.explains() {
             true => Answering::Explanations(circuit.explainer(running)?.into()),
             false => Answering::Posteriors(circuit.evaluator(running)?.into()),

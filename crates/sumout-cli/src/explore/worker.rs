@@ -11,8 +11,8 @@ use std::time::Instant;
 use axum::http::StatusCode;
 use serde_json::{Value, json};
 use sumout::{
-    Answer, Batch, Circuit, Column, Evaluator, Evidence, Finding, Network, Precision, Query,
-    Running,
+    Answer, Batch, Circuit, Column, EvalOptions, Evaluator, Evidence, Finding, Network, Precision,
+    Query,
 };
 use tokio::runtime::Handle;
 use tokio::sync::{mpsc, oneshot};
@@ -124,10 +124,10 @@ impl Thread {
         let Some(circuit) = self.compile() else {
             return;
         };
-        let running = Running {
+        let running = EvalOptions {
             precision: Precision::F64,
             memory: self.shared.options.memory,
-            ..Running::default()
+            ..EvalOptions::default()
         };
         let ready = circuit
             .as_ref()

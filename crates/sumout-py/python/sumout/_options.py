@@ -38,7 +38,7 @@ def options(level: Level, effort: float, seed: int, limit: int | str | None, nea
     return _sumout.Options(level, effort, seed, memory(limit), near)
 
 
-def running(precision: Precision, threads: int = 0, limit: int | str | None = None) -> _sumout.Running:
+def running(precision: Precision, threads: int = 0, limit: int | str | None = None) -> _sumout.EvalOptions:
     if threads < 0:
         raise Error("evidence", f"there cannot be {threads} threads", hint="0 is one for each processor")
-    return _sumout.Running(precision, threads, memory(limit))
+    return _sumout.EvalOptions(precision, threads, memory(limit))

@@ -3,7 +3,7 @@ from collections.abc import Sequence
 from os import PathLike
 from typing import Any, Final, final
 
-__all__ = ["version", "Batch", "Circuit", "Learned", "Lesson", "Network", "Options", "Plan", "Query", "Running", "arrow_columns", "fit", "learning"]
+__all__ = ["version", "Batch", "Circuit", "Learned", "Lesson", "Network", "Options", "Plan", "Query", "EvalOptions", "arrow_columns", "fit", "learning"]
 
 version: Final[str]
 
@@ -28,7 +28,7 @@ class Circuit:
     """
     A compiled query.
     """
-    def backward(self, /, likelihoods: Incomplete, cpts: Sequence[tuple[int, Incomplete]], posterior: Incomplete | None, log_evidence: Incomplete | None, running: Running) -> tuple[Incomplete, list[tuple[int, Incomplete]]]:
+    def backward(self, /, likelihoods: Incomplete, cpts: Sequence[tuple[int, Incomplete]], posterior: Incomplete | None, log_evidence: Incomplete | None, running: EvalOptions) -> tuple[Incomplete, list[tuple[int, Incomplete]]]:
         """
         The derivatives of a number with respect to the likelihoods and the CPTs, from those with respect to the posteriors
         and to ln P(e).
@@ -37,13 +37,13 @@ class Circuit:
         """
         The CPTs that it can be trained in, by variable, as dense tables; zero where nothing depends on a number.
         """
-    def evaluate(self, /, batch: Batch, running: Running, of_inputs: bool, progress: Any | None = None) -> tuple[Incomplete, Incomplete]:
+    def evaluate(self, /, batch: Batch, running: EvalOptions, of_inputs: bool, progress: Any | None = None) -> tuple[Incomplete, Incomplete]:
         """
         The posteriors of each example, those of all targets side by side; and ln P(e).
 
         Of the inputs instead, if that is asked. Of many examples, `progress` is told how many are done.
         """
-    def explain(self, /, batch: Batch, running: Running) -> tuple[Incomplete, Incomplete]:
+    def explain(self, /, batch: Batch, running: EvalOptions) -> tuple[Incomplete, Incomplete]:
         """
         For each example the positions of the most probable values of all targets; and ln P of them.
         """
@@ -52,11 +52,11 @@ class Circuit:
         """
         Writes the circuit as a program in another language.
         """
-    def families(self, /, batch: Batch, running: Running) -> tuple[list[tuple[int, Incomplete]], Incomplete]:
+    def families(self, /, batch: Batch, running: EvalOptions) -> tuple[list[tuple[int, Incomplete]], Incomplete]:
         """
         For each family, the variable and side by side for all examples its marginal; and ln P(e).
         """
-    def forward(self, /, likelihoods: Incomplete, cpts: Sequence[tuple[int, Incomplete]], running: Running) -> tuple[Incomplete, Incomplete]:
+    def forward(self, /, likelihoods: Incomplete, cpts: Sequence[tuple[int, Incomplete]], running: EvalOptions) -> tuple[Incomplete, Incomplete]:
         """
         Posteriors and ln P(e) of the likelihoods of all inputs side by side, with other CPTs.
         """
@@ -239,18 +239,18 @@ class Query:
     def __new__(cls, /, target: str | None, given: Sequence[str], hard: Sequence[str], trainable: Sequence[str] | None, families: bool, explain: bool) -> Query: ...
 
 @final
-class Running:
+class EvalOptions:
     """
     How to run.
     """
-    def __new__(cls, /, precision: str, threads: int, memory: int | None) -> Running: ...
+    def __new__(cls, /, precision: str, threads: int, memory: int | None) -> EvalOptions: ...
 
 def arrow_columns(table: Incomplete, variables: Sequence[tuple[str, Sequence[str]]]) -> tuple[int, list[tuple[str, str, Any]]]:
     """
     The number of rows of a table, and the columns that variables with these names and values have.
     """
 
-def fit(network: Network, lesson: Lesson, learning: str, options: Options, running: Running, progress: Any | None) -> Learned:
+def fit(network: Network, lesson: Lesson, learning: str, options: Options, running: EvalOptions, progress: Any | None) -> Learned:
     """
     Learns; after every epoch `progress` is called.
     """

@@ -1,6 +1,6 @@
 //! Batches of evidence, and the answers to them.
 
-use super::Circuit;
+use crate::circuit::Circuit;
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::Variable;
 use crate::vars::VarId;
@@ -16,7 +16,7 @@ pub enum Column {
 
 impl Column {
     /// The likelihood of a value in an example, of a variable with this many values.
-    pub(super) fn likelihood(&self, row: usize, value: usize, card: usize) -> f64 {
+    pub(crate) fn likelihood(&self, row: usize, value: usize, card: usize) -> f64 {
         match self {
             Column::Values(values) => f64::from(values[row] < 0 || values[row] as usize == value),
             Column::Likelihoods(numbers) => numbers[row * card + value],
@@ -30,7 +30,7 @@ const FEW: usize = i8::MAX as usize;
 /// A column as a batch keeps it. Positions of few values are bytes, of which the memory has four in
 /// the place of one.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Known {
+pub(crate) enum Known {
     /// The position of its value, negative where nothing is known.
     Bytes(Vec<i8>),
     /// The same of a variable with many values.
@@ -205,13 +205,13 @@ impl Batch {
     }
 
     /// What is known of a variable.
-    pub(super) fn get(&self, var: VarId) -> Option<&Known> {
+    pub(crate) fn get(&self, var: VarId) -> Option<&Known> {
         self.columns.get(var.index())?.as_ref()
     }
 }
 
 /// Refuses columns of the wrong length, and numbers that mean nothing.
-pub(super) fn check(column: &Column, name: &str, card: usize, rows: usize) -> Result<()> {
+pub(crate) fn check(column: &Column, name: &str, card: usize, rows: usize) -> Result<()> {
     let wrong = |message: String| Err(Error::new(ErrorKind::Evidence, message));
     match column {
         Column::Values(values) if values.len() != rows => wrong(format!(
@@ -275,7 +275,7 @@ impl Answers {
     }
 
     /// Says that the evidence of an example is impossible.
-    pub(super) fn refuse(&mut self, row: usize) {
+    pub(crate) fn refuse(&mut self, row: usize) {
         let width = self.width();
         self.posteriors[row * width..][..width].fill(0.0);
         self.log_evidence[row] = f64::NEG_INFINITY;

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use super::batch::{Answers, Batch};
-use super::evaluate::{Evaluator, Precision, Running};
-use super::explain::Explainer;
-use super::testing;
-use super::{Explanations, Options, asked};
+use crate::circuit::batch::{Answers, Batch};
+use crate::circuit::evaluate::{EvalOptions, Evaluator, Precision};
+use crate::circuit::explain::Explainer;
+use crate::circuit::selection;
+use crate::circuit::{Explanations, Options, asked};
 use crate::compile::{Compiled, Completion, Query, Question, Search};
 use crate::error::{Error, ErrorKind, Result, did_you_mean, shortlist};
 use crate::model::{Network, Variable};
@@ -20,20 +20,20 @@ const UNKNOWN: &str = "is no variable of this circuit's network";
 /// See [`Batch`] for an example.
 #[derive(Clone, Debug)]
 pub struct Circuit {
-    pub(super) variables: Vec<Variable>,
+    pub(crate) variables: Vec<Variable>,
     /// The variable that is asked for; all that are no hard inputs if none.
-    pub(super) target: Option<VarId>,
-    pub(super) inputs: VarSet,
-    pub(super) hard: VarSet,
+    pub(crate) target: Option<VarId>,
+    pub(crate) inputs: VarSet,
+    pub(crate) hard: VarSet,
     /// For each variable, the positions of the values that it can have.
-    pub(super) domains: Vec<Vec<usize>>,
-    pub(super) graph: Graph,
+    pub(crate) domains: Vec<Vec<usize>>,
+    pub(crate) graph: Graph,
     /// How explanations are completed, if they are what the circuit is for.
-    pub(super) completion: Option<Completion>,
+    pub(crate) completion: Option<Completion>,
     /// How many of the variables are the network's; those behind them belong to tests.
-    pub(super) visible: usize,
+    pub(crate) visible: usize,
     /// Variables whose evidence is that on another one.
-    pub(super) aliases: BTreeMap<VarId, VarId>,
+    pub(crate) aliases: BTreeMap<VarId, VarId>,
 }
 
 impl Network {
@@ -45,12 +45,12 @@ impl Network {
             thorough: true,
             ..options.search()
         };
-        testing::compile(self, question, &search)
+        selection::compile(self, question, &search)
     }
 }
 
 /// A network all of whose states have probability zero.
-pub(super) fn nothing_possible(net: &Network) -> Error {
+pub(crate) fn nothing_possible(net: &Network) -> Error {
     Error::new(
         ErrorKind::Model,
         format!(
@@ -61,7 +61,7 @@ pub(super) fn nothing_possible(net: &Network) -> Error {
 }
 
 /// A circuit for explanations takes maxima, and has no sums.
-pub(super) fn no_posteriors() -> Error {
+pub(crate) fn no_posteriors() -> Error {
     let error = Error::new(
         ErrorKind::Model,
         "the circuit is for explanations, and has no posteriors",
@@ -70,7 +70,7 @@ pub(super) fn no_posteriors() -> Error {
 }
 
 impl Circuit {
-    pub(super) fn new(net: &Network, question: Question, compiled: Compiled) -> Self {
+    pub(crate) fn new(net: &Network, question: Question, compiled: Compiled) -> Self {
         let completion = question.explain.then(|| Completion::new(&compiled));
         let Compiled { graph, pruned, .. } = compiled;
         let target = (question.targets.len() == 1)
@@ -142,7 +142,7 @@ impl Circuit {
     }
 
     /// The variable that evidence on a variable of the graph comes from.
-    pub(super) fn source(&self, var: VarId) -> VarId {
+    pub(crate) fn source(&self, var: VarId) -> VarId {
         self.aliases.get(&var).copied().unwrap_or(var)
     }
 
@@ -174,7 +174,7 @@ impl Circuit {
     }
 
     /// An input by its id.
-    pub(super) fn check_input(&self, var: VarId) -> Result<&Variable> {
+    pub(crate) fn check_input(&self, var: VarId) -> Result<&Variable> {
         match self.variables().get(var.index()) {
             Some(variable) if self.inputs.contains(var) => Ok(variable),
             Some(variable) => {
@@ -197,31 +197,31 @@ impl Circuit {
 
     /// Evaluates a batch with all processors, in double precision.
     pub fn evaluate(&self, batch: &Batch) -> Result<Answers> {
-        self.evaluator(&Running {
+        self.evaluator(&EvalOptions {
             precision: Precision::F64,
-            ..Running::default()
+            ..EvalOptions::default()
         })?
         .run(batch)
     }
 
     /// Prepares to evaluate batches.
-    pub fn evaluator(&self, options: &Running) -> Result<Evaluator<'_>> {
+    pub fn evaluator(&self, options: &EvalOptions) -> Result<Evaluator<'_>> {
         self.check_posteriors()?;
         Evaluator::new(self, options)
     }
 
     /// Explains the examples of a batch with all processors.
     pub fn explain(&self, batch: &Batch) -> Result<Explanations> {
-        self.explainer(&Running::default())?.run(batch)
+        self.explainer(&EvalOptions::default())?.run(batch)
     }
 
     /// Prepares to explain batches, in double precision whatever the options say.
-    pub fn explainer(&self, options: &Running) -> Result<Explainer<'_>> {
+    pub fn explainer(&self, options: &EvalOptions) -> Result<Explainer<'_>> {
         Explainer::new(self, options)
     }
 
     /// Refuses circuits for explanations.
-    pub(super) fn check_posteriors(&self) -> Result<()> {
+    pub(crate) fn check_posteriors(&self) -> Result<()> {
         if self.explains() {
             Err(no_posteriors())
         } else {

@@ -15,14 +15,15 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
-use super::Circuit;
-use super::batch::Batch;
-use super::evaluate::{
-    Engines, FEW, Precision, Room, Running, check_hard, load, loaded, precision, sums, weigh_closed,
+use crate::circuit::Circuit;
+use crate::circuit::batch::Batch;
+use crate::circuit::evaluate::{
+    Engines, EvalOptions, FEW, Precision, Room, check_hard, load, loaded, precision, sums,
+    weigh_closed,
 };
 use crate::error::Result;
 use crate::learn::Params;
-use crate::tensor::engine::{Number, Worker};
+use crate::tensor::fast::{Number, Worker};
 use crate::tensor::schedule::{Schedule, Want};
 use crate::tensor::{Graph, Op, TableId};
 use crate::vars::VarId;
@@ -31,7 +32,7 @@ use crate::vars::VarId;
 /// that is left.
 ///
 /// The posterior of a circuit without a target is a single one.
-pub type Derive<'l> = dyn Fn(usize, &[f64], &mut [f64]) + Sync + 'l;
+pub type LossGradient<'l> = dyn Fn(usize, &[f64], &mut [f64]) + Sync + 'l;
 
 /// The derivatives of the sum of all losses of a batch.
 #[derive(Clone, Debug, PartialEq)]
@@ -53,13 +54,13 @@ pub struct Derivatives {
 /// A step of gradient descent on the table of `lung`, so that an abnormal X-ray speaks for it:
 ///
 /// ```
-/// use sumout::{Batch, Column, Network, Options, Query, Running};
+/// use sumout::{Batch, Column, Network, Options, Query, EvalOptions};
 ///
 /// let asia = Network::read("asia")?;
 /// let query = Query::of("lung").given(["xray", "dysp"]).trainable(["lung"]);
 /// let circuit = asia.compile(&query, &Options::default())?;
 /// let tables: Vec<_> = circuit.graph().origins().keys().copied().collect();
-/// let mut learner = circuit.differentiator(&tables, &[], &Running::default())?;
+/// let mut learner = circuit.differentiator(&tables, &[], &EvalOptions::default())?;
 ///
 /// let batch = Batch::new(1).with(&circuit, "xray", Column::Values(vec![0]))?;
 /// let cross_entropy = |_row: usize, posterior: &[f64], to: &mut [f64]| {
@@ -97,14 +98,14 @@ impl Circuit {
         &self,
         tables: &[TableId],
         inputs: &[VarId],
-        options: &Running,
+        options: &EvalOptions,
     ) -> Result<Differentiator<'_>> {
         self.check_posteriors()?;
         Differentiator::new(self, tables, inputs, options)
     }
 
     /// Prepares to differentiate losses with respect to all tables that can be trained.
-    pub(super) fn learner(&self, options: &Running) -> Result<Differentiator<'_>> {
+    pub(crate) fn learner(&self, options: &EvalOptions) -> Result<Differentiator<'_>> {
         let tables: Vec<TableId> = self.graph.origins().keys().copied().collect();
         Differentiator::new(self, &tables, &[], options)
     }
@@ -131,7 +132,7 @@ impl<'c> Differentiator<'c> {
         circuit: &'c Circuit,
         tables: &[TableId],
         inputs: &[VarId],
-        options: &Running,
+        options: &EvalOptions,
     ) -> Result<Self> {
         let graph = circuit.graph.clone();
         let loaded: Vec<VarId> = loaded(&graph).collect();
@@ -177,7 +178,7 @@ impl<'c> Differentiator<'c> {
 
     /// Changes the numbers of all tables that can be trained, as [`Differentiator::set_table`]
     /// does.
-    pub(super) fn set_params(&mut self, params: &Params) {
+    pub(crate) fn set_params(&mut self, params: &Params) {
         let origins: Vec<(TableId, Vec<f64>)> = self
             .graph
             .origins()
@@ -204,7 +205,7 @@ impl<'c> Differentiator<'c> {
     ///
     /// An example that is impossible, or whose numbers or derivatives are further apart than 64
     /// bits reach, adds nothing; its `log_evidence` is negative infinity, or NaN.
-    pub fn run(&self, batch: &Batch, loss: &Derive<'_>) -> Result<Derivatives> {
+    pub fn run(&self, batch: &Batch, loss: &LossGradient<'_>) -> Result<Derivatives> {
         self.run_both(batch, Some(loss))
     }
 
@@ -213,7 +214,7 @@ impl<'c> Differentiator<'c> {
         self.run_both(batch, None)
     }
 
-    fn run_both(&self, batch: &Batch, loss: Option<&Derive<'_>>) -> Result<Derivatives> {
+    fn run_both(&self, batch: &Batch, loss: Option<&LossGradient<'_>>) -> Result<Derivatives> {
         check_hard(self.circuit, batch)?;
         let closed = weigh_closed(self.circuit, batch);
         let derive = |row: usize, posterior: &[f64], to: &mut [f64]| {
@@ -221,7 +222,7 @@ impl<'c> Differentiator<'c> {
                 loss(row, posterior, to);
             }
         };
-        let possible = loss.map(|_| &derive as &Derive<'_>);
+        let possible = loss.map(|_| &derive as &LossGradient<'_>);
         let like = if self.shares_much {
             batch.len().max(FEW + 1)
         } else {
@@ -237,7 +238,7 @@ impl<'c> Differentiator<'c> {
         if self.precision == Precision::F32 && !lost.is_empty() {
             let again =
                 |row: usize, posterior: &[f64], to: &mut [f64]| derive(lost[row], posterior, to);
-            let again = loss.map(|_| &again as &Derive<'_>);
+            let again = loss.map(|_| &again as &LossGradient<'_>);
             let again = self.run_on(&self.long, &batch.select(self.circuit, &lost), like, again);
             found
                 .0
@@ -306,7 +307,7 @@ impl<'c> Differentiator<'c> {
         engines: &Engines<T>,
         batch: &Batch,
         like: usize,
-        loss: Option<&Derive<'_>>,
+        loss: Option<&LossGradient<'_>>,
     ) -> (Vec<Vec<f64>>, Part) {
         let engine = engines.engine(like, &self.graph, &self.schedule);
         let mut whole = Part::new(self, 0);
@@ -361,7 +362,7 @@ impl<'c> Differentiator<'c> {
         worker: &mut Worker<'_, T>,
         batch: &Batch,
         rows: Range<usize>,
-        loss: Option<&Derive<'_>>,
+        loss: Option<&LossGradient<'_>>,
         sums_to: Sums<'_>,
     ) -> Part {
         let mut part = Part::new(self, rows.len());
@@ -466,7 +467,7 @@ impl Part {
         output: &[T],
         exponent: i32,
         first: usize,
-        loss: &Derive<'_>,
+        loss: &LossGradient<'_>,
         sums: Sums<'_>,
     ) {
         let joint: Vec<f64> = output.iter().map(|x| x.to_f64()).collect();

@@ -9,15 +9,15 @@ use std::sync::{Arc, OnceLock};
 
 use rayon::prelude::*;
 
-use super::Circuit;
-use super::batch::Batch;
-use super::evaluate::{
-    FEW, Room, Running, check_hard, likelihood, load, loaded, sums, weigh_closed,
+use crate::circuit::Circuit;
+use crate::circuit::batch::Batch;
+use crate::circuit::evaluate::{
+    EvalOptions, FEW, Room, check_hard, likelihood, load, loaded, sums, weigh_closed,
 };
 use crate::compile::Completion;
 use crate::error::{Error, ErrorKind, Result};
-use crate::tensor::engine::{Engine, Worker};
-use crate::tensor::exec::{Maxima, Run};
+use crate::tensor::careful::{Maxima, Run};
+use crate::tensor::fast::{Engine, Worker};
 use crate::tensor::layout::Program;
 use crate::tensor::schedule::{Schedule, Want};
 use crate::vars::VarId;
@@ -77,7 +77,7 @@ pub struct Explainer<'c> {
 }
 
 impl<'c> Explainer<'c> {
-    pub(super) fn new(circuit: &'c Circuit, options: &Running) -> Result<Self> {
+    pub(crate) fn new(circuit: &'c Circuit, options: &EvalOptions) -> Result<Self> {
         let completion = circuit.completion.as_ref().ok_or_else(no_explanations)?;
         let schedule = Schedule::new(&circuit.graph, &Want::Everything);
         let room = Room::for_running(&circuit.graph, &schedule, options)?;

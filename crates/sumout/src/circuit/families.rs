@@ -10,14 +10,14 @@ use std::sync::Mutex;
 
 use rayon::prelude::*;
 
-use super::Circuit;
-use super::batch::Batch;
-use super::evaluate::{
-    Engines, Precision, Room, Running, check_hard, likelihood, load, loaded, sums, weigh_closed,
+use crate::circuit::Circuit;
+use crate::circuit::batch::Batch;
+use crate::circuit::evaluate::{
+    Engines, EvalOptions, Precision, Room, check_hard, likelihood, load, loaded, sums, weigh_closed,
 };
 use crate::error::{Error, ErrorKind, Result};
-use crate::tensor::engine::{Number, Worker};
-use crate::tensor::exec::Run;
+use crate::tensor::careful::Run;
+use crate::tensor::fast::{Number, Worker};
 use crate::tensor::layout::Program;
 use crate::tensor::schedule::{Schedule, Want};
 use crate::tensor::{Op, TableId};
@@ -38,18 +38,18 @@ impl Circuit {
     /// The marginals of all families, of a circuit that was compiled for them.
     ///
     /// ```
-    /// use sumout::{Batch, Column, Network, Options, Query, Running};
+    /// use sumout::{Batch, Column, Network, Options, Query, EvalOptions};
     ///
     /// let asia = Network::read("asia")?;
     /// let circuit = asia.compile(&Query::all().families(), &Options::default())?;
     /// let batch = Batch::new(2).with(&circuit, "xray", Column::Values(vec![0, 1]))?;
-    /// let families = circuit.families(&batch, &Running::default())?;
+    /// let families = circuit.families(&batch, &EvalOptions::default())?;
     /// let (lung, numbers) = &families.marginals[3];
     /// assert_eq!(circuit.variable(*lung).name, "lung");
     /// assert_eq!(numbers.len(), 2 * 4); // two examples, two values of `smoke` and of `lung`
     /// # Ok::<(), sumout::Error>(())
     /// ```
-    pub fn families(&self, batch: &Batch, options: &Running) -> Result<Families> {
+    pub fn families(&self, batch: &Batch, options: &EvalOptions) -> Result<Families> {
         check_hard(self, batch)?;
         if !self.graph.rules().is_empty() {
             let error = Error::new(
@@ -87,7 +87,7 @@ struct Asking<'c, T> {
 type Row = (f64, Vec<f64>);
 
 impl<'c, T: Number> Asking<'c, T> {
-    fn new(circuit: &'c Circuit, options: &Running) -> Result<Self> {
+    fn new(circuit: &'c Circuit, options: &EvalOptions) -> Result<Self> {
         let graph = &circuit.graph;
         let tables: Vec<TableId> = graph.origins().keys().copied().collect();
         let children: BTreeMap<VarId, usize> = graph

@@ -5,9 +5,9 @@ use std::time::Instant;
 
 use rayon::prelude::*;
 
-use super::evaluate::Precision;
+use crate::circuit::evaluate::Precision;
 use crate::error::{Error, ErrorKind, Result};
-use crate::tensor::engine::{Isa, Matrix, Number};
+use crate::tensor::fast::{Isa, Matrix, Number};
 
 /// What the processors reach at best.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -4,8 +4,8 @@
 //! the network. That takes an exact plan that can be run. Where it can, a single question is better
 //! answered by it at once.
 
-use super::ready::Ready;
-use super::{Answer, Options};
+use crate::circuit::ready::Ready;
+use crate::circuit::{Answer, Options};
 use crate::compile::report::Near;
 use crate::compile::{self, Planned, Question, Search};
 use crate::error::{Error, ErrorKind, Result};
@@ -22,7 +22,7 @@ const MOST_FOR_ESTIMATE: f64 = 1e10;
 const MOST_FOR_EXACT: f64 = 1e11;
 
 /// Refuses what is no small probability.
-pub(super) fn check(eps: f64) -> Result<()> {
+pub(crate) fn check(eps: f64) -> Result<()> {
     if (0.0..0.5).contains(&eps) {
         return Ok(());
     }
@@ -34,7 +34,7 @@ pub(super) fn check(eps: f64) -> Result<()> {
 }
 
 /// The exact answer where it fits, or else an approximate one.
-pub(super) fn query(
+pub(crate) fn query(
     net: &Network,
     question: &Question,
     asked: Vec<VarId>,
@@ -86,7 +86,7 @@ pub(super) fn query(
 }
 
 /// What is to be said about a plan that takes nearly functional tables as functions.
-pub(super) fn report(
+pub(crate) fn report(
     net: &Network,
     question: &Question,
     planned: &Planned,

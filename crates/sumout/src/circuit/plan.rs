@@ -3,12 +3,13 @@
 use std::borrow::Cow;
 use std::time::Instant;
 
-use super::compiled::{Circuit, no_posteriors, nothing_possible};
-use super::testing::Stages;
-use super::{Answer, Options, Ready, asked, check_ids, near};
-use crate::compile::draw::{self, Jointree};
-use crate::compile::start::{SavedPlan, Start};
+use crate::circuit::compiled::{Circuit, no_posteriors, nothing_possible};
+use crate::circuit::selection::Stages;
+use crate::circuit::{Answer, Options, Ready, asked, check_ids, near};
+use crate::compile::plan::saved::{SavedPlan, Start};
 use crate::compile::{self, Planned, Query, Question, Report, Search};
+use crate::draw;
+use crate::draw::Jointree;
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{Evidence, Expanded, Finding, Network};
 use crate::vars::{VarId, VarSet};

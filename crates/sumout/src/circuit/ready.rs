@@ -1,17 +1,17 @@
 //! A compiled question with a program for it, to be answered for one example after the other.
 
-use super::evaluate::joint;
-use super::{Answer, Options, admit};
+use crate::circuit::evaluate::joint;
+use crate::circuit::{Answer, Options, admit};
 use crate::compile::{Compiled, Question};
 use crate::error::Result;
 use crate::model::{Evidence, Finding, Network};
-use crate::tensor::exec::Run;
+use crate::tensor::careful::Run;
 use crate::tensor::layout::Program;
 use crate::tensor::schedule::Want;
 use crate::vars::{VarId, VarSet};
 
 /// A compiled question that fits in memory.
-pub(super) struct Ready<'a> {
+pub(crate) struct Ready<'a> {
     net: &'a Network,
     compiled: Compiled,
     program: Program,
@@ -80,7 +80,7 @@ fn open(compiled: &Compiled, targets: &VarSet) -> VarSet {
 }
 
 /// The likelihood of the values that are left.
-pub(super) fn likelihood(evidence: &Evidence, var: VarId, domain: &[usize]) -> Vec<f64> {
+pub(crate) fn likelihood(evidence: &Evidence, var: VarId, domain: &[usize]) -> Vec<f64> {
     match evidence.get(var) {
         Some(Finding::Soft(likelihood)) => domain.iter().map(|&value| likelihood[value]).collect(),
         Some(Finding::Hard(given)) => domain

@@ -1,115 +1,30 @@
 //! From a network and a question to a graph: prune, plan, lower.
 
-pub mod certificate;
-pub mod draw;
+pub mod ask;
 pub mod lower;
-pub mod order;
 pub mod paper;
 pub mod plan;
-pub mod problem;
 pub mod prune;
 pub mod report;
-pub mod start;
 pub mod support;
-pub mod tree;
-
-mod anneal;
-mod choose;
-mod classical;
-mod clones;
-mod completion;
-mod expand;
-mod greedy;
-mod implied;
-mod level;
-mod objective;
-mod query;
-mod skeleton;
-mod tables;
-mod thin;
-mod width;
-
-pub use width::{Width, width};
-
-use std::collections::BTreeMap;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::Network;
 use crate::tensor::Graph;
 use crate::vars::{VarId, VarSet};
 
-use plan::Plan;
-use problem::Problem;
+use crate::compile::plan::problem::Problem;
+use crate::compile::plan::saved::Start;
+use crate::compile::plan::tree::Cost;
+use plan::{Plan, choose};
 use prune::Pruned;
-use start::Start;
 use support::{Decoder, Supported};
-use tree::Cost;
 
-pub use completion::Completion;
-pub use query::Query;
+pub use crate::compile::lower::completion::Completion;
+pub use crate::compile::plan::tables::Function;
+pub use ask::{Level, Objective, Query, Question, Search};
 pub use report::Report;
-pub use tables::Function;
-pub use tree::Objective;
-
-/// What is asked of a network.
-#[derive(Clone, Debug, Default)]
-pub struct Question {
-    /// The variables whose posteriors are asked for.
-    pub targets: VarSet,
-    /// The variables whose likelihood is given when the circuit is evaluated.
-    pub inputs: VarSet,
-    /// Of the inputs, those that have a value in every example, and never a mere likelihood.
-    pub hard: VarSet,
-    /// The variables whose values are known when the circuit is compiled.
-    pub known: Vec<(VarId, usize)>,
-    /// Whether the most probable explanation is asked for, and not sums.
-    pub explain: bool,
-    /// The variables whose CPTs are yet to be learned: of their numbers only what their roles
-    /// promise is known.
-    pub trainable: VarSet,
-    /// The variables whose CPTs are given when the circuit is evaluated, each as the likelihood of
-    /// another variable that has a value for each entry.
-    pub selected: BTreeMap<VarId, VarId>,
-    /// Whether the marginals of all families are asked for: all CPTs stay visible in the circuit.
-    pub families: bool,
-    /// Tables whose rows each have an entry of at least one less this count as functions: an
-    /// approximation, unless it is zero.
-    pub near: f64,
-}
-
-/// What a planner may know.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Level {
-    /// Nothing but the factors (Theorems 1 and 2).
-    Classical,
-    /// What the paper's own procedure knows, and no search: reproduces its tables.
-    Paper,
-    /// That some variables are functions of others (Theorems 3 and 4), but not which functions.
-    Functional,
-    /// Which functions they are: a known function is looked up, and never a table of zeros and
-    /// ones.
-    Tables,
-    /// Also where all factors are zero: tensors have entries only for states that can occur.
-    Support,
-    /// All of this but the paper's procedure, as far as it pays by predicted cost.
-    #[default]
-    Auto,
-}
-
-/// How to search for a plan.
-#[derive(Clone, Copy, Debug)]
-pub struct Search {
-    /// What the planner may know.
-    pub level: Level,
-    /// What the plan should have little of.
-    pub objective: Objective,
-    /// The same seed gives the same plan.
-    pub seed: u64,
-    /// Scales the number of steps.
-    pub effort: f64,
-    /// Whether the plan will be run many times, so that the search may take longer than one run.
-    pub thorough: bool,
-}
+pub use report::width::{Width, width};
 
 /// A compiled question.
 #[derive(Clone, Debug)]

@@ -5,7 +5,7 @@
 //! only *declared* functional promises that its rows are one-hot without saying where the ones are;
 //! the numbers that it holds until it is trained are any table.
 
-use super::testing::Tested;
+use crate::model::selection::Tested;
 use crate::vars::VarId;
 
 /// A factor of a network: the CPT f(U, X) of a variable X with parents U, or a potential.

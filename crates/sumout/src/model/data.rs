@@ -1,8 +1,8 @@
 //! Data sets: rows of values, some of them missing.
 
-use super::evidence::{Evidence, Finding};
-use super::network::Network;
 use crate::error::{Error, ErrorKind, Result};
+use crate::model::evidence::{Evidence, Finding};
+use crate::model::network::Network;
 use crate::vars::VarId;
 
 /// A table of values: a column for each of some variables, a row for each case.

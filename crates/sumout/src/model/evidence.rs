@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::network::Network;
 use crate::error::{Error, ErrorKind, Result};
+use crate::model::network::Network;
 use crate::vars::VarId;
 
 /// What has been observed of one variable.

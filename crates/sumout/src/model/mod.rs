@@ -9,8 +9,9 @@ mod network;
 pub mod paper;
 pub mod random;
 mod sample;
-mod testing;
+mod selection;
 
+pub use crate::model::selection::{Comparison, Selection, Sight, Test, Tested};
 pub use builder::{Builder, CptDraft, Node};
 pub use cpt::{Body, Cpt, Role};
 pub use data::Dataset;
@@ -18,7 +19,6 @@ pub use evidence::{Evidence, Finding};
 pub use format::Format;
 pub use network::{Network, Variable};
 pub use sample::Sampler;
-pub use testing::{Comparison, Selection, Sight, Test, Tested};
 
+pub(crate) use crate::model::selection::{Expanded, LARGEST_WEIGHT, STEEPEST, Testing};
 pub(crate) use builder::{Site, miscount};
-pub(crate) use testing::{Expanded, LARGEST_WEIGHT, STEEPEST, Testing};

@@ -6,11 +6,11 @@ use std::path::Path;
 
 use globset::Glob;
 
-use super::builder::Builder;
-use super::cpt::{Body, Cpt, as_function};
-use super::format;
-use super::testing::Sight;
 use crate::error::{Error, ErrorKind, Result, did_you_mean, shortlist};
+use crate::model::builder::Builder;
+use crate::model::cpt::{Body, Cpt, as_function};
+use crate::model::format;
+use crate::model::selection::Sight;
 use crate::vars::VarId;
 
 /// A discrete variable.

@@ -9,8 +9,8 @@ use rand::seq::{IteratorRandom, SliceRandom};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use super::network::Network;
 use crate::error::{Error, ErrorKind, Result};
+use crate::model::network::Network;
 
 /// What a random network looks like.
 #[derive(Clone, Copy, Debug, PartialEq)]

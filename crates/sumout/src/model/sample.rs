@@ -3,10 +3,10 @@
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use super::cpt::{Body, Cpt};
-use super::data::Dataset;
-use super::network::Network;
 use crate::error::{Error, ErrorKind, Result};
+use crate::model::cpt::{Body, Cpt};
+use crate::model::data::Dataset;
+use crate::model::network::Network;
 
 impl Network {
     /// Draws `rows` cases. The same seed gives the same cases.

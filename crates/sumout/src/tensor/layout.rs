@@ -5,10 +5,10 @@
 //! last, and its summed axes first; the other input is read one number at a time, with its summed
 //! axes last.
 
-use super::gather::Walk;
-use super::graph::{Graph, Map, NodeId, Op};
-use super::kernel::{Loop, Nest};
-use super::schedule::{Guide, Planned, Schedule, Slot};
+use crate::tensor::careful::gather::Walk;
+use crate::tensor::careful::kernel::{Loop, Nest};
+use crate::tensor::graph::{Graph, Map, NodeId, Op};
+use crate::tensor::schedule::{Guide, Planned, Schedule, Slot};
 use crate::vars::VarId;
 
 /// Steps over slots, ready to run.

@@ -3,11 +3,9 @@
 //! A [`Graph`] says what is computed. A program says how: which axis order each tensor
 //! has, which loops run over it, and when its memory is returned. The executor runs a program.
 
-pub(crate) mod engine;
-pub(crate) mod exec;
-pub(crate) mod gather;
+pub(crate) mod careful;
+pub(crate) mod fast;
 pub mod graph;
-pub(crate) mod kernel;
 pub(crate) mod layout;
 pub mod scalar;
 pub(crate) mod schedule;

@@ -13,7 +13,7 @@
 //! Marginals are those of the network that tests have selected: their backward pass stops at
 //! selections. So does any at a step, whose derivatives are zero.
 
-use super::graph::{Graph, List, ListId, MapId, NodeId, Op, TableId};
+use crate::tensor::graph::{Graph, List, ListId, MapId, NodeId, Op, TableId};
 use crate::vars::VarSet;
 
 /// What a run must leave behind.

@@ -10,7 +10,7 @@
 //! so that the power of two that the numbers of a tensor share does not matter, forward or
 //! backward.
 
-use super::graph::{Graph, NodeId, Op, Weighing};
+use crate::tensor::graph::{Graph, NodeId, Op, Weighing};
 
 /// A posterior and a threshold that are not further apart are equal: another order of additions
 /// could make them so.

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use serde_json::{Value, json};
 use sumout::model::paper::scenes::Scenes;
-use sumout::{Epoch, Learning, Network, Options, Running, Subject};
+use sumout::{Epoch, EvalOptions, FitOptions, Network, Options, Subject};
 
 use crate::commands::scenes;
 use crate::output::Result;
@@ -37,7 +37,12 @@ impl Lesson {
             effort: 0.1,
             ..Options::default()
         };
-        let course = net.course(&subject, Learning::default(), &options, &Running::default())?;
+        let course = net.course(
+            &subject,
+            FitOptions::default(),
+            &options,
+            &EvalOptions::default(),
+        )?;
         let parameters = course.params().len();
         tell(&format!(
             "  {parameters} numbers to learn; which pixels a rectangle covers is known. Several starts are tried:"

@@ -15,7 +15,7 @@ use std::thread;
 use std::time::Instant;
 
 use indicatif::{ProgressBar, ProgressStyle};
-use sumout::{Circuit, Error, ErrorKind, Running, VarId};
+use sumout::{Circuit, Error, ErrorKind, EvalOptions, VarId};
 
 use crate::data::{Answering, Check, Chunk, Fingerprint, Rows, Source, Titles};
 use crate::output::{Result, talk};
@@ -51,7 +51,7 @@ pub struct Seen {
 pub struct Pipeline<'a> {
     pub circuit: &'a Circuit,
     pub titles: Titles,
-    pub running: Running,
+    pub running: EvalOptions,
     /// The variable whose values are labels of the rows, and no evidence.
     pub label: Option<VarId>,
     pub skip_bad_rows: bool,

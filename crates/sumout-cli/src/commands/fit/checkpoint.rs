@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 use sumout::model::format::{self, Format, Loss};
-use sumout::{Column, Course, Error, ErrorKind, Examples, Network, State, Trainer};
+use sumout::{Column, Error, ErrorKind, Examples, Network, State, Trainer, Training};
 
 use crate::data::Fingerprint;
 use crate::output::{Result, talk};
@@ -41,7 +41,7 @@ impl Checkpoint {
     pub fn new(
         output: &Path,
         net: &Network,
-        course: &Course,
+        course: &Training,
         examples: &Examples,
         how: &str,
     ) -> Self {

@@ -10,7 +10,7 @@ use sumout::compile::paper::printed::{Image, TABLE_1, TABLE_3};
 use sumout::compile::paper::{MAX_LEAVES, Size, structure};
 use sumout::compile::report::Count;
 use sumout::model::paper::scenes::Scenes;
-use sumout::{Batch, Circuit, Level, Network, Options, Query, Running};
+use sumout::{Batch, Circuit, EvalOptions, Level, Network, Options, Query};
 
 use super::grid::{Grid, Table, key, ours, paper};
 use super::{Args, Work};
@@ -169,7 +169,7 @@ impl Measured {
 
 /// Seconds for an example of a batch: the median of several evaluations after a first one.
 fn evaluated(circuit: &Circuit, batch: &Batch) -> sumout::Result<f64> {
-    let evaluator = circuit.evaluator(&Running::default())?;
+    let evaluator = circuit.evaluator(&EvalOptions::default())?;
     evaluator.run(batch)?;
     let (begun, mut times) = (Instant::now(), vec![]);
     while times.len() < 3 || (times.len() < 100 && begun.elapsed().as_secs_f64() < 0.3) {

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use sumout::compile::paper::printed::{Accuracy, EXAMPLES, Mean, TABLE_2, TABLE_4};
 use sumout::model::paper::scenes::{Noise, Scenes};
-use sumout::{Course, Learning, Network, Options, Running, Subject};
+use sumout::{EvalOptions, FitOptions, Network, Options, Subject, Training};
 
 use super::grid::{Grid, Table, key, ours, paper};
 use super::mean::{self, mean};
@@ -61,9 +61,9 @@ struct Asked {
 struct Plan {
     printed: &'static Accuracy,
     preset: &'static str,
-    learning: Learning,
+    learning: FitOptions,
     net: Network,
-    course: OnceLock<Course>,
+    course: OnceLock<Training>,
 }
 
 fn compute(
@@ -76,8 +76,8 @@ fn compute(
     let mut plans = vec![];
     for printed in &printed[..if args.trainable { 2 } else { 1 }] {
         for (preset, learning) in [
-            ("paper", Learning::paper()),
-            ("default", Learning::default()),
+            ("paper", FitOptions::paper()),
+            ("default", FitOptions::default()),
         ] {
             let net = Network::read(printed.model)?;
             let name = format!("{}/{preset}", printed.model);
@@ -143,7 +143,7 @@ pub fn size(text: &str) -> Result<usize, String> {
 
 impl Plan {
     /// The network, compiled to be trained, when it is needed first.
-    fn course(&self, asked: &Asked, args: &Args) -> sumout::Result<&Course> {
+    fn course(&self, asked: &Asked, args: &Args) -> sumout::Result<&Training> {
         if let Some(course) = self.course.get() {
             return Ok(course);
         }
@@ -159,9 +159,9 @@ impl Plan {
             effort: args.effort(),
             ..Options::default()
         };
-        let running = Running {
+        let running = EvalOptions {
             threads: 1,
-            ..Running::default()
+            ..EvalOptions::default()
         };
         let course = net.course(&subject, self.learning.clone(), &options, &running)?;
         Ok(self.course.get_or_init(|| course))
@@ -290,7 +290,7 @@ struct Run {
 
 impl Run {
     fn new(
-        course: &Course,
+        course: &Training,
         plan: &Plan,
         count: usize,
         seed: u64,

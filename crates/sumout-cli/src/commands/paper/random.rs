@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use sumout::compile::paper::printed::{Mean, Random, TABLE_5};
 use sumout::compile::paper::{MAX_LEAVES, structure};
-use sumout::compile::tree::{Cost, Prices};
+use sumout::compile::plan::tree::{Cost, Prices};
 use sumout::compile::{self, Question, Search};
 use sumout::model::random::{Shape, network};
 use sumout::{Error, ErrorKind, Level, Objective};

@@ -15,8 +15,8 @@ use sumout::compile::{self, Question, Search};
 use sumout::model::random::{Shape, network};
 use sumout::tensor::ScalarGraph;
 use sumout::{
-    Batch, Circuit, Column, Error, ErrorKind, Level, Network, Objective, Options, Precision, Query,
-    Running, VarId,
+    Batch, Circuit, Column, Error, ErrorKind, EvalOptions, Level, Network, Objective, Options,
+    Precision, Query, VarId,
 };
 
 use super::Work;
@@ -261,10 +261,10 @@ impl Times {
                 Column::Likelihoods((0..rows).flat_map(of).collect()),
             )?;
         }
-        let running = Running {
+        let running = EvalOptions {
             precision: Precision::F64,
             threads: 1,
-            ..Running::default()
+            ..EvalOptions::default()
         };
         let evaluator = circuit.evaluator(&running)?;
         let (tensor, answers) = timed(3, || evaluator.run(&batch))?;

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use sumout::learn::{Decay, Loss, Rule, Start};
 use sumout::model::paper::testing::{hidden_markov, kidney, kidney_cases, staircase, third_order};
 use sumout::{
-    Batch, Column, Examples, Learning, Method, Network, Options, Precision, Query, Running,
+    Batch, Column, EvalOptions, Examples, FitOptions, Method, Network, Options, Precision, Query,
     Subject, Watch,
 };
 
@@ -212,15 +212,15 @@ fn rates(net: &Network, seed: u64) -> sumout::Result<Vec<f64>> {
         ),
     );
     let subject = Subject::of(&[target], &examples);
-    let learning = Learning {
+    let learning = FitOptions {
         starts: (1..=5).map(Start::Random).collect(),
         epochs: 1500,
         ..thorough(seed)
     };
-    let running = Running {
+    let running = EvalOptions {
         precision: Precision::F64,
         threads: 1,
-        ..Running::default()
+        ..EvalOptions::default()
     };
     let course = net.course(&subject, learning, &Options::default(), &running)?;
     let mut trainer = course.trainer(&examples)?;
@@ -233,14 +233,14 @@ fn rates(net: &Network, seed: u64) -> sumout::Result<Vec<f64>> {
 }
 
 /// Cross entropy alone, all examples at a time, for as long as it becomes less.
-fn thorough(seed: u64) -> Learning {
+fn thorough(seed: u64) -> FitOptions {
     let decay = Decay {
         first: 0.1,
         last: 0.005,
         over: 800,
         ..Decay::paper()
     };
-    Learning {
+    FitOptions {
         loss: Loss::default(),
         method: Method::Gradient {
             rule: Rule::Adam,
@@ -255,7 +255,7 @@ fn thorough(seed: u64) -> Learning {
         validation: 0.0,
         prior: 0.0,
         seed,
-        ..Learning::default()
+        ..FitOptions::default()
     }
 }
 
@@ -283,9 +283,9 @@ impl Markov {
         let source = third_order(LENGTH, seed)?;
         let data = source.sample(records, seed)?;
         let all = Examples::from(&data);
-        let running = Running {
+        let running = EvalOptions {
             threads: 1,
-            ..Running::default()
+            ..EvalOptions::default()
         };
         let truth = source.course(
             &subject(&source)?,
@@ -352,7 +352,7 @@ fn predicted(
     };
     let starts = (1..=3).map(Start::Random).collect();
     let (look_ahead, epochs) = (epochs(TRIAL), epochs(STEPS));
-    let learning = Learning {
+    let learning = FitOptions {
         method,
         starts,
         epochs,
@@ -361,9 +361,9 @@ fn predicted(
         least: 0.0,
         ..thorough(seed)
     };
-    let running = Running {
+    let running = EvalOptions {
         threads: 1,
-        ..Running::default()
+        ..EvalOptions::default()
     };
     let course = net.course(&subject(net)?, learning, &Options::default(), &running)?;
     let mut trainer = course.trainer(training)?;

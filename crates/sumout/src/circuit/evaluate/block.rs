@@ -2,16 +2,16 @@
 
 use std::ops::Range;
 
-use super::Evaluator;
 use crate::circuit::Circuit;
 use crate::circuit::batch::{Batch, Known};
-use crate::tensor::engine::{Number, Worker};
-use crate::tensor::exec::Run;
+use crate::circuit::evaluate::Evaluator;
+use crate::tensor::careful::Run;
+use crate::tensor::fast::{Number, Worker};
 use crate::tensor::{Graph, Op};
 use crate::vars::VarId;
 
 /// What the examples of a block are taken from.
-pub(super) struct Block<'a> {
+pub(crate) struct Block<'a> {
     pub circuit: &'a Circuit,
     pub evaluator: &'a Evaluator<'a>,
     pub batch: &'a Batch,
@@ -177,7 +177,7 @@ impl Block<'_> {
 
 /// Fills in the likelihood of an input for the examples of a block; rows that are not there get
 /// ones.
-pub(in crate::circuit) fn load<T: Number>(
+pub(crate) fn load<T: Number>(
     circuit: &Circuit,
     batch: &Batch,
     worker: &mut Worker<'_, T>,
@@ -260,7 +260,7 @@ fn load_likelihoods<T: Number>(
 }
 
 /// The variables whose likelihoods a graph reads.
-pub(in crate::circuit) fn loaded(graph: &Graph) -> impl Iterator<Item = VarId> + '_ {
+pub(crate) fn loaded(graph: &Graph) -> impl Iterator<Item = VarId> + '_ {
     graph.ops().filter_map(|(_, op)| {
         if let Op::Evidence(v) = op {
             Some(*v)
@@ -271,7 +271,7 @@ pub(in crate::circuit) fn loaded(graph: &Graph) -> impl Iterator<Item = VarId> +
 }
 
 /// P(x, e) for each value x that is left, up to a common factor.
-pub(in crate::circuit) fn joint(graph: &Graph, run: &Run<'_>, var: VarId) -> Vec<f64> {
+pub(crate) fn joint(graph: &Graph, run: &Run<'_>, var: VarId) -> Vec<f64> {
     let evidence = graph
         .find(&Op::Evidence(var))
         .expect("every target is an input");
@@ -279,12 +279,7 @@ pub(in crate::circuit) fn joint(graph: &Graph, run: &Run<'_>, var: VarId) -> Vec
 }
 
 /// What is known of a variable in an example, for the values that are left.
-pub(in crate::circuit) fn likelihood(
-    circuit: &Circuit,
-    batch: &Batch,
-    var: VarId,
-    row: usize,
-) -> Vec<f64> {
+pub(crate) fn likelihood(circuit: &Circuit, batch: &Batch, var: VarId, row: usize) -> Vec<f64> {
     let card = circuit.variables[var.index()].values.len();
     let of = |&value: &usize| {
         batch
@@ -295,7 +290,7 @@ pub(in crate::circuit) fn likelihood(
 }
 
 /// The sum of the output's data for each example; its logarithm, with the exponent, goes to `logs`.
-pub(in crate::circuit) fn sums<T: Number>(worker: &Worker<'_, T>, logs: &mut [f64]) -> Vec<f64> {
+pub(crate) fn sums<T: Number>(worker: &Worker<'_, T>, logs: &mut [f64]) -> Vec<f64> {
     let mut sums = vec![0.0; logs.len()];
     if let Some(output) = worker.output() {
         let lanes = worker.lanes();

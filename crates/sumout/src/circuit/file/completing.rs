@@ -4,7 +4,7 @@
 use safetensors::tensor::Dtype;
 use serde::{Deserialize, Serialize};
 
-use super::{Numbers, Reader, damaged, words};
+use crate::circuit::file::{Numbers, Reader, damaged, words};
 use crate::compile::support::Decoder;
 use crate::compile::{Completion, Function};
 use crate::error::Result;
@@ -13,7 +13,7 @@ use crate::vars::VarId;
 
 /// What is not numbers.
 #[derive(Serialize, Deserialize)]
-pub(super) struct Completing {
+pub(crate) struct Completing {
     /// The axis of each decoder, and its variables, whose states are the tensor `decoder.N`.
     decoders: Vec<(usize, Vec<usize>)>,
     /// The arguments of each function, and what it decides, with the tensor `function.N`.
@@ -38,7 +38,7 @@ impl Completing {
     }
 }
 
-pub(super) fn numbers(completion: &Completion) -> Vec<Numbers> {
+pub(crate) fn numbers(completion: &Completion) -> Vec<Numbers> {
     let decoders = completion
         .decoders
         .iter()
@@ -74,7 +74,7 @@ pub(super) fn numbers(completion: &Completion) -> Vec<Numbers> {
 
 impl Reader<'_> {
     /// How explanations are completed. Every variable must be decided.
-    pub(super) fn completion(&self, completing: &Completing, graph: &Graph) -> Result<Completion> {
+    pub(crate) fn completion(&self, completing: &Completing, graph: &Graph) -> Result<Completion> {
         let decoders = completing.decoders.iter().enumerate();
         let functions = completing.functions.iter().enumerate();
         let completion = Completion {

@@ -5,16 +5,16 @@ use std::collections::BTreeMap;
 
 use safetensors::tensor::Dtype;
 
-use super::{Numbers, Reader, damaged, words};
+use crate::circuit::file::{Numbers, Reader, damaged, words};
 use crate::error::Result;
 use crate::tensor::{Graph, Origin, Table};
 use crate::vars::VarId;
 
 /// For each table that has an origin: the variable whose CPT it is from, and the number of entries
 /// of that.
-pub(super) type Origins = BTreeMap<usize, (usize, usize)>;
+pub(crate) type Origins = BTreeMap<usize, (usize, usize)>;
 
-pub(super) fn origins(graph: &Graph) -> Origins {
+pub(crate) fn origins(graph: &Graph) -> Origins {
     graph
         .origins()
         .iter()
@@ -23,7 +23,7 @@ pub(super) fn origins(graph: &Graph) -> Origins {
 }
 
 /// The places of the numbers in the CPT.
-pub(super) fn numbers(graph: &Graph) -> impl Iterator<Item = Numbers> + '_ {
+pub(crate) fn numbers(graph: &Graph) -> impl Iterator<Item = Numbers> + '_ {
     graph.origins().iter().map(|(table, origin)| Numbers {
         name: format!("origin.{}", table.index()),
         dtype: Dtype::U32,
@@ -34,7 +34,7 @@ pub(super) fn numbers(graph: &Graph) -> impl Iterator<Item = Numbers> + '_ {
 
 impl Reader<'_> {
     /// The origin of a table, if it has one.
-    pub(super) fn origin(&self, index: usize, table: &Table) -> Result<Option<Origin>> {
+    pub(crate) fn origin(&self, index: usize, table: &Table) -> Result<Option<Origin>> {
         let Some(&(child, size)) = self.header.origins.get(&index) else {
             return Ok(None);
         };

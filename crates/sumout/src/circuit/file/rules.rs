@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Reader, damaged};
+use crate::circuit::file::{Reader, damaged};
 use crate::error::Result;
 use crate::model::LARGEST_WEIGHT;
 use crate::tensor::{Graph, NodeId, Op, Rule, TableId, Weighing};
@@ -12,7 +12,7 @@ use crate::vars::VarId;
 
 /// How the copies of a CPT are weighed.
 #[derive(Serialize, Deserialize)]
-pub(super) struct Ruled {
+pub(crate) struct Ruled {
     /// The variable whose CPT is selected.
     tested: usize,
     /// The axis of the result.
@@ -30,7 +30,7 @@ enum By {
     Softmax,
 }
 
-pub(super) fn rules(graph: &Graph) -> Vec<Ruled> {
+pub(crate) fn rules(graph: &Graph) -> Vec<Ruled> {
     let ruled = |rule: &Rule| Ruled {
         tested: rule.tested.index(),
         axis: rule.axis.index(),
@@ -47,7 +47,7 @@ pub(super) fn rules(graph: &Graph) -> Vec<Ruled> {
 
 impl Reader<'_> {
     /// Adds a selection, all of whose inputs must fit its rule.
-    pub(super) fn select(
+    pub(crate) fn select(
         &self,
         graph: &mut Graph,
         inputs: &[usize],
@@ -86,7 +86,7 @@ impl Reader<'_> {
     }
 
     /// Numbers of rules are no tensors, and may be negative; those of all other tables are not.
-    pub(super) fn check_tables(&self, graph: &Graph) -> Result<()> {
+    pub(crate) fn check_tables(&self, graph: &Graph) -> Result<()> {
         let of_rules: BTreeSet<TableId> = graph.rule_tables().collect();
         let is_of_rule = |node: &NodeId| {
             graph

@@ -3,12 +3,12 @@
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use crate::compile::problem::Problem;
+use crate::compile::plan::problem::Problem;
 use crate::compile::{self, Compiled, Level, Objective, Question, Search, paper, prune};
 use crate::model::Network;
 use crate::model::random::{Shape, network};
 use crate::tensor::Op;
-use crate::tensor::exec::{Run, Tensor};
+use crate::tensor::careful::{Run, Tensor};
 use crate::tensor::layout::Program;
 use crate::tensor::schedule::{Schedule, Want};
 use crate::vars::{VarId, VarSet};
@@ -23,7 +23,7 @@ const LEVELS: [Level; 6] = [
 ];
 
 /// The paper's plan, which copies all functions, with look-ups.
-pub(in crate::compile) fn replicated(net: &Network, question: &Question) -> Option<Compiled> {
+pub(crate) fn replicated(net: &Network, question: &Question) -> Option<Compiled> {
     let pruned = prune::prune(net, question)?;
     let problem = Problem::new(&pruned, Objective::MultiplyAdds).with_tables(&pruned);
     let plan = paper::plan(&problem, 10_000).plan;

@@ -5,8 +5,8 @@
 //! *view* from a leaf, the host, the tree hangs from the edge between the host and its neighbour;
 //! all messages flow towards the host.
 
-use super::super::tree::Tree;
-use super::Replicated;
+use crate::compile::paper::Replicated;
+use crate::compile::plan::tree::Tree;
 use crate::vars::VarId;
 
 /// The leaves of a replicated network in the order of their own variables' elimination.

@@ -7,8 +7,8 @@
 //!
 //! The first replica of a variable is the *master*: its leaf is the definer itself, with evidence.
 
-use super::super::problem::{Leaf, Problem};
-use super::super::tree::Leaves;
+use crate::compile::plan::problem::{Leaf, Problem};
+use crate::compile::plan::tree::Leaves;
 use crate::vars::{VarId, VarSet};
 
 /// A network in which each functional variable is used only once.

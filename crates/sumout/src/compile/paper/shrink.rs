@@ -15,9 +15,9 @@
 //! Afterwards a replica whose own variable is not in its separator is *dead*: it sums to one, and
 //! is removed.
 
-use super::super::problem::{Leaf, Problem};
-use super::super::tree::{Leaves, Tree};
-use super::dtree::View;
+use crate::compile::paper::dtree::View;
+use crate::compile::plan::problem::{Leaf, Problem};
+use crate::compile::plan::tree::{Leaves, Tree};
 use crate::vars::VarSet;
 
 /// Shrinks the classical separators of a view, once, from the root to the leaves.

@@ -1,13 +1,14 @@
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use super::super::lower::lower;
-use super::super::prune::{Pruned, prune};
-use super::super::tree::Objective;
-use super::super::{Question, certificate};
 use super::*;
+use crate::compile::Objective;
+use crate::compile::Question;
+use crate::compile::lower::lower;
+use crate::compile::plan::certificate;
+use crate::compile::prune::{Pruned, prune};
 use crate::model::random::{Shape, network};
-use crate::tensor::exec::{Run, Tensor};
+use crate::tensor::careful::{Run, Tensor};
 use crate::tensor::layout::Program;
 use crate::tensor::schedule::{Schedule, Want};
 use crate::tensor::{Graph, Op};

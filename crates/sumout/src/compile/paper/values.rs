@@ -9,8 +9,8 @@ use crate::model::{Cpt, Network};
 use crate::tensor::Table;
 use crate::vars::VarId;
 
-use super::super::prune::each_state;
-use super::Problem;
+use crate::compile::paper::Problem;
+use crate::compile::prune::each_state;
 
 /// The problem that a network poses when no question is asked: one factor for each CPT.
 pub fn pruned(net: &Network) -> Problem {

@@ -1,4 +1,4 @@
-use super::{Count, Extent, Report, Steps};
+use crate::compile::report::{Count, Extent, Report, Steps};
 use crate::{Level, Network, Options, Query};
 
 /// The network of the paper's Figure 2; C is a copy of A if it is to be a function.

@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use super::{Count, Extent, Report};
 use crate::compile::Level;
+use crate::compile::report::{Count, Extent, Report};
 use crate::error::shortlist;
 
 impl fmt::Display for Report {
@@ -51,7 +51,7 @@ impl Report {
     }
 
     /// The plan itself.
-    pub(super) fn chosen(&self) -> Extent {
+    pub(crate) fn chosen(&self) -> Extent {
         Extent {
             entries: self.entries,
             max_cluster_rank: self.max_cluster_rank,

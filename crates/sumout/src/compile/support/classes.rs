@@ -6,11 +6,11 @@
 //! say all there is to know about the nodes below it, and to change a tree needs no look at the
 //! joint states themselves.
 
-use super::states::Space;
-use crate::compile::tree::Tree;
+use crate::compile::plan::tree::Tree;
+use crate::compile::support::states::Space;
 
 /// A tree of products: nodes below `leaves` are leaves, children come in any order.
-pub(super) struct Products {
+pub(crate) struct Products {
     pub leaves: usize,
     pub root: usize,
     pub children: Vec<[usize; 2]>,
@@ -90,7 +90,7 @@ impl Products {
 
 /// Numbers pairs in the order in which they are first met.
 #[derive(Default)]
-pub(super) struct Interner {
+pub(crate) struct Interner {
     /// The time at which a slot was last written, and the number that it has.
     slots: Vec<[u32; 2]>,
     time: u32,

@@ -8,9 +8,9 @@
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use super::classes::{Interner, Products};
-use super::states::Space;
 use crate::compile::Search;
+use crate::compile::support::classes::{Interner, Products};
+use crate::compile::support::states::Space;
 
 /// At effort 1 no search looks at more pairs of classes than this, which is about a second.
 const MOST_LOOKS: f64 = 6e7;
@@ -19,7 +19,7 @@ const MOST_LOOKS: f64 = 6e7;
 const LOOKS_PER_CLASS: f64 = 5e3;
 
 /// Rotates for as long as the search may.
-pub(super) fn climb(products: &mut Products, space: &Space<'_>, search: &Search) {
+pub(crate) fn climb(products: &mut Products, space: &Space<'_>, search: &Search) {
     if products.leaves < 3 {
         return;
     }

@@ -13,10 +13,10 @@ use rand::SeedableRng;
 use rand::seq::index::sample;
 use rand_chacha::ChaCha8Rng;
 
-use super::classes::Interner;
-use super::states::Space;
 use crate::compile::Search;
-use crate::compile::tree::Tree;
+use crate::compile::plan::tree::Tree;
+use crate::compile::support::classes::Interner;
+use crate::compile::support::states::Space;
 
 /// How many pairs of classes a stage looks at.
 const LOOKS: usize = 60_000_000;
@@ -28,7 +28,7 @@ const FEW: usize = 48;
 const LARGEST_SAMPLE: usize = 12_000;
 
 /// A tree of products over all leaves of a space.
-pub(super) fn grow(space: &Space<'_>, search: &Search) -> Tree {
+pub(crate) fn grow(space: &Space<'_>, search: &Search) -> Tree {
     let leaves = space.leaves.len();
     let mut rng = ChaCha8Rng::seed_from_u64(search.seed);
     let mut forest = Forest {

@@ -8,18 +8,18 @@
 
 use std::collections::BTreeMap;
 
-use super::{Decoder, Supported, cost};
 use crate::compile::plan::Plan;
 use crate::compile::prune::Pruned;
+use crate::compile::support::{Decoder, Supported, cost};
 use crate::tensor::{Graph, List, NodeId, Op, Table};
 use crate::vars::VarId;
 
 /// The most triples, unless told otherwise.
-pub(super) const MOST: usize = 10_000_000;
+pub(crate) const MOST: usize = 10_000_000;
 
 /// The graph of a plan over its relations; none if they need more than `most` triples, or nothing
 /// can occur.
-pub(super) fn lower(pruned: &Pruned, plan: &Plan, most: usize) -> Option<Supported> {
+pub(crate) fn lower(pruned: &Pruned, plan: &Plan, most: usize) -> Option<Supported> {
     if pruned
         .domains
         .iter()

@@ -12,13 +12,13 @@ use crate::tensor::Table;
 use crate::vars::VarId;
 
 /// No more states are enumerated than this.
-pub(super) const MOST: f64 = 1e6;
+pub(crate) const MOST: f64 = 1e6;
 
 /// How many values are tried, or numbers stored, before enumeration is given up.
 const MOST_STEPS: usize = 100_000_000;
 
 /// The joint states of a pruned network.
-pub(super) struct Space<'a> {
+pub(crate) struct Space<'a> {
     pub pruned: &'a Pruned,
     pub count: usize,
     /// The state of each variable in each joint state; empty for private variables.
@@ -35,7 +35,7 @@ pub(super) struct Space<'a> {
 
 /// A factor of the product tree.
 #[derive(Clone, Debug)]
-pub(super) enum Leaf {
+pub(crate) enum Leaf {
     /// The likelihood of a variable.
     Evidence(VarId),
     /// A factor with private variables.
@@ -44,7 +44,7 @@ pub(super) enum Leaf {
 
 /// A factor as a function of joint states.
 #[derive(Clone, Debug)]
-pub(super) struct Part {
+pub(crate) struct Part {
     pub factor: usize,
     /// The axes that are not private, with their strides in the factor's table.
     inner: Vec<(VarId, usize)>,
@@ -214,7 +214,7 @@ impl<'a> Space<'a> {
 
 /// No more joint states can occur than this: those of all variables that are neither private nor
 /// functions.
-pub(super) fn most_states(pruned: &Pruned) -> f64 {
+pub(crate) fn most_states(pruned: &Pruned) -> f64 {
     let is_private = private(pruned);
     let is_free = |v: &VarId| !is_private[v.index()] && !pruned.is_function(*v);
     let free = (0..is_private.len()).map(VarId::new).filter(is_free);

@@ -7,14 +7,14 @@ use super::*;
 use crate::compile::{Level, Question, lower, plan, prune};
 use crate::model::Network;
 use crate::model::random::{Shape, network};
-use crate::tensor::exec::{Run, Tensor};
+use crate::tensor::careful::{Run, Tensor};
 use crate::tensor::layout::Program;
 use crate::tensor::schedule::{Schedule, Want};
 use crate::vars::VarSet;
 
 const SEARCH: Search = Search {
     level: Level::Support,
-    objective: super::super::tree::Objective::Time,
+    objective: crate::compile::Objective::Time,
     seed: 1,
     effort: 1.0,
     thorough: false,

@@ -11,14 +11,14 @@
 //!
 //! so that the largest product of all, that of a and b, need not be stored if the sums m are fewer.
 
-use super::classes::{Interner, Products};
-use super::states::{Leaf, Part, Space};
-use super::{Decoder, Supported, cost};
+use crate::compile::support::classes::{Interner, Products};
+use crate::compile::support::states::{Leaf, Part, Space};
+use crate::compile::support::{Decoder, Supported, cost};
 use crate::tensor::{Graph, List, NodeId, Op, Table};
 use crate::vars::{VarId, VarSet};
 
 /// The graph of a tree of products over a space.
-pub(super) fn lower(space: &Space<'_>, products: &Products) -> Supported {
+pub(crate) fn lower(space: &Space<'_>, products: &Products) -> Supported {
     let mut lowering = Lowering {
         space,
         products,

@@ -3,8 +3,8 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 
-use super::Builder;
 use crate::error::{Error, ErrorKind, Place, shown};
+use crate::model::builder::Builder;
 use crate::model::cpt::{Body, as_function};
 use crate::model::network::Variable;
 

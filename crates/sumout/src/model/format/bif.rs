@@ -16,12 +16,12 @@
 
 use std::fmt::Write;
 
-use super::lexer::{Dialect, Kind, Lexer, Token};
-use super::source::{CptMarks, Marks, Numbers, Span};
-use super::spelling::Spelling;
-use super::variables::{Variables, Word};
-use super::{Format, Loss, ReadOptions, Source, refuse_markov, refuse_roles};
 use crate::error::{Error, Result, many};
+use crate::model::format::lexer::{Dialect, Kind, Lexer, Token};
+use crate::model::format::source::{CptMarks, Marks, Numbers, Span};
+use crate::model::format::spelling::Spelling;
+use crate::model::format::variables::{Variables, Word};
+use crate::model::format::{Format, Loss, ReadOptions, Source, refuse_markov, refuse_roles};
 use crate::model::{Builder, Cpt, Network, Node};
 
 static BIF: Dialect = Dialect {

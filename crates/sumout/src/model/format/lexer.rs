@@ -5,9 +5,9 @@
 
 use std::borrow::Cow;
 
-use super::source::{Source, Span};
-use super::variables::Word;
 use crate::error::{Error, Result, did_you_mean, shown};
+use crate::model::format::source::{Source, Span};
+use crate::model::format::variables::Word;
 
 /// What is punctuation and what is a comment.
 pub(super) struct Dialect {

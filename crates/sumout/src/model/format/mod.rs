@@ -27,10 +27,10 @@ use std::path::Path;
 pub(crate) use source::Source;
 pub use uai::read_evidence;
 
-use super::network::Network;
-use super::paper;
 use crate::error::{Error, ErrorKind, Result};
 use crate::files;
+use crate::model::network::Network;
+use crate::model::paper;
 
 /// A file format for networks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -6,8 +6,8 @@
 
 use std::collections::HashMap;
 
-use super::{Format, Loss, cannot_carry};
 use crate::error::{Result, shown};
+use crate::model::format::{Format, Loss, cannot_carry};
 
 /// Which names a format can carry, and what it makes of others if it must.
 pub(super) struct Spelling {

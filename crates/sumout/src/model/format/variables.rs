@@ -5,8 +5,8 @@
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
-use super::source::{Marks, Source, Span};
 use crate::error::{Result, did_you_mean, shortlist, shown};
+use crate::model::format::source::{Marks, Source, Span};
 use crate::model::{Builder, miscount};
 
 /// A short file must not ask for huge tables: those that it does not spell out have this many

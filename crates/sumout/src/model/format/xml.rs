@@ -16,10 +16,10 @@ use quick_xml::errors::{Error as XmlError, IllFormedError, SyntaxError};
 use quick_xml::events::Event;
 use quick_xml::events::attributes::Attributes;
 
-use super::source::{Numbers, Span};
-use super::variables::Word;
-use super::{Format, Source};
 use crate::error::{Error, Result, shown};
+use crate::model::format::source::{Numbers, Span};
+use crate::model::format::variables::Word;
+use crate::model::format::{Format, Source};
 
 /// What XML takes for blank.
 const BLANK: [char; 4] = [' ', '\t', '\r', '\n'];

@@ -14,12 +14,12 @@
 
 use std::fmt::Write;
 
-use super::source::{CptMarks, Marks, Numbers};
-use super::spelling::Spelling;
-use super::variables::{Variables, Word};
-use super::xml::{Tag, Xml, digits, escaped, is_legal, is_padded};
-use super::{Format, Loss, ReadOptions, Source, refuse_markov, refuse_roles};
 use crate::error::{Error, Result};
+use crate::model::format::source::{CptMarks, Marks, Numbers};
+use crate::model::format::spelling::Spelling;
+use crate::model::format::variables::{Variables, Word};
+use crate::model::format::xml::{Tag, Xml, digits, escaped, is_legal, is_padded};
+use crate::model::format::{Format, Loss, ReadOptions, Source, refuse_markov, refuse_roles};
 use crate::model::{Builder, Cpt, Network, Node};
 
 pub(super) fn read(source: &Source, options: &ReadOptions) -> Result<Network> {

@@ -1,9 +1,9 @@
 //! Seven-segment digits: which one, where, how long its segments are, and which pixels they cover.
 
-use super::{MAX_ROWS, Variant, values, within};
 use crate::error::Result;
 use crate::model::builder::{Builder, Node};
 use crate::model::network::Network;
+use crate::model::paper::{MAX_ROWS, Variant, values, within};
 
 /// The segments of each digit.
 const DIGITS: [&[usize]; 10] = [

@@ -24,10 +24,10 @@ pub mod testing;
 use std::fmt::Display;
 use std::str::FromStr;
 
-use super::builder::{Builder, Node};
-use super::network::Network;
-use super::random;
 use crate::error::{Error, ErrorKind, Result};
+use crate::model::builder::{Builder, Node};
+use crate::model::network::Network;
+use crate::model::random;
 
 pub use digits::digits;
 pub use rect::rect;

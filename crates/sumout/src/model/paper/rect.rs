@@ -1,8 +1,8 @@
 //! Rectangles: where one is, how large, whether it is tall or wide, and which pixels it covers.
 
-use super::{MAX_ROWS, Variant, values, within};
 use crate::error::Result;
 use crate::model::network::Network;
+use crate::model::paper::{MAX_ROWS, Variant, values, within};
 
 /// An n × n image of a rectangle: where it is, how large, whether it is tall or wide, and its noisy
 /// pixels.

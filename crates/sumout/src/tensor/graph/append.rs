@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::{Graph, List, Map, NodeId, Op, Origin, Table};
+use crate::tensor::graph::{Graph, List, Map, NodeId, Op, Origin, Table};
 use crate::vars::VarId;
 
 /// Tables that are there already, by their axes, their numbers and where these come from: those of

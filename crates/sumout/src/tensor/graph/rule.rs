@@ -5,7 +5,7 @@
 //! and divides by their sum. What it compares them with, or multiplies them by, are the numbers of
 //! tables: parameters like any others, but no tensors.
 
-use super::{Graph, NodeId, Op, TableId};
+use crate::tensor::graph::{Graph, NodeId, Op, TableId};
 use crate::vars::VarId;
 
 /// A rule of a [`Graph`].

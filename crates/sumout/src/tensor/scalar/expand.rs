@@ -1,7 +1,7 @@
 //! Writes the entries of all tensors as single numbers.
 
-use super::Scalar;
 use crate::tensor::graph::{Graph, List, Map, NodeId, Op, Table};
+use crate::tensor::scalar::Scalar;
 use crate::vars::{VarId, VarSet};
 
 /// A graph in which each number has a place of its own: its position.

@@ -3,8 +3,8 @@
 //! A number's place is free again after the last node that reads it, and the place that became free
 //! last is taken first: it is most likely in the cache.
 
-use super::expand::Expanded;
-use super::{Scalar, ScalarGraph};
+use crate::tensor::scalar::expand::Expanded;
+use crate::tensor::scalar::{Scalar, ScalarGraph};
 
 /// What nothing reads.
 const NEVER: u32 = u32::MAX;

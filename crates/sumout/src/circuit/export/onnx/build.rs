@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use super::proto::{self, Attribute, Parts, Type};
+use crate::circuit::export::onnx::proto;
+use crate::circuit::export::onnx::proto::{Attribute, Parts, Type};
 use crate::tensor::Map;
 
 /// A model while it is built. Values are known by their names.
 #[derive(Debug)]
-pub(super) struct Build {
+pub(crate) struct Build {
     pub parts: Parts,
     /// The type of probabilities.
     pub real: Type,

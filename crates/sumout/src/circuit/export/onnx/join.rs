@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use super::Writer;
-use super::proto::Attribute;
+use crate::circuit::export::onnx::Writer;
+use crate::circuit::export::onnx::proto::Attribute;
 use crate::circuit::export::program::{Step, Tensor};
 use crate::tensor::{List, ListId, Map};
 
 impl Writer<'_> {
     /// States with equally many products are computed together; then all are put in order.
-    pub(super) fn join(&mut self, step: &Step, of: &[String], id: ListId) -> String {
+    pub(crate) fn join(&mut self, step: &Step, of: &[String], id: ListId) -> String {
         let list = &self.program.graph.lists()[id.index()];
         let size = list
             .axis

@@ -5,7 +5,7 @@
 
 /// A message, as bytes.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Message(pub Vec<u8>);
+pub(crate) struct Message(pub Vec<u8>);
 
 impl Message {
     /// Adds a whole number.
@@ -46,7 +46,7 @@ impl AsRef<[u8]> for Message {
 
 /// The types of the numbers of tensors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Type {
+pub(crate) enum Type {
     F32 = 1,
     I32 = 6,
     I64 = 7,
@@ -55,14 +55,14 @@ pub(super) enum Type {
 }
 
 /// An attribute of a node.
-pub(super) enum Attribute {
+pub(crate) enum Attribute {
     Int(i64),
     Ints(Vec<i64>),
     Text(String),
 }
 
 /// A tensor with its numbers, the last axis fastest.
-pub(super) fn tensor(name: &str, of: Type, shape: &[usize], bytes: &[u8]) -> Message {
+pub(crate) fn tensor(name: &str, of: Type, shape: &[usize], bytes: &[u8]) -> Message {
     let dims = shape
         .iter()
         .fold(Message::default(), |message, &n| message.int(1, n as i64));
@@ -70,7 +70,7 @@ pub(super) fn tensor(name: &str, of: Type, shape: &[usize], bytes: &[u8]) -> Mes
 }
 
 /// An operation.
-pub(super) fn node(
+pub(crate) fn node(
     op: &str,
     inputs: &[&str],
     output: &str,
@@ -102,7 +102,7 @@ fn attribute(name: &str, value: &Attribute) -> Message {
 }
 
 /// What a model takes or gives: a tensor whose first axis is the batch.
-pub(super) fn value(name: &str, of: Type, columns: Option<usize>, doc: &str) -> Message {
+pub(crate) fn value(name: &str, of: Type, columns: Option<usize>, doc: &str) -> Message {
     let batch = Message::default().bytes(2, "batch");
     let columns = columns.map(|n| Message::default().int(1, n as i64));
     let shape = Message::default().all(1, [batch].into_iter().chain(columns));
@@ -115,7 +115,7 @@ pub(super) fn value(name: &str, of: Type, columns: Option<usize>, doc: &str) -> 
 
 /// The parts of a graph.
 #[derive(Debug, Default)]
-pub(super) struct Parts {
+pub(crate) struct Parts {
     pub nodes: Vec<Message>,
     pub tensors: Vec<Message>,
     pub inputs: Vec<Message>,
@@ -123,7 +123,7 @@ pub(super) struct Parts {
 }
 
 /// A model.
-pub(super) fn model(title: &str, parts: Parts, opset: i64, notes: &[(&str, String)]) -> Message {
+pub(crate) fn model(title: &str, parts: Parts, opset: i64, notes: &[(&str, String)]) -> Message {
     let graph = Message::default()
         .all(1, parts.nodes)
         .bytes(2, "circuit")

@@ -1,7 +1,7 @@
 //! What tests select.
 
-use super::Writer;
-use super::proto::Attribute;
+use crate::circuit::export::onnx::Writer;
+use crate::circuit::export::onnx::proto::Attribute;
 use crate::circuit::export::program::{Step, Tensor};
 use crate::tensor::select::{ROUNDING, Selector};
 use crate::tensor::{NodeId, RuleId, Weighing};
@@ -12,7 +12,7 @@ const ROUGHLY: f64 = 1e-6;
 impl Writer<'_> {
     /// The weights of copies, one after the other for each row of the CPT. The numbers of tables
     /// are constants.
-    pub(super) fn select(&mut self, step: &Step, of: &[String], rule: RuleId) -> String {
+    pub(crate) fn select(&mut self, step: &Step, of: &[String], rule: RuleId) -> String {
         let selector = Selector::of(self.program.graph, NodeId::new(step.to.number()));
         let tested = step.of.len() - selector.tables.len();
         let shares: Vec<String> = (0..tested)

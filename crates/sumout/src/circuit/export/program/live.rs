@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Program, Step, Tensor};
+use crate::circuit::export::program::{Program, Step, Tensor};
 
 impl Tensor {
     /// The variables of the program that have it.

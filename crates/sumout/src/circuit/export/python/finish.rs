@@ -1,10 +1,10 @@
 //! The last lines of a program: they make answers of its output.
 
-use super::{Library, Writer, quoted};
+use crate::circuit::export::python::{Library, Writer, quoted};
 
 impl Writer<'_> {
     /// The lines that make answers of the output.
-    pub(super) fn finish(&mut self) {
+    pub(crate) fn finish(&mut self) {
         let output = &self.program.output;
         let (name, is_closed) = (output.name(), output.axes.is_empty());
         let mut lines = vec![format!(

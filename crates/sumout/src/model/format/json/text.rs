@@ -7,9 +7,9 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use super::super::source::{Source, Span};
-use super::super::variables::Word;
 use crate::error::{Error, Result, did_you_mean, shown};
+use crate::model::format::source::{Source, Span};
+use crate::model::format::variables::Word;
 
 /// A value in a text.
 #[derive(Clone)]

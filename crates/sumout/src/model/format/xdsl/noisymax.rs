@@ -11,9 +11,9 @@
 //!
 //! The weakest state of a parent causes nothing: its distribution is 0 … 0 1.
 
-use super::super::source::Numbers;
-use super::Reader;
 use crate::error::{Error, Result};
+use crate::model::format::source::Numbers;
+use crate::model::format::xdsl::Reader;
 
 /// The parameters of a parent's state sum to one within this.
 const TOLERANCE: f64 = 1e-6;

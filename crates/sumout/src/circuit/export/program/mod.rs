@@ -1,0 +1,352 @@
+//! A circuit as the steps of a program, whatever language it is then written in.
+//!
+//! There is a step for each operation of the graph, in the graph's order, and the order of each
+//! tensor's axes is decided here: what both factors of a product have, what the first has, what the
+//! second has. Where the axis of the batch is, languages decide.
+//!
+//! Rescaling costs two passes over a tensor. The engine, where it is free, rescales after every
+//! product; here it is done where the numbers that were multiplied since the last time could have
+//! become small.
+
+mod live;
+
+use std::collections::BTreeMap;
+
+use crate::circuit::Circuit;
+use crate::error::{Error, ErrorKind, Result};
+use crate::tensor::select::Selector;
+use crate::tensor::{Graph, ListId, Map, MapId, NodeId, Op, RuleId, TableId, Weighing};
+use crate::vars::{VarId, VarSet};
+
+/// The letters of axes, and last of all that of the batch.
+const LETTERS: &str = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXY";
+
+/// Numbers that may have lost this many bits are rescaled. A number of 32 bits can lose 126.
+const BITS: f64 = 40.0;
+
+/// A likelihood counts as so many bits.
+const EVIDENCE_BITS: f64 = 4.0;
+
+/// A tensor of a program.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Tensor {
+    /// Its number, which names it.
+    number: usize,
+    /// Its axes in their order, without the batch.
+    pub axes: Vec<VarId>,
+    /// Whether it differs between examples.
+    pub varies: bool,
+    /// The number that names its exponent.
+    exponent: Option<usize>,
+    /// How many bits its numbers may have lost since they were rescaled.
+    lost: f64,
+}
+
+impl Tensor {
+    /// The variable of the program that has it.
+    pub fn name(&self) -> String {
+        format!("t{}", self.number)
+    }
+
+    /// The node of the graph that it is.
+    pub fn number(&self) -> usize {
+        self.number
+    }
+
+    /// The variable of the program that has its exponent.
+    pub fn exponent(&self) -> Option<String> {
+        self.exponent.map(|number| format!("e{number}"))
+    }
+}
+
+/// How a tensor is computed.
+#[derive(Clone, Debug)]
+pub(crate) enum Call {
+    /// The likelihoods of the values that an input can have.
+    Given(VarId),
+    /// A table.
+    Table(TableId),
+    /// A product of two tensors, summed to the axes that the result has.
+    Einsum,
+    /// A sum over the axes at these places.
+    Sum(Vec<usize>),
+    /// Products that a list pairs.
+    Join(ListId),
+    /// The entries that a list of places, with this number, points to.
+    Gather(usize),
+    /// A power of two moves into the exponent.
+    Rescale,
+    /// The weights of copies, from tensors up to a factor; the tables of the rule come last.
+    Select(RuleId),
+}
+
+/// A tensor, and what it is computed from.
+#[derive(Clone, Debug)]
+pub(crate) struct Step {
+    pub to: Tensor,
+    pub of: Vec<Tensor>,
+    pub call: Call,
+}
+
+/// The steps that compute a circuit's output.
+#[derive(Debug)]
+pub(crate) struct Program<'a> {
+    pub circuit: &'a Circuit,
+    pub graph: &'a Graph,
+    pub steps: Vec<Step>,
+    pub output: Tensor,
+    /// For each entry of what gathers give, its place in the tensor that is read, or
+    /// [`Map::NOWHERE`].
+    pub places: Vec<Vec<u32>>,
+    known: BTreeMap<(MapId, Vec<VarId>), usize>,
+}
+
+impl<'a> Program<'a> {
+    pub fn new(circuit: &'a Circuit) -> Result<Self> {
+        let graph = &circuit.graph;
+        let (steps, output, places) = (vec![], Tensor::default(), vec![]);
+        let mut program = Program {
+            circuit,
+            graph,
+            steps,
+            output,
+            places,
+            known: BTreeMap::new(),
+        };
+        let used = used(graph);
+        let mut tensors = vec![Tensor::default(); graph.len()];
+        for (node, op) in graph.ops().filter(|(node, _)| used[node.index()]) {
+            let of: Vec<Tensor> = op
+                .inputs()
+                .map(|input| tensors[input.index()].clone())
+                .collect();
+            tensors[node.index()] = program.step(node, op, of)?;
+        }
+        program.output = tensors.swap_remove(graph.output().index());
+        Ok(program)
+    }
+
+    /// Adds the step of an operation, if it needs one.
+    fn step(&mut self, node: NodeId, op: &Op, of: Vec<Tensor>) -> Result<Tensor> {
+        let mut to = combined(node.index(), &of);
+        let call = match op {
+            Op::Evidence(v) => {
+                (to.axes, to.varies, to.lost) = (vec![*v], true, EVIDENCE_BITS);
+                Call::Given(*v)
+            }
+            Op::Table(t) => self.table(*t, &mut to),
+            Op::Contract(_, _, keep) => self.contract(&of, keep, &mut to)?,
+            Op::Project(_, keep) => project(&of[0], keep, &mut to),
+            Op::Join(_, _, list) => {
+                to.axes = self.graph.lists()[list.index()].axis.into_iter().collect();
+                Call::Join(*list)
+            }
+            Op::Gather(_, map) => self.gather(&of[0], *map, &mut to),
+            Op::Select(_, rule) => {
+                to = Tensor {
+                    exponent: None,
+                    lost: least_weight(&Selector::of(self.graph, node)),
+                    ..to
+                };
+                to.axes = vec![self.graph.rules()[rule.index()].axis];
+                Call::Select(*rule)
+            }
+            Op::Rescale(_) if to.lost <= BITS => return Ok(of[0].clone()),
+            Op::Rescale(_) => {
+                to = Tensor {
+                    axes: of[0].axes.clone(),
+                    exponent: Some(node.index()),
+                    lost: 0.0,
+                    ..to
+                };
+                Call::Rescale
+            }
+        };
+        self.steps.push(Step {
+            to: to.clone(),
+            of,
+            call,
+        });
+        Ok(to)
+    }
+
+    fn table(&self, id: TableId, to: &mut Tensor) -> Call {
+        let table = &self.graph.tables()[id.index()];
+        let smallest = table
+            .values
+            .iter()
+            .copied()
+            .filter(|&x| x > 0.0)
+            .fold(1.0, f64::min);
+        (to.axes, to.lost) = (table.axes.clone(), -smallest.log2());
+        Call::Table(id)
+    }
+
+    fn contract(&self, of: &[Tensor], keep: &VarSet, to: &mut Tensor) -> Result<Call> {
+        let [a, b] = [&of[0].axes, &of[1].axes];
+        let kept = |v: &&VarId| keep.contains(**v);
+        let both = a.iter().filter(kept).filter(|v| b.contains(v));
+        let first = a.iter().filter(kept).filter(|v| !b.contains(v));
+        let second = b.iter().filter(kept).filter(|v| !a.contains(v));
+        to.axes = both.chain(first).chain(second).copied().collect();
+        let axes = all_axes(of).len();
+        if axes > LETTERS.len() {
+            let message = format!(
+                "a product has {axes} axes, and a program can name {}",
+                LETTERS.len()
+            );
+            return Err(
+                Error::new(ErrorKind::Memory, message).hint("compile again with more `--effort`")
+            );
+        }
+        Ok(Call::Einsum)
+    }
+
+    fn gather(&mut self, a: &Tensor, id: MapId, to: &mut Tensor) -> Call {
+        let map = &self.graph.maps()[id.index()];
+        let rest = a
+            .axes
+            .iter()
+            .filter(|v| !map.from.contains(v) && !map.over.contains(v));
+        to.axes = map.over.iter().chain(rest).copied().collect();
+        let key = (id, a.axes.clone());
+        if !self.known.contains_key(&key) {
+            self.places.push(self.read_places(map, &a.axes, &to.axes));
+        }
+        Call::Gather(*self.known.entry(key).or_insert(self.places.len() - 1))
+    }
+
+    /// For each entry of what a map gives, its place in the tensor that is read.
+    fn read_places(&self, map: &Map, axes: &[VarId], to: &[VarId]) -> Vec<u32> {
+        let cards = self.graph.cards();
+        let mut states = vec![0; cards.len()];
+        let place = |states: &[usize], axes: &[VarId]| {
+            axes.iter()
+                .fold(0, |at, v| at * cards[v.index()] + states[v.index()])
+        };
+        let read = |entry: usize| {
+            decide(&mut states, cards, to, entry);
+            let from = map.index[place(&states, &map.over)];
+            if from == Map::NOWHERE {
+                return Map::NOWHERE;
+            }
+            decide(&mut states, cards, &map.from, from as usize);
+            place(&states, axes) as u32
+        };
+        (0..self.shape(to).iter().product()).map(read).collect()
+    }
+
+    /// The number of values of each axis.
+    pub fn shape(&self, axes: &[VarId]) -> Vec<usize> {
+        axes.iter().map(|v| self.graph.cards()[v.index()]).collect()
+    }
+
+    /// The inputs of which one value is left. Evidence on them is no tensor, but multiplies into
+    /// P(e).
+    pub fn closed(&self) -> impl Iterator<Item = VarId> + '_ {
+        self.circuit
+            .inputs()
+            .filter(|&v| self.graph.find(&Op::Evidence(v)).is_none())
+    }
+}
+
+impl Step {
+    /// The equation of a product; a term says where a tensor's letters and that of the batch are.
+    pub fn equation(&self, term: impl Fn(&Tensor, String) -> String) -> String {
+        let all = all_axes(&self.of);
+        let letter = |v: &VarId| {
+            LETTERS.as_bytes()[all.as_slice().binary_search(v).unwrap_or_default()] as char
+        };
+        let term = |t: &Tensor| term(t, t.axes.iter().map(letter).collect());
+        format!(
+            "{},{}->{}",
+            term(&self.of[0]),
+            term(&self.of[1]),
+            term(&self.to)
+        )
+    }
+
+    /// The exponents of what it is computed from; tests divide by sums, and have none.
+    pub fn exponents(&self) -> Vec<String> {
+        let of = if matches!(self.call, Call::Select(_)) {
+            &[]
+        } else {
+            &self.of[..]
+        };
+        of.iter().filter_map(Tensor::exponent).collect()
+    }
+}
+
+/// What follows from the inputs: whether a tensor varies, and its exponent.
+fn combined(number: usize, of: &[Tensor]) -> Tensor {
+    let mut exponents = of.iter().filter_map(|input| input.exponent);
+    let exponent = match (exponents.next(), exponents.next()) {
+        (Some(_), Some(_)) => Some(number),
+        (one, _) => one,
+    };
+    let varies = of.iter().any(|input| input.varies);
+    let lost = of.iter().map(|input| input.lost).sum();
+    Tensor {
+        number,
+        axes: vec![],
+        varies,
+        exponent,
+        lost,
+    }
+}
+
+/// How many bits the weights of a test may be below one.
+fn least_weight(selector: &Selector) -> f64 {
+    match selector.weighing {
+        Weighing::Step { .. } => 0.0,
+        Weighing::Sigmoid => selector.slope * std::f64::consts::LOG2_E,
+        Weighing::Linear => 2.0 * BITS,
+        Weighing::Softmax => {
+            let largest = selector.tables[0]
+                .iter()
+                .map(|x| x.abs())
+                .fold(0.0, f64::max);
+            2.0 * largest * (1 + selector.parts.len()) as f64 * std::f64::consts::LOG2_E
+        }
+    }
+}
+
+fn project(a: &Tensor, keep: &VarSet, to: &mut Tensor) -> Call {
+    to.axes = a
+        .axes
+        .iter()
+        .copied()
+        .filter(|v| keep.contains(*v))
+        .collect();
+    let summed = a
+        .axes
+        .iter()
+        .enumerate()
+        .filter(|(_, v)| !keep.contains(**v));
+    Call::Sum(summed.map(|(place, _)| place).collect())
+}
+
+fn all_axes(of: &[Tensor]) -> VarSet {
+    of.iter().flat_map(|tensor| &tensor.axes).copied().collect()
+}
+
+/// Gives some variables the states that a place in a tensor with these axes stands for.
+fn decide(states: &mut [usize], cards: &[usize], axes: &[VarId], mut place: usize) {
+    for v in axes.iter().rev() {
+        states[v.index()] = place % cards[v.index()];
+        place /= cards[v.index()];
+    }
+}
+
+/// Whether the output needs each node.
+fn used(graph: &Graph) -> Vec<bool> {
+    let mut used = vec![false; graph.len()];
+    used[graph.output().index()] = true;
+    let ops: Vec<(NodeId, &Op)> = graph.ops().collect();
+    for (node, op) in ops.into_iter().rev() {
+        if used[node.index()] {
+            op.inputs().for_each(|input| used[input.index()] = true);
+        }
+    }
+    used
+}

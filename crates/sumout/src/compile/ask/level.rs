@@ -1,0 +1,103 @@
+//! The levels by their names.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Serialize, Serializer};
+
+use crate::error::{Error, ErrorKind, did_you_mean};
+
+/// What a planner may know.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Level {
+    /// Nothing but the factors (Theorems 1 and 2).
+    Classical,
+    /// What the paper's own procedure knows, and no search: reproduces its tables.
+    Paper,
+    /// That some variables are functions of others (Theorems 3 and 4), but not which functions.
+    Functional,
+    /// Which functions they are: a known function is looked up, and never a table of zeros and
+    /// ones.
+    Tables,
+    /// Also where all factors are zero: tensors have entries only for states that can occur.
+    Support,
+    /// All of this but the paper's procedure, as far as it pays by predicted cost.
+    #[default]
+    Auto,
+}
+
+const NAMES: &[(Level, &str)] = &[
+    (Level::Auto, "auto"), //
+    (Level::Classical, "classical"),
+    (Level::Paper, "paper"),
+    (Level::Functional, "functional"),
+    (Level::Tables, "tables"),
+    (Level::Support, "support"),
+];
+
+impl Level {
+    /// The names of all levels; after `auto`, each may know more than the one before.
+    pub fn names() -> impl Iterator<Item = &'static str> {
+        NAMES.iter().map(|(_, name)| *name)
+    }
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        NAMES
+            .iter()
+            .find(|(level, _)| *level == self)
+            .map_or("", |(_, name)| name)
+    }
+}
+
+impl FromStr for Level {
+    type Err = Error;
+
+    fn from_str(name: &str) -> Result<Self, Error> {
+        NAMES
+            .iter()
+            .find(|(_, n)| *n == name)
+            .map(|(level, _)| *level)
+            .ok_or_else(|| {
+                let all = || {
+                    format!(
+                        "the levels are {}",
+                        Level::names().collect::<Vec<_>>().join(", ")
+                    )
+                };
+                let error = Error::new(ErrorKind::Name, format!("no level `{name}`"));
+                error.hint(did_you_mean(name, Level::names()).unwrap_or_else(all))
+            })
+    }
+}
+
+impl fmt::Display for Level {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl Serialize for Level {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.name())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_level_has_a_name_that_is_read_back() {
+        assert!(
+            NAMES
+                .iter()
+                .all(|(level, name)| name.parse::<Level>().unwrap() == *level
+                    && level.name() == *name)
+        );
+        assert_eq!(
+            "functionl".parse::<Level>().unwrap_err().advice(),
+            Some("did you mean `functional`?")
+        );
+    }
+}

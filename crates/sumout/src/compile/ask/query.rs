@@ -1,0 +1,212 @@
+//! What is asked of a network, by names.
+
+use crate::compile::Question;
+use crate::error::{Error, ErrorKind, Result};
+use crate::model::{Cpt, Network};
+use crate::vars::{VarId, VarSet};
+
+/// A question in the names of a network's variables: `Query::of("lung").given(["xray", "dysp"])` is
+/// P(lung | xray, dysp), whatever the values of the two will be.
+///
+/// Inputs are named or matched by patterns such as `pixel_*`. The names are looked up when the
+/// query meets a network.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Query {
+    target: Option<String>,
+    given: Vec<String>,
+    hard: Vec<String>,
+    trainable: Option<Vec<String>>,
+    families: bool,
+    explain: bool,
+}
+
+impl Query {
+    /// Asks for the posterior of one variable.
+    pub fn of(target: impl Into<String>) -> Self {
+        Query {
+            target: Some(target.into()),
+            ..Query::default()
+        }
+    }
+
+    /// Asks for the posteriors of all variables. If no inputs are named, each of them is an input,
+    /// too.
+    pub fn all() -> Self {
+        Query::default()
+    }
+
+    /// Asks for the most probable values of all variables together. If no inputs are named, each of
+    /// them is one.
+    pub fn explain() -> Self {
+        Query {
+            explain: true,
+            ..Query::default()
+        }
+    }
+
+    /// Names inputs: in each example they have a value, or a likelihood, or nothing is known of
+    /// them.
+    pub fn given<S: Into<String>>(mut self, names: impl IntoIterator<Item = S>) -> Self {
+        self.given.extend(names.into_iter().map(Into::into));
+        self
+    }
+
+    /// Names inputs that have a value in every example.
+    pub fn hard<S: Into<String>>(mut self, names: impl IntoIterator<Item = S>) -> Self {
+        self.hard.extend(names.into_iter().map(Into::into));
+        self
+    }
+
+    /// The inputs that are named, in a network.
+    pub fn inputs(&self, net: &Network) -> Result<Vec<VarId>> {
+        Ok((&matching(net, &self.given)? | &matching(net, &self.hard)?)
+            .iter()
+            .collect())
+    }
+
+    /// Names the variables whose CPTs are yet to be learned, instead of those whose
+    /// [roles](crate::model::Role) say so.
+    ///
+    /// Without this, it is all CPTs that are not fixed; but none if the network does not say
+    /// anything about roles. Explanations take tables as they are.
+    pub fn trainable<S: Into<String>>(mut self, names: impl IntoIterator<Item = S>) -> Self {
+        self.trainable
+            .get_or_insert_default()
+            .extend(names.into_iter().map(Into::into));
+        self
+    }
+
+    /// Asks for the marginals of all [families](crate::Circuit::families), too.
+    pub fn families(mut self) -> Self {
+        self.families = true;
+        self
+    }
+
+    /// The same for one network. A name that it does not have is an error, and so is a target that
+    /// is given.
+    pub fn question(&self, net: &Network) -> Result<Question> {
+        if self.explain {
+            return self.explanation(net);
+        }
+        let target = self
+            .target
+            .as_deref()
+            .map(|name| net.find(name))
+            .transpose()?;
+        let hard = matching(net, &self.hard)?;
+        let inputs = &matching(net, &self.given)? | &hard;
+        if let Some(name) = target
+            .filter(|&v| inputs.contains(v))
+            .map(|v| &net.variable(v).name)
+        {
+            let error = Error::new(
+                ErrorKind::Evidence,
+                format!("`{name}` is asked for and given at the same time"),
+            );
+            return Err(error.hint("name the inputs so that the target is not among them"));
+        }
+        let targets =
+            target.map_or_else(|| &net.ids().collect() - &hard, |v| VarSet::from_iter([v]));
+        let trainable = self
+            .trainable
+            .as_ref()
+            .map_or_else(|| Ok(by_roles(net)), |names| matching(net, names))?;
+        Ok(Question {
+            targets,
+            inputs,
+            hard,
+            trainable,
+            families: self.families,
+            ..Question::default()
+        })
+    }
+
+    fn explanation(&self, net: &Network) -> Result<Question> {
+        let hard = matching(net, &self.hard)?;
+        let named = &matching(net, &self.given)? | &hard;
+        let inputs = if named.is_empty() {
+            net.ids().collect()
+        } else {
+            named
+        };
+        Ok(Question {
+            inputs,
+            hard,
+            explain: true,
+            ..Question::default()
+        })
+    }
+}
+
+/// The variables whose CPTs are not fixed; none in a network that is not meant to be trained.
+fn by_roles(net: &Network) -> VarSet {
+    let is_meant = net.cpts().iter().any(Cpt::has_role);
+    let trainable = net
+        .cpts()
+        .iter()
+        .filter(|cpt| is_meant && !cpt.role().fixed);
+    trainable.filter_map(Cpt::child).collect()
+}
+
+fn matching(net: &Network, patterns: &[String]) -> Result<VarSet> {
+    let found: Result<Vec<_>> = patterns
+        .iter()
+        .map(|pattern| inputs(net, pattern))
+        .collect();
+    Ok(found?.into_iter().flatten().collect())
+}
+
+fn inputs(net: &Network, pattern: &str) -> Result<Vec<VarId>> {
+    net.matching(pattern)
+        .map_err(|error| match pattern.split_once('=') {
+            Some((name, _)) if net.matching(name).is_ok() => {
+                let error = Error::new(
+                    ErrorKind::Name,
+                    format!("`{pattern}` names an input and a value"),
+                );
+                error.hint(format!("write `{name}`; values come with the data"))
+            }
+            _ => error,
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn question(query: Query) -> Result<Question> {
+        query.question(&Network::read("asia").unwrap())
+    }
+
+    fn complaint(query: Query) -> String {
+        question(query).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn inputs_are_names_or_patterns_and_hard_ones_are_inputs() {
+        let asked = question(Query::of("lung").given(["x*", "dysp"]).hard(["smoke"])).unwrap();
+        assert_eq!(
+            (asked.targets.len(), asked.inputs.len(), asked.hard.len()),
+            (1, 3, 1)
+        );
+    }
+
+    #[test]
+    fn all_posteriors_are_those_of_variables_whose_value_is_not_promised() {
+        let asked = question(Query::all().hard(["smoke", "asia"])).unwrap();
+        assert_eq!((asked.targets.len(), asked.inputs.len()), (6, 2));
+    }
+
+    #[test]
+    fn mistakes_say_what_to_do() {
+        assert!(complaint(Query::of("lnug")).contains("did you mean `lung`?"));
+        assert!(complaint(Query::of("lung").given(["xra"])).contains("did you mean `xray`?"));
+        assert!(
+            complaint(Query::of("lung").hard(["l*"])).starts_with("`lung` is asked for and given")
+        );
+        assert!(
+            complaint(Query::of("lung").given(["xray=yes"]))
+                .contains("write `xray`; values come with the data")
+        );
+    }
+}

@@ -1,0 +1,142 @@
+//! Chooses what is worth knowing: a plan, and whether its tensors are stored on reachable states
+//! only.
+//!
+//! Plans that know tables include those that know less, so that the search itself finds what pays.
+//! Supports are another thing, and take time to try. If the circuit is run many times they are
+//! always tried, first: where they win by far, as they do where most is a function, the plan that
+//! they compete with need not be the best. If it is run once they are tried only where running the
+//! best plan takes longer.
+
+use crate::compile::plan;
+use crate::compile::plan::Plan;
+use crate::compile::plan::problem::Problem;
+use crate::compile::plan::tables;
+use crate::compile::plan::tables::Way;
+use crate::compile::plan::tree::Cost;
+use crate::compile::prune::Pruned;
+use crate::compile::support;
+use crate::compile::support::Supported;
+use crate::compile::{Level, Planned, Search};
+
+/// Supports are chosen where they cost less than this share of a plan: following lists takes longer
+/// than loops do.
+const BY_FAR: f64 = 0.5;
+
+/// A question that is run once is worth enumerating its states, if they are few, from this many
+/// products on.
+const WORTH_ENUMERATING: f64 = 2e7;
+
+/// The share of the search for plans that comes before supports are tried.
+const FIRST: f64 = 0.2;
+
+/// Plans at the level that is asked for, or at the one that costs least.
+///
+/// The plan is not worse than the one that is given, and with no effort the same.
+pub(crate) fn choose(pruned: Pruned, search: &Search, given: Option<Plan>) -> Planned {
+    let problem = Problem::new(&pruned, search.objective);
+    let problem = if search.level >= Level::Tables {
+        problem.with_tables(&pruned)
+    } else {
+        problem
+    };
+    let choice = Choice {
+        pruned: &pruned,
+        problem: &problem,
+        search,
+        given,
+    };
+    let (plan, supported) = match search.level {
+        _ if choice.given.is_some() && search.effort == 0.0 => (choice.plan(search), None),
+        Level::Support => choice.supports_first(1.0),
+        Level::Auto if search.thorough => choice.supports_first_or_plan(),
+        Level::Auto => choice.supports_last(),
+        _ => (choice.plan(search), None),
+    };
+    let level = match search.level {
+        Level::Auto if supported.is_some() => Level::Support,
+        Level::Auto => known(&problem, &plan),
+        level => level,
+    };
+    Planned {
+        pruned,
+        problem,
+        plan,
+        implied: false,
+        supported,
+        level,
+    }
+}
+
+/// The lowest level at which a plan could have been found.
+fn known(problem: &Problem, plan: &Plan) -> Level {
+    let ways = tables::ways(&plan.tree, &problem.leaves(&plan.leaves), &plan.separators);
+    match plan.leaves.iter().any(|leaf| leaf.is_copy) {
+        _ if ways.iter().any(|way| matches!(way, Way::Gather(_))) => Level::Tables,
+        true => Level::Functional,
+        false => Level::Classical,
+    }
+}
+
+type Chosen = (Plan, Option<Supported>);
+
+struct Choice<'a> {
+    pruned: &'a Pruned,
+    problem: &'a Problem,
+    search: &'a Search,
+    given: Option<Plan>,
+}
+
+impl Choice<'_> {
+    fn total(&self, cost: &Cost) -> f64 {
+        self.problem.prices.total(cost)
+    }
+
+    fn plan(&self, search: &Search) -> Plan {
+        plan::plan_from(self.problem, search, self.given.clone())
+    }
+
+    fn supports_first(&self, share: f64) -> Chosen {
+        let hasty = Search {
+            effort: FIRST * self.search.effort,
+            ..*self.search
+        };
+        self.with_supports(self.plan(&hasty), share)
+    }
+
+    fn supports_first_or_plan(&self) -> Chosen {
+        let chosen = self
+            .may_have_supports()
+            .then(|| self.supports_first(BY_FAR));
+        chosen
+            .filter(|(_, s)| s.is_some())
+            .unwrap_or_else(|| (self.plan(self.search), None))
+    }
+
+    fn supports_last(&self) -> Chosen {
+        let plan = self.plan(self.search);
+        let total = self.total(&plan.cost);
+        let is_worth = plan::is_worth_knowing(self.search, total)
+            || (total > WORTH_ENUMERATING && support::has_few_states(self.pruned));
+        if is_worth && self.may_have_supports() {
+            self.with_supports(plan, BY_FAR)
+        } else {
+            (plan, None)
+        }
+    }
+
+    /// Whether some states can never be reached; values that are selected later could be any.
+    fn may_have_supports(&self) -> bool {
+        self.pruned.clamped.is_empty()
+            && self.pruned.factors.iter().any(|f| f.values.contains(&0.0))
+    }
+
+    /// A plan, with the supports that cost less than a share of it.
+    fn with_supports(&self, plan: Plan, share: f64) -> Chosen {
+        let is_possible = self.pruned.clamped.is_empty();
+        let supported = is_possible
+            .then(|| support::support(self.pruned, self.problem, &plan, self.search))
+            .flatten();
+        let supported = supported.filter(|s| self.total(&s.cost) < share * self.total(&plan.cost));
+        (plan, supported)
+    }
+}

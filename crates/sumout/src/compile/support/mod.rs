@@ -1,0 +1,155 @@
+//! Stores every tensor on the joint states that can occur, and nowhere else.
+//!
+//! Where functions and zeros are known, most joint states of a separator are impossible, whatever
+//! the evidence. A tensor then needs one entry for each state that is left, and its one axis
+//! numbers them. Which entries of two tensors meet in a product does not depend on the evidence
+//! either: it is a static list, and a product is a [join](crate::tensor::Op::Join) by that list.
+//!
+//! There are two ways to find the states:
+//!
+//! * If the joint states of all variables can be enumerated (`states`), evidence on x is a function
+//!   of them, and a product of evidence has one entry for each combination of its factors' values
+//!   (`classes`). Any tree of products is right; `grow` builds one and `climb` improves it. Nothing
+//!   is summed before the root.
+//! * Otherwise each node of an ordinary plan is a relation (`relations`): the join of its
+//!   children's, projected to the separator, without states that nothing above or beside can go
+//!   with.
+
+mod classes;
+mod climb;
+mod grow;
+mod relations;
+mod states;
+mod weigh;
+
+#[cfg(test)]
+mod tests;
+
+use crate::compile::Search;
+use crate::compile::plan::Plan;
+use crate::compile::plan::problem::Problem;
+use crate::compile::plan::tree::Cost;
+use crate::compile::prune::Pruned;
+use crate::tensor::{Graph, NodeId, Op};
+use crate::vars::VarId;
+
+/// A graph over states that can occur.
+#[derive(Clone, Debug)]
+pub struct Supported {
+    /// What is to be computed.
+    pub graph: Graph,
+    /// What it costs to evaluate it once.
+    pub cost: Cost,
+    /// What added axes stand for, as far as explanations need it.
+    pub decoders: Vec<Decoder>,
+}
+
+/// What the values of an added axis stand for: joint states of some variables.
+#[derive(Clone, Debug)]
+pub struct Decoder {
+    /// The axis.
+    pub axis: VarId,
+    /// The variables.
+    pub vars: Vec<VarId>,
+    /// For each value of the axis, the states of the variables.
+    pub states: Vec<u16>,
+}
+
+impl Decoder {
+    /// Decides the states of the variables by the state of the axis.
+    pub fn decode(&self, states: &mut [Option<usize>]) {
+        let Some(row) = states[self.axis.index()] else {
+            return;
+        };
+        let row = &self.states[row * self.vars.len()..][..self.vars.len()];
+        self.vars
+            .iter()
+            .zip(row)
+            .for_each(|(v, &state)| states[v.index()] = Some(usize::from(state)));
+    }
+}
+
+/// Whether the joint states can surely be enumerated.
+pub fn has_few_states(pruned: &Pruned) -> bool {
+    states::most_states(pruned) <= states::MOST
+}
+
+/// The cheapest graph over states that can occur; none if there are too many of them.
+///
+/// To enumerate more states than the plan forms products is no gain. Relations follow the plan, and
+/// are worth their search only where enumeration is not much better than the plan.
+pub fn support(
+    pruned: &Pruned,
+    problem: &Problem,
+    plan: &Plan,
+    search: &Search,
+) -> Option<Supported> {
+    let total = |cost: &Cost| problem.prices.total(cost);
+    let most = total(&plan.cost).clamp(1e3, states::MOST);
+    let enumerated = enumerated(pruned, search, most as usize);
+    if enumerated
+        .as_ref()
+        .is_some_and(|s| total(&s.cost) < 0.5 * total(&plan.cost))
+    {
+        return enumerated;
+    }
+    let both = enumerated.into_iter().chain(related(pruned, plan));
+    both.min_by(|a, b| total(&a.cost).total_cmp(&total(&b.cost)))
+}
+
+/// The graph over at most this many enumerated states.
+fn enumerated(pruned: &Pruned, search: &Search, most: usize) -> Option<Supported> {
+    let space = states::Space::new(pruned, most)?;
+    let tree = grow::grow(&space, search);
+    let mut products = classes::Products::new(&space, &tree);
+    climb::climb(&mut products, &space, search);
+    Some(weigh::lower(&space, &products))
+}
+
+/// The graph over the relations of a plan.
+fn related(pruned: &Pruned, plan: &Plan) -> Option<Supported> {
+    relations::lower(pruned, plan, relations::MOST)
+}
+
+/// What it costs to evaluate a graph once: every step counts with the size of what it computes.
+fn cost(graph: &Graph) -> Cost {
+    let mut cost = Cost::default();
+    let mut varies = vec![false; graph.len()];
+    for (node, op) in graph.ops() {
+        varies[node.index()] =
+            matches!(op, Op::Evidence(_)) || op.inputs().any(|input| varies[input.index()]);
+        let Some((products, rank)) = products(graph, op) else {
+            continue;
+        };
+        cost.largest_cluster = cost.largest_cluster.max(products);
+        cost.rank = cost.rank.max(rank);
+        let (entries, multiply_adds) = match varies[node.index()] {
+            true => (&mut cost.entries, &mut cost.multiply_adds),
+            false => (&mut cost.constant_entries, &mut cost.constant_multiply_adds),
+        };
+        *entries += graph.size(node);
+        *multiply_adds += products;
+    }
+    cost
+}
+
+/// The products that an operation forms, and the number of axes that it runs over; none if it is no
+/// step.
+fn products(graph: &Graph, op: &Op) -> Option<(f64, usize)> {
+    let size = |node: &NodeId| graph.size(*node);
+    match op {
+        Op::Evidence(_) | Op::Table(_) | Op::Rescale(_) => None,
+        Op::Join(_, _, list) => Some((graph.lists()[list.index()].outs.len() as f64, 1)),
+        Op::Gather(..) | Op::Select(..) => None, // a join by a list looks up, too; tests are added later
+        Op::Project(a, _) => Some((size(a), graph.axes(*a).len())),
+        Op::Contract(a, b, _) => {
+            let axes = graph.axes(*a) | graph.axes(*b);
+            Some((
+                axes.iter()
+                    .map(|v| graph.cards()[v.index()] as f64)
+                    .product(),
+                axes.len(),
+            ))
+        }
+    }
+}

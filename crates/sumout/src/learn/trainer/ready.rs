@@ -1,0 +1,156 @@
+//! A circuit with its examples: what some of them cost, and the derivatives of that.
+
+use crate::circuit::batch::Batch;
+use crate::circuit::differentiate::{Derivatives, Differentiator};
+use crate::error::Result;
+use crate::learn::loss::ZERO;
+use crate::learn::trainer::Trainer;
+use crate::learn::training::{Examples, Head, Training};
+use crate::learn::{Loss, Params};
+
+/// A circuit with examples.
+#[derive(Debug)]
+pub(crate) struct Ready<'c> {
+    pub(crate) head: &'c Head,
+    pub(crate) circuit: Differentiator<'c>,
+    pub(crate) batch: Batch,
+    labels: Vec<f64>,
+    /// Whether -ln P(e) counts here: once, whatever the number of targets.
+    is_first: bool,
+}
+
+/// Sums over some examples.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Sums {
+    pub(crate) weight: f64,
+    pub(crate) loss: f64,
+    pub(crate) labelled: f64,
+    pub(crate) right: f64,
+    /// Examples that are impossible, and examples whose numbers are too far apart.
+    pub(crate) impossible: usize,
+    pub(crate) lost: usize,
+    /// Examples whose label has probability zero.
+    pub(crate) contradicted: usize,
+}
+
+impl<'c> Ready<'c> {
+    pub(crate) fn new(
+        course: &'c Training,
+        head: &'c Head,
+        examples: &Examples,
+        is_first: bool,
+    ) -> Result<Self> {
+        let circuit = head.circuit.learner(&course.running)?;
+        Ok(Ready {
+            head,
+            circuit,
+            batch: examples.batch_for(&head.circuit)?,
+            labels: examples.labels(head),
+            is_first,
+        })
+    }
+
+    pub(crate) fn set(&mut self, params: &Params) {
+        self.circuit.set_params(params);
+        self.circuit.refresh();
+    }
+
+    pub(crate) fn has_no_label(&self, rows: &[usize]) -> bool {
+        let width = self.labels.len() / self.batch.len().max(1);
+        self.head.target.is_some() && rows.iter().all(|&row| self.label(row, width).is_none())
+    }
+
+    fn label(&self, row: usize, width: usize) -> Option<&[f64]> {
+        let label = self.labels.get(row * width..(row + 1) * width)?;
+        (!label[0].is_nan()).then_some(label)
+    }
+
+    /// Adds the derivatives of the losses of some examples, with respect to the numbers of the
+    /// parameters.
+    pub(crate) fn differentiate(
+        &self,
+        trainer: &Trainer<'_>,
+        rows: &[usize],
+        to: &mut [f64],
+    ) -> Result<Sums> {
+        let loss = self.loss(trainer);
+        let derive = |row: usize, posterior: &[f64], g: &mut [f64]| {
+            let label = self.label(rows[row], posterior.len());
+            loss.derive(posterior, label, trainer.examples.weight(rows[row]), g);
+        };
+        let circuit = &self.head.circuit;
+        let found = self
+            .circuit
+            .run(&self.batch.select(circuit, rows), &derive)?;
+        for (origin, derivatives) in circuit.graph.origins().values().zip(&found.tables) {
+            trainer.params.collect(origin, derivatives, to);
+        }
+        Ok(self.sum(trainer, rows, &found))
+    }
+
+    fn loss(&self, trainer: &Trainer<'_>) -> Loss {
+        let mut loss = trainer.course.learning.loss;
+        if !self.is_first {
+            loss.likelihood = 0.0;
+        }
+        loss
+    }
+
+    pub(crate) fn sum(&self, trainer: &Trainer<'_>, rows: &[usize], found: &Derivatives) -> Sums {
+        let loss = self.loss(trainer);
+        let width = (found.posteriors.len() / rows.len().max(1)).max(1);
+        let mut sums = Sums::default();
+        for ((&row, posterior), log) in rows
+            .iter()
+            .zip(found.posteriors.chunks_exact(width))
+            .zip(&found.log_evidence)
+        {
+            let (weight, label) = (trainer.examples.weight(row), self.label(row, width));
+            if !log.is_finite() {
+                sums.impossible += usize::from(!log.is_nan());
+                sums.lost += usize::from(log.is_nan());
+                if label.is_some() {
+                    // As if the label had probability zero.
+                    sums.weight += weight;
+                    sums.labelled += weight;
+                    sums.loss -= weight * loss.cross_entropy * ZERO.ln();
+                }
+                continue;
+            }
+            sums.weight += weight;
+            sums.loss += weight * loss.value(posterior, *log, label);
+            if let Some(label) = label {
+                sums.labelled += weight;
+                sums.right += weight * f64::from(is_right(posterior, label));
+                let is_denied = |(p, y): (&f64, &f64)| *p == 0.0 && *y > 0.0;
+                sums.contradicted += usize::from(posterior.iter().zip(label).any(is_denied));
+            }
+        }
+        sums
+    }
+}
+
+/// Whether the most probable value is the one that the label says, and no other is as probable.
+fn is_right(posterior: &[f64], label: &[f64]) -> bool {
+    let largest = |numbers: &[f64]| {
+        let most = numbers.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        (
+            numbers.iter().position(|&x| x == most),
+            numbers.iter().filter(|&&x| x == most).count(),
+        )
+    };
+    let (found, ties) = largest(posterior);
+    ties == 1 && found == largest(label).0
+}
+
+impl Sums {
+    pub(crate) fn add(&mut self, other: Sums) {
+        self.weight += other.weight;
+        self.loss += other.loss;
+        self.labelled += other.labelled;
+        self.right += other.right;
+        self.impossible += other.impossible;
+        self.lost += other.lost;
+        self.contradicted += other.contradicted;
+    }
+}

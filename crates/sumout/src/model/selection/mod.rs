@@ -1,0 +1,336 @@
+//! Testing networks: CPTs that posteriors select.
+//!
+//! A *tested* CPT has several copies of its table. Before a question is answered, each of its rows
+//! is chosen among the copies, or mixed from them, by a [`Test`] of the posterior of that row's
+//! parents: P(u | Λ), where Λ is the part of the evidence that the test [sees](Sight). What is left
+//! then is an ordinary network, and the question is put to that one, with all of the evidence.
+//! Other evidence may select another network: that is what makes these networks universal
+//! approximators.
+//!
+//! Choi and Darwiche, "On the Relative Expressiveness of Bayesian and Neural Networks" (PGM 2018);
+//! Shen, Huang, Choi and Darwiche, "Conditional Independence in Testing Bayesian Networks" (ICML
+//! 2019).
+
+mod expand;
+mod see;
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::error::{Error, ErrorKind};
+use crate::model::cpt::Role;
+use crate::vars::VarId;
+
+pub(crate) use crate::model::selection::expand::{Expanded, Testing};
+
+/// Which evidence a test of X sees. Evidence at or below X is never seen.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Sight {
+    /// All but what is at or below tested variables that are no ancestors of X: what is selected
+    /// does not depend on the order of the variables.
+    #[default]
+    Generalised,
+    /// Evidence on ancestors of X alone.
+    Ancestral,
+    /// All but what is at or below tested variables that come later than X: more evidence, but what
+    /// it means depends on the order of the variables.
+    Predecessor,
+}
+
+impl Sight {
+    /// All of them.
+    pub const ALL: [Sight; 3] = [Sight::Generalised, Sight::Ancestral, Sight::Predecessor];
+
+    /// The name that files have for it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Sight::Generalised => "generalised",
+            Sight::Ancestral => "ancestral",
+            Sight::Predecessor => "predecessor",
+        }
+    }
+}
+
+impl fmt::Display for Sight {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl FromStr for Sight {
+    type Err = Error;
+
+    fn from_str(name: &str) -> Result<Self, Error> {
+        let found = Sight::ALL.into_iter().find(|sight| sight.name() == name);
+        found.ok_or_else(|| {
+            let error = Error::new(
+                ErrorKind::Name,
+                format!("tests do not see evidence by a rule `{name}`"),
+            );
+            error.hint("use generalised, ancestral or predecessor")
+        })
+    }
+}
+
+/// When a posterior passes a threshold.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Comparison {
+    /// `>=`
+    #[default]
+    AtLeast,
+    /// `>`
+    Above,
+    /// `<=`
+    AtMost,
+    /// `<`
+    Below,
+}
+
+impl Comparison {
+    /// All of them.
+    pub const ALL: [Comparison; 4] = [
+        Comparison::AtLeast,
+        Comparison::Above,
+        Comparison::AtMost,
+        Comparison::Below,
+    ];
+
+    /// The sign that files have for it.
+    pub const fn sign(self) -> &'static str {
+        match self {
+            Comparison::AtLeast => ">=",
+            Comparison::Above => ">",
+            Comparison::AtMost => "<=",
+            Comparison::Below => "<",
+        }
+    }
+}
+
+/// How much of each copy a row is made of.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Selection {
+    /// All of one copy: of the copy k, if the posterior passes k thresholds. Nothing can be learned
+    /// of such thresholds.
+    Step(Comparison),
+    /// Of the copy k, s(p - T_k) - s(p - T_k+1), with s(x) = 1 / (1 + exp(-slope · x)).
+    Sigmoid {
+        /// How nearly it is a step.
+        slope: f64,
+        /// Whether the slope is learned, too.
+        is_learned: bool,
+    },
+    /// Of the second of two copies as much as the posterior is. There are no thresholds.
+    Linear,
+    /// The softmax of W·e + b, where e are the indicators of the evidence on some variables; of a
+    /// variable without evidence they are uniform. The same for all rows of the CPT, or another W
+    /// and b for each.
+    Softmax {
+        /// The variables.
+        of: Vec<VarId>,
+        /// W, for each bias a row.
+        weights: Vec<f64>,
+        /// b, for each copy a number; or for each row of the CPT and each copy.
+        biases: Vec<f64>,
+    },
+}
+
+impl Selection {
+    /// The name that files have for it.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Selection::Step(_) => "step",
+            Selection::Sigmoid { .. } => "sigmoid",
+            Selection::Linear => "linear",
+            Selection::Softmax { .. } => "softmax",
+        }
+    }
+
+    /// Whether each row is one of the copies.
+    pub fn is_hard(&self) -> bool {
+        matches!(self, Selection::Step(_))
+    }
+
+    /// Whether thresholds say what is selected.
+    pub fn has_thresholds(&self) -> bool {
+        matches!(self, Selection::Step(_) | Selection::Sigmoid { .. })
+    }
+}
+
+/// Selects the rows of a CPT.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Test {
+    /// The number of copies to select from.
+    pub copies: usize,
+    /// For each joint state of the parents, the last fastest, a threshold less than there are
+    /// copies, in increasing order.
+    pub thresholds: Vec<f64>,
+    /// How much of each copy.
+    pub selection: Selection,
+}
+
+/// The numbers of a CPT that is selected by a test.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Tested {
+    /// The tables of all copies, one after the other.
+    pub table: Vec<f64>,
+    /// What is known of each copy.
+    pub roles: Vec<Role>,
+    /// What selects.
+    pub test: Test,
+    /// Whether the thresholds, and what else the test depends on, are never trained.
+    pub is_fixed: bool,
+    /// Thresholds with the same tie are the same, if they have the same shape.
+    pub tie: Option<String>,
+}
+
+/// The logarithm of a slope that is learned stays within this.
+pub(crate) const STEEPEST: f64 = 20.0;
+
+/// Weights of a softmax are no larger: their sums are numbers.
+pub(crate) const LARGEST_WEIGHT: f64 = 1e9;
+
+impl Test {
+    /// A test with thresholds that are the same for all of so many rows.
+    pub fn of_rows(rows: usize, thresholds: &[f64], selection: Selection) -> Self {
+        Test {
+            copies: thresholds.len() + 1,
+            thresholds: thresholds.repeat(rows),
+            selection,
+        }
+    }
+
+    /// For each row the lengths of the intervals between 0, its thresholds, and 1: as many as
+    /// copies.
+    pub(crate) fn gaps(&self, rows: usize) -> Vec<f64> {
+        if !self.selection.has_thresholds() {
+            return vec![1.0 / self.copies as f64; rows * self.copies];
+        }
+        let gaps = |row: &[f64]| {
+            let from = [0.0].into_iter().chain(row.iter().copied());
+            let to = row.iter().copied().chain([1.0]);
+            from.zip(to)
+                .map(|(from, to)| to - from)
+                .collect::<Vec<f64>>()
+        };
+        self.thresholds
+            .chunks_exact(self.copies - 1)
+            .flat_map(gaps)
+            .collect()
+    }
+
+    pub(crate) fn set_gaps(&mut self, gaps: &[f64]) {
+        if !self.selection.has_thresholds() {
+            return;
+        }
+        let copies = self.copies;
+        for (row, gaps) in self
+            .thresholds
+            .chunks_exact_mut(copies - 1)
+            .zip(gaps.chunks_exact(copies))
+        {
+            let mut sum = 0.0;
+            row.iter_mut().zip(gaps).for_each(|(threshold, gap)| {
+                sum += gap;
+                *threshold = sum;
+            });
+        }
+    }
+
+    /// The numbers that may be any: the logarithm of a slope, or what the softmax is of.
+    pub(crate) fn free(&self) -> Vec<f64> {
+        match &self.selection {
+            Selection::Sigmoid { slope, .. } => vec![slope.ln()],
+            Selection::Softmax {
+                weights, biases, ..
+            } => weights.iter().chain(biases).copied().collect(),
+            _ => vec![],
+        }
+    }
+
+    pub(crate) fn set_free(&mut self, free: &[f64]) {
+        match &mut self.selection {
+            Selection::Sigmoid {
+                slope,
+                is_learned: true,
+            } => *slope = free[0].exp(),
+            Selection::Softmax {
+                weights, biases, ..
+            } => {
+                let (first, last) = free.split_at(weights.len());
+                weights.copy_from_slice(first);
+                biases.copy_from_slice(last);
+            }
+            _ => {}
+        }
+    }
+}
+
+/// An entry of copies each of which has one of the values for certain.
+fn direct(at: usize, rows: usize, card: usize) -> f64 {
+    f64::from(u8::from(at % card == at / (rows * card)))
+}
+
+impl Tested {
+    /// The table that a mixture of the copies makes: for each row, a weight for each copy.
+    pub(crate) fn mixed(&self, weights: &[f64]) -> Vec<f64> {
+        let copies = self.test.copies;
+        let size = self.table.len() / copies;
+        let card = size * copies / weights.len();
+        let entry = |at: usize| {
+            let weights = &weights[at / card * copies..][..copies];
+            weights
+                .iter()
+                .enumerate()
+                .map(|(k, w)| w * self.table[k * size + at])
+                .sum()
+        };
+        (0..size).map(entry).collect()
+    }
+
+    /// A CPT whose rows *are* the softmax of W·e + b: as many copies as values, each of which has
+    /// one of the values for certain.
+    pub(crate) fn direct(rows: usize, card: usize, test: Test) -> Self {
+        let known = Role {
+            fixed: true,
+            ..Role::default()
+        };
+        let table = (0..card * rows * card)
+            .map(|at| direct(at, rows, card))
+            .collect();
+        Tested {
+            table,
+            roles: vec![known; card],
+            test,
+            is_fixed: false,
+            tie: None,
+        }
+    }
+
+    /// Whether its rows are a softmax, and it has no other copies than the values.
+    pub fn is_direct(&self) -> bool {
+        let (Selection::Softmax { biases, .. }, card) = (&self.test.selection, self.test.copies)
+        else {
+            return false;
+        };
+        let rows = self.table.len() / (card * card);
+        let entry = |(at, &p): (usize, &f64)| p == direct(at, rows, card);
+        let is_known = |role: &Role| {
+            *role
+                == Role {
+                    fixed: true,
+                    ..Role::default()
+                }
+        };
+        biases.len() == rows * card
+            && self.roles.iter().all(is_known)
+            && self.table.iter().enumerate().all(entry)
+    }
+
+    /// The number of joint states of the parents.
+    pub(crate) fn rows(&self, card: usize) -> usize {
+        self.table.len() / self.test.copies / card
+    }
+}
+
+#[cfg(test)]
+mod tests;

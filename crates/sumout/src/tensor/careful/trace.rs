@@ -1,0 +1,259 @@
+//! Where a maximum came from.
+//!
+//! Going back from the output, a step whose kept axes are decided decides its summed axes: by the
+//! first of its largest products. A functional variable that is summed out in several places gets
+//! the same state in all of them.
+//!
+//! What a step looks at depends on the states of its kept axes only, and is compiled once for all
+//! examples. A step that sums nothing has nothing to decide, and is left out.
+
+use crate::tensor::careful::Run;
+use crate::tensor::careful::kernel::Nest;
+use crate::tensor::graph::{Graph, List, Map, NodeId};
+use crate::tensor::layout::{Program, Step};
+use crate::tensor::schedule::{Guide, Schedule, Slot};
+use crate::vars::{VarId, VarSet};
+
+/// All steps that decide something, the last one first.
+#[derive(Debug)]
+pub(crate) struct Trace<'g> {
+    steps: Vec<Back<'g>>,
+    variables: usize,
+}
+
+/// Axes of a tensor with their strides, in the order in which they are laid out.
+type Axes = Vec<(VarId, usize)>;
+
+/// A step on the way back.
+#[derive(Debug)]
+struct Back<'g> {
+    a: Side,
+    b: Option<Side>,
+    products: Products<'g>,
+}
+
+/// A tensor that a step reads.
+#[derive(Debug)]
+struct Side {
+    slot: Slot,
+    axes: Axes,
+    /// Those of the axes that are decided when the step's turn comes.
+    kept: Axes,
+}
+
+/// The products that an entry of a step's output is the largest of.
+#[derive(Debug)]
+enum Products<'g> {
+    /// Positions in both inputs, from where the kept axes are.
+    Sum(Vec<(usize, usize)>),
+    /// Those of a list, from where each entry of the output begins.
+    List(&'g List, Axes, Vec<u32>),
+    /// One for each joint state of a map's arguments, with the number of states of each; or none.
+    Map(Vec<(VarId, usize)>, Vec<Option<usize>>),
+}
+
+/// The numbers of a tensor for some examples.
+#[derive(Clone, Copy)]
+pub(crate) struct Numbers<'a> {
+    pub data: &'a [f64],
+    /// How far apart entries are, and examples; not at all if the tensor is the same for all of
+    /// them.
+    pub strides: [usize; 2],
+}
+
+impl Numbers<'_> {
+    #[inline(always)]
+    fn at(&self, entry: usize, example: usize) -> f64 {
+        self.data[entry * self.strides[0] + example * self.strides[1]]
+    }
+}
+
+impl<'g> Trace<'g> {
+    pub fn new(graph: &'g Graph, program: &Program) -> Self {
+        let output = Schedule::value(graph, graph.output());
+        let decides = |step: &&Step| step.planned.out == output || !is_plain(graph, step);
+        let steps = program
+            .steps
+            .iter()
+            .rev()
+            .filter(decides)
+            .map(|step| Back::new(graph, program, step))
+            .collect();
+        Trace {
+            steps,
+            variables: graph.cards().len(),
+        }
+    }
+
+    /// For each of some examples a position for every variable that is an axis somewhere, by the
+    /// numbers of each slot.
+    pub fn run<'n>(
+        &self,
+        numbers: impl Fn(Slot) -> Numbers<'n>,
+        is_log: bool,
+        examples: &mut [Vec<Option<usize>>],
+    ) {
+        for states in &mut *examples {
+            states.clear();
+            states.resize(self.variables, None);
+        }
+        let one = Numbers {
+            data: &[if is_log { 0.0 } else { 1.0 }],
+            strides: [0, 0],
+        };
+        for step in &self.steps {
+            let (a, b) = (
+                numbers(step.a.slot),
+                step.b.as_ref().map_or(one, |b| numbers(b.slot)),
+            );
+            for (example, states) in examples.iter_mut().enumerate() {
+                let mut best = (f64::NEG_INFINITY, (0, 0));
+                step.visit(states, |x, y| {
+                    let (first, second) = (a.at(x, example), b.at(y, example));
+                    let product = if is_log {
+                        first + second
+                    } else {
+                        first * second
+                    };
+                    if product > best.0 {
+                        best = (product, (x, y));
+                    }
+                });
+                decide(&step.a.axes, best.1.0, states);
+                step.b
+                    .iter()
+                    .for_each(|b| decide(&b.axes, best.1.1, states));
+            }
+        }
+    }
+}
+
+/// Whether each entry of a step's output is one product, of entries with the same states.
+fn is_plain(graph: &Graph, step: &Step) -> bool {
+    let axes = |slot: Slot| graph.axes(NodeId::new(slot));
+    let mut inputs = std::iter::once(step.planned.a).chain(step.planned.b);
+    step.planned.guide == Guide::Axes
+        && inputs.all(|slot| {
+            axes(slot)
+                .iter()
+                .all(|v| axes(step.planned.out).contains(v))
+        })
+}
+
+impl<'g> Back<'g> {
+    fn new(graph: &'g Graph, program: &Program, step: &Step) -> Self {
+        let out = NodeId::new(step.planned.out);
+        let side = |slot: Slot| Side::new(program, slot, graph.axes(out));
+        let products = match step.planned.guide {
+            Guide::Axes => Products::Sum(sums(&step.nest)),
+            Guide::List(list, _) => {
+                let list = &graph.lists()[list.index()];
+                let before = |o: usize| list.outs.partition_point(|&out| (out as usize) < o) as u32;
+                let starts = (0..=program.sizes[step.planned.out]).map(before).collect();
+                Products::List(list, program.strides(out).collect(), starts)
+            }
+            Guide::Gather(map) | Guide::Scatter(map) => {
+                let Map { over, index, .. } = &graph.maps()[map.index()];
+                let over = over
+                    .iter()
+                    .map(|&v| (v, graph.cards()[v.index()]))
+                    .collect();
+                Products::Map(
+                    over,
+                    index.iter().map(|&value| step.walk.from(value)).collect(),
+                )
+            }
+            Guide::Select | Guide::Unselect(_) => unreachable!("what is explained has no tests"),
+        };
+        Back {
+            a: side(step.planned.a),
+            b: step.planned.b.map(side),
+            products,
+        }
+    }
+
+    /// Visits the positions in both inputs whose products the decided entry of the output is the
+    /// largest of.
+    #[inline(always)]
+    fn visit(&self, states: &[Option<usize>], mut visit: impl FnMut(usize, usize)) {
+        let start = |side: &Side| position(&side.kept, states);
+        match &self.products {
+            Products::Sum(terms) => {
+                let (a, b) = (start(&self.a), self.b.as_ref().map_or(0, start));
+                terms.iter().for_each(|(x, y)| visit(a + x, b + y));
+            }
+            Products::List(list, out, starts) => {
+                let at = position(out, states);
+                let range = starts[at] as usize..starts[at + 1] as usize;
+                let pairs = list.a[range.clone()].iter().zip(&list.b[range]);
+                pairs.for_each(|(&x, &y)| visit(x as usize, y as usize));
+            }
+            Products::Map(over, from) => {
+                let state = |at: usize, (v, card): &(VarId, usize)| {
+                    at * card + states[v.index()].unwrap_or(0)
+                };
+                let from = from[over.iter().fold(0, state)];
+                from.into_iter()
+                    .for_each(|from| visit(start(&self.a) + from, 0));
+            }
+        }
+    }
+}
+
+impl Side {
+    fn new(program: &Program, slot: Slot, decided: &VarSet) -> Self {
+        let axes: Axes = program.strides(NodeId::new(slot)).collect();
+        let kept = axes
+            .iter()
+            .copied()
+            .filter(|(v, _)| decided.contains(*v))
+            .collect();
+        Side { slot, axes, kept }
+    }
+}
+
+/// The positions in both inputs of all terms of a sum.
+fn sums(nest: &Nest) -> Vec<(usize, usize)> {
+    let mut terms = vec![];
+    nest.visit_summed((0, 0), &mut |a, b| terms.push((a, b)));
+    terms
+}
+
+/// The position that the states of some axes give.
+fn position(axes: &[(VarId, usize)], states: &[Option<usize>]) -> usize {
+    axes.iter()
+        .map(|(v, stride)| states[v.index()].unwrap_or(0) * stride)
+        .sum()
+}
+
+/// Decides the states that a position stands for.
+fn decide(axes: &[(VarId, usize)], mut position: usize, states: &mut [Option<usize>]) {
+    for &(v, stride) in axes {
+        let state = if stride == 1 {
+            position
+        } else {
+            position / stride
+        };
+        states[v.index()] = Some(state);
+        position -= state * stride;
+    }
+}
+
+impl Run<'_> {
+    /// Where the maximum came from: a position for every variable that is an axis somewhere.
+    pub fn trace(&self) -> Vec<Option<usize>> {
+        let mut states = vec![];
+        self.trace_by(&Trace::new(self.graph, self.program), &mut states);
+        states
+    }
+
+    /// The same by what was compiled for the same program, in memory that may have been used
+    /// before.
+    pub fn trace_by(&self, trace: &Trace<'_>, states: &mut Vec<Option<usize>>) {
+        let numbers = |slot: Slot| Numbers {
+            data: &self.tensor(slot).data,
+            strides: [1, 0],
+        };
+        trace.run(numbers, self.is_log, std::slice::from_mut(states));
+    }
+}
