@@ -8,11 +8,11 @@
 
 mod anneal;
 pub mod certificate;
-pub(crate) mod choose;
 mod clones;
 mod expand;
 mod greedy;
 pub mod order;
+pub mod paper;
 pub mod problem;
 pub mod saved;
 mod skeleton;
@@ -23,11 +23,11 @@ pub mod tree;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
+use crate::compile::ask::{Level, Search};
 use crate::compile::plan::anneal::Annealer;
 use crate::compile::plan::order::Heuristic;
 use crate::compile::plan::problem::{Leaf, Problem};
 use crate::compile::plan::tree::{Cost, Leaves, Tree};
-use crate::compile::{Level, Search, paper};
 use crate::vars::{VarId, VarSet};
 
 /// A contraction tree with its separators and its cost.

@@ -24,7 +24,7 @@ use crate::model::{Cpt, Network};
 use crate::tensor::{Origin, Table};
 use crate::vars::{VarId, VarSet};
 
-use crate::compile::Question;
+use crate::compile::ask::Question;
 use crate::compile::prune::implied::imply;
 
 /// What is left of a network.
@@ -58,6 +58,8 @@ pub struct Pruned {
     pub selected: BTreeMap<VarId, VarId>,
     /// Whether maxima are asked for, and not sums.
     pub explain: bool,
+    /// Whether definers include functions that no CPT states, and that factors imply.
+    pub implied: bool,
 }
 
 impl Pruned {
@@ -72,7 +74,8 @@ impl Pruned {
         );
         pruned.learned.resize(pruned.factors.len(), false);
         pruned.origins.resize(pruned.factors.len(), None);
-        (pruned.definers != self.definers).then_some(pruned)
+        pruned.implied = pruned.definers != self.definers;
+        pruned.implied.then_some(pruned)
     }
 
     /// Whether a variable is known to be a function, and not only promised or nearly so.
@@ -452,6 +455,7 @@ fn host(factors: Vec<Factor>, domains: Vec<Vec<usize>>, question: &Question) -> 
         clamped,
         selected,
         explain,
+        implied: false,
     }
 }
 

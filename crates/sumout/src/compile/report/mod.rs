@@ -16,11 +16,13 @@ use std::time::Duration;
 
 use serde::Serialize;
 
+use crate::compile::ask::{Level, Question, Search};
+use crate::compile::choose::Planned;
 use crate::compile::plan;
 use crate::compile::plan::Plan;
+use crate::compile::plan::paper;
 use crate::compile::plan::problem::Problem;
 use crate::compile::plan::tree::Cost;
-use crate::compile::{Level, Planned, Question, Search, paper};
 use crate::model::Network;
 use crate::vars::{VarId, VarSet};
 

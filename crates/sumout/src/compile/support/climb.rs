@@ -8,7 +8,7 @@
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use crate::compile::Search;
+use crate::compile::ask::Search;
 use crate::compile::support::classes::{Interner, Products};
 use crate::compile::support::states::Space;
 

@@ -13,7 +13,7 @@ use rand::SeedableRng;
 use rand::seq::index::sample;
 use rand_chacha::ChaCha8Rng;
 
-use crate::compile::Search;
+use crate::compile::ask::Search;
 use crate::compile::plan::tree::Tree;
 use crate::compile::support::classes::Interner;
 use crate::compile::support::states::Space;

@@ -25,7 +25,7 @@ mod weigh;
 #[cfg(test)]
 mod tests;
 
-use crate::compile::Search;
+use crate::compile::ask::Search;
 use crate::compile::plan::Plan;
 use crate::compile::plan::problem::Problem;
 use crate::compile::plan::tree::Cost;

@@ -5,7 +5,7 @@
 //! *view* from a leaf, the host, the tree hangs from the edge between the host and its neighbour;
 //! all messages flow towards the host.
 
-use crate::compile::paper::Replicated;
+use crate::compile::plan::paper::Replicated;
 use crate::compile::plan::tree::Tree;
 use crate::vars::VarId;
 

@@ -7,16 +7,57 @@
 //! they compete with need not be the best. If it is run once they are tried only where running the
 //! best plan takes longer.
 
+use crate::compile::ask::{Level, Search};
 use crate::compile::plan;
 use crate::compile::plan::Plan;
 use crate::compile::plan::problem::Problem;
+use crate::compile::plan::saved::SavedPlan;
 use crate::compile::plan::tables;
 use crate::compile::plan::tables::Way;
 use crate::compile::plan::tree::Cost;
 use crate::compile::prune::Pruned;
 use crate::compile::support;
 use crate::compile::support::Supported;
-use crate::compile::{Level, Planned, Search};
+use crate::model::Network;
+use crate::vars::VarId;
+
+/// A question with a plan for it.
+#[derive(Clone, Debug)]
+pub struct Planned {
+    /// What is left of the network.
+    pub pruned: Pruned,
+    /// What the planner saw of it.
+    pub problem: Problem,
+    /// The plan.
+    pub plan: Plan,
+    /// The same on reachable states only, where that is asked for and cheaper.
+    pub supported: Option<Supported>,
+    /// What the planner was allowed to know; if that was left to it, what paid.
+    pub level: Level,
+}
+
+impl Planned {
+    /// What it costs to evaluate the plan, or the supports that are cheaper, once.
+    pub fn cost(&self) -> Cost {
+        self.supported.as_ref().map_or(self.plan.cost, |s| s.cost)
+    }
+
+    /// The cost as one number, to compare plans by.
+    pub(crate) fn total(&self) -> f64 {
+        self.problem.prices.total(&self.cost())
+    }
+
+    /// The variables whose definers the plan copies, once for each copy.
+    pub fn copies(&self) -> impl Iterator<Item = VarId> + '_ {
+        let copies = self.plan.leaves.iter().filter(|leaf| leaf.is_copy);
+        copies.filter_map(|leaf| self.problem.defines(leaf.factor))
+    }
+
+    /// The plan by names, to start from another time.
+    pub(crate) fn saved(&self, net: &Network) -> SavedPlan {
+        SavedPlan::new(net, &self.pruned, &self.plan)
+    }
+}
 
 /// Supports are chosen where they cost less than this share of a plan: following lists takes longer
 /// than loops do.
@@ -61,7 +102,6 @@ pub(crate) fn choose(pruned: Pruned, search: &Search, given: Option<Plan>) -> Pl
         pruned,
         problem,
         plan,
-        implied: false,
         supported,
         level,
     }
@@ -70,10 +110,12 @@ pub(crate) fn choose(pruned: Pruned, search: &Search, given: Option<Plan>) -> Pl
 /// The lowest level at which a plan could have been found.
 fn known(problem: &Problem, plan: &Plan) -> Level {
     let ways = tables::ways(&plan.tree, &problem.leaves(&plan.leaves), &plan.separators);
-    match plan.leaves.iter().any(|leaf| leaf.is_copy) {
-        _ if ways.iter().any(|way| matches!(way, Way::Gather(_))) => Level::Tables,
-        true => Level::Functional,
-        false => Level::Classical,
+    if ways.iter().any(|way| matches!(way, Way::Gather(_))) {
+        Level::Tables
+    } else if plan.leaves.iter().any(|leaf| leaf.is_copy) {
+        Level::Functional
+    } else {
+        Level::Classical
     }
 }
 

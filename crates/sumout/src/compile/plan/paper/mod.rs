@@ -28,7 +28,7 @@ use crate::model::Network;
 use crate::vars::VarId;
 
 pub use replicate::{Replicated, replicate};
-pub(super) use values::pruned;
+pub(crate) use values::pruned;
 
 /// The number of leaves at which replication stops, unless told otherwise.
 pub const MAX_LEAVES: usize = 100_000;
