@@ -61,14 +61,14 @@ impl Planned {
 
 /// Supports are chosen where they cost less than this share of a plan: following lists takes longer
 /// than loops do.
-const BY_FAR: f64 = 0.5;
+const MAX_SHARE_OF_PLAN: f64 = 0.5;
 
 /// A question that is run once is worth enumerating its states, if they are few, from this many
 /// products on.
-const WORTH_ENUMERATING: f64 = 2e7;
+const MIN_PRODUCTS_TO_ENUMERATE: f64 = 2e7;
 
 /// The share of the search for plans that comes before supports are tried.
-const FIRST: f64 = 0.2;
+const EFFORT_BEFORE_SUPPORTS: f64 = 0.2;
 
 /// Plans at the level that is asked for, or at the one that costs least.
 ///
@@ -80,18 +80,18 @@ pub(crate) fn choose(pruned: Pruned, search: &Search, given: Option<Plan>) -> Pl
     } else {
         problem
     };
-    let choice = Choice {
+    let chooser = Chooser {
         pruned: &pruned,
         problem: &problem,
         search,
         given,
     };
     let (plan, supported) = match search.level {
-        _ if choice.given.is_some() && search.effort == 0.0 => (choice.plan(search), None),
-        Level::Support => choice.supports_first(1.0),
-        Level::Auto if search.thorough => choice.supports_first_or_plan(),
-        Level::Auto => choice.supports_last(),
-        _ => (choice.plan(search), None),
+        _ if chooser.given.is_some() && search.effort == 0.0 => (chooser.plan(search), None),
+        Level::Support => chooser.supports_first(1.0),
+        Level::Auto if search.thorough => chooser.supports_first_or_plan(),
+        Level::Auto => chooser.supports_last(),
+        _ => (chooser.plan(search), None),
     };
     let level = match search.level {
         Level::Auto if supported.is_some() => Level::Support,
@@ -121,14 +121,14 @@ fn known(problem: &Problem, plan: &Plan) -> Level {
 
 type Chosen = (Plan, Option<Supported>);
 
-struct Choice<'a> {
+struct Chooser<'a> {
     pruned: &'a Pruned,
     problem: &'a Problem,
     search: &'a Search,
     given: Option<Plan>,
 }
 
-impl Choice<'_> {
+impl Chooser<'_> {
     fn total(&self, cost: &Cost) -> f64 {
         self.problem.prices.total(cost)
     }
@@ -139,7 +139,7 @@ impl Choice<'_> {
 
     fn supports_first(&self, share: f64) -> Chosen {
         let hasty = Search {
-            effort: FIRST * self.search.effort,
+            effort: EFFORT_BEFORE_SUPPORTS * self.search.effort,
             ..*self.search
         };
         self.with_supports(self.plan(&hasty), share)
@@ -148,7 +148,7 @@ impl Choice<'_> {
     fn supports_first_or_plan(&self) -> Chosen {
         let chosen = self
             .may_have_supports()
-            .then(|| self.supports_first(BY_FAR));
+            .then(|| self.supports_first(MAX_SHARE_OF_PLAN));
         chosen
             .filter(|(_, s)| s.is_some())
             .unwrap_or_else(|| (self.plan(self.search), None))
@@ -158,9 +158,9 @@ impl Choice<'_> {
         let plan = self.plan(self.search);
         let total = self.total(&plan.cost);
         let is_worth = plan::is_worth_knowing(self.search, total)
-            || (total > WORTH_ENUMERATING && support::has_few_states(self.pruned));
+            || (total > MIN_PRODUCTS_TO_ENUMERATE && support::has_few_states(self.pruned));
         if is_worth && self.may_have_supports() {
-            self.with_supports(plan, BY_FAR)
+            self.with_supports(plan, MAX_SHARE_OF_PLAN)
         } else {
             (plan, None)
         }
