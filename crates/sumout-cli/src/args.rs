@@ -1,68 +1,13 @@
-//! The command line: the commands, and the options that several of them share.
+//! Options that several commands share.
 
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
+use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use clap::{Args, Parser, Subcommand};
 use serde_json::json;
 use sumout::model::format::{self, ReadOptions};
 use sumout::{Error, ErrorKind, EvalOptions, Format, Level, Network, Options, Precision, Query};
-
-use crate::commands::{
-    bench, compile, completions, convert, data, demo, eval, explore, export, fit, mpe, paper,
-    query, sample, show,
-};
-
-const EXAMPLES: &str = "\
-Examples:
-  sumout demo                                      the whole story, in less than a minute
-  sumout show asia                                 what is in a network
-  sumout query asia lung --given xray=yes dysp=no  P(lung | xray=yes, dysp=no)
-  sumout mpe asia --given xray=yes                 the most probable explanation
-  sumout compile rect:8 label --given 'pixel_*'    what a query costs, and why it is cheap
-  sumout eval lung.sumout cases.csv                posteriors for every row of a file
-  sumout fit rect:10 train.csv --target label -o learned.json
-  sumout convert model.xdsl model.bif              another file format
-  sumout explore digits:10                         look at it in the browser
-
-A MODEL is a file (.bif, .xmlbif, .uai, .net, .xdsl or .json, also with .gz),
-`-` for standard input, or a network that is built in: asia.
-
-Exit code: 0 done, 1 the evidence is impossible, 2 wrong use or input.";
-
-/// Exact answers from Bayesian networks.
-#[derive(Debug, Parser)]
-#[command(name = "sumout", version, after_help = EXAMPLES, arg_required_else_help = true)]
-pub struct Cli {
-    /// What to do.
-    #[command(subcommand)]
-    pub command: Command,
-
-    /// Print JSON instead of text.
-    #[arg(long, global = true)]
-    pub json: bool,
-}
-
-/// What to do.
-#[derive(Debug, Subcommand)]
-pub enum Command {
-    Demo(demo::Args),
-    Show(show::Args),
-    Query(query::Args),
-    Mpe(mpe::Args),
-    Compile(compile::Args),
-    Eval(eval::Args),
-    Export(export::Args),
-    Fit(fit::Args),
-    Bench(bench::Args),
-    Sample(sample::Args),
-    Data(data::Args),
-    Convert(convert::Args),
-    Paper(paper::Args),
-    Explore(explore::Args),
-    Completions(completions::Args),
-}
 
 /// How to read a network.
 #[derive(Args, Clone, Debug, Default)]
@@ -321,14 +266,7 @@ pub fn size(text: &str) -> Result<u64, String> {
 
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory;
-
     use super::*;
-
-    #[test]
-    fn the_command_line_is_consistent() {
-        Cli::command().debug_assert();
-    }
 
     #[test]
     fn sizes_have_decimal_and_binary_units() {

@@ -198,15 +198,18 @@ pub fn talk_of_impossible(net: &Network, evidence: &Evidence, options: &Options)
     });
 }
 
-/// For so long findings are tried one by one; each takes as long as the question did.
-const PATIENCE: Duration = Duration::from_secs(2);
+/// Findings are tried one by one for this long; each takes as long as the question did.
+const CONFLICT_SEARCH_TIME: Duration = Duration::from_secs(2);
 
 /// Findings of which none can be left out: without any of them, the others are possible. Those that
 /// time is too short for stay.
 fn conflict(net: &Network, evidence: &Evidence, options: &Options) -> Evidence {
     let begun = Instant::now();
     let mut left = evidence.clone();
-    for (var, _) in evidence.iter().take_while(|_| begun.elapsed() < PATIENCE) {
+    for (var, _) in evidence
+        .iter()
+        .take_while(|_| begun.elapsed() < CONFLICT_SEARCH_TIME)
+    {
         let fewer = left.clone().without(var);
         let target = net.ids().next().into_iter().collect::<Vec<VarId>>();
         if net

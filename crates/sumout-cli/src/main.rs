@@ -9,6 +9,7 @@ mod commands;
 mod data;
 mod evidence;
 mod explore;
+mod json;
 mod output;
 mod text;
 
@@ -17,7 +18,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
-use args::Cli;
+use commands::Cli;
 use output::{Failure, Outcome};
 
 fn main() -> ExitCode {

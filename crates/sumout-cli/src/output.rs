@@ -52,8 +52,8 @@ pub fn talk(text: &str) {
     let _ = writeln!(io::stderr(), "{text}");
 }
 
-/// After this many seconds people begin to wonder.
-const PATIENCE: u64 = 2;
+/// Show a timer after this many seconds.
+const SECONDS_BEFORE_TIMER: u64 = 2;
 
 /// Does what may take long. If it does, a terminal is told so, and how long it has been, until it
 /// is done.
@@ -79,7 +79,7 @@ fn count_seconds(what: &str, finished: &Receiver<()>, second: Duration, out: &mu
     let mut width = 0;
     while finished.recv_timeout(second) == Err(RecvTimeoutError::Timeout) {
         seconds += 1;
-        if seconds >= PATIENCE {
+        if seconds >= SECONDS_BEFORE_TIMER {
             let line = format!("{what} … {seconds} s");
             width = line.chars().count();
             let _ = write!(out, "\r{line}").and_then(|()| out.flush());

@@ -2,7 +2,7 @@
 
 use sumout::Objective;
 use sumout::compile::paper::printed::{Image, Mean, Random, TABLE_1, TABLE_3, TABLE_5};
-use sumout::compile::paper::{MAX_LEAVES, Planned, Size, plan, structure};
+use sumout::compile::paper::{MAX_LEAVES, PaperPlan, Size, plan, structure};
 use sumout::compile::plan::problem::Problem;
 use sumout::compile::prune::prune;
 use sumout::compile::{self, Question, Search};
@@ -41,7 +41,7 @@ fn table_3_digits() {
 }
 
 /// The paper's plan for the query of a case study, given all pixels.
-fn planned(name: &str) -> Planned {
+fn planned(name: &str) -> PaperPlan {
     let net = Network::read(name).unwrap();
     let (target, pixels) = if name.starts_with("rect") {
         ("label", "pixel_*")

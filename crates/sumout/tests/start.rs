@@ -5,7 +5,7 @@ mod common;
 use common::{close, enumerate};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use sumout::compile::plan::saved::{SavedPlan, Start};
+use sumout::compile::plan::saved::{PlanStart, SavedPlan};
 use sumout::model::random::{Shape, network};
 use sumout::{Compilation, Error, Evidence, Level, Network, Options, Query};
 
@@ -33,8 +33,8 @@ fn random(seed: u64) -> (Network, Query) {
     (net, query)
 }
 
-fn again(saved: &SavedPlan) -> Start {
-    Start::Plan(SavedPlan::parse("plan.json", &saved.to_json()).unwrap())
+fn again(saved: &SavedPlan) -> PlanStart {
+    PlanStart::Plan(SavedPlan::parse("plan.json", &saved.to_json()).unwrap())
 }
 
 fn cost(plan: &Compilation<'_>) -> f64 {
@@ -130,7 +130,7 @@ fn damaged_plans_are_refused() {
     let (net, query, text) = asia();
     let read = |text: &str| {
         let saved = SavedPlan::parse("plan.json", text)?;
-        net.plan_from(&query, &options(0.0), &Start::Plan(saved))
+        net.plan_from(&query, &options(0.0), &PlanStart::Plan(saved))
             .map(drop)
     };
     assert!(read(&text).is_ok());
@@ -193,7 +193,7 @@ fn random_damage_never_panics() {
         let Ok(saved) = SavedPlan::parse("plan.json", &String::from_utf8(bytes).unwrap()) else {
             continue;
         };
-        if let Ok(plan) = net.plan_from(&query, &options(0.0), &Start::Plan(saved)) {
+        if let Ok(plan) = net.plan_from(&query, &options(0.0), &PlanStart::Plan(saved)) {
             let answer = plan.answer(&Evidence::new()).unwrap();
             assert!(close(answer.posteriors[0].1[0], 0.055, 1e-9), "seed {seed}");
         }
@@ -203,7 +203,7 @@ fn random_damage_never_panics() {
 #[test]
 fn plans_of_other_networks_and_queries_are_refused() {
     let (net, query, text) = asia();
-    let start = Start::Plan(SavedPlan::parse("plan.json", &text).unwrap());
+    let start = PlanStart::Plan(SavedPlan::parse("plan.json", &text).unwrap());
     assert!(
         complaint(net.plan_from(&Query::of("tub"), &options(0.0), &start))
             .contains("was saved for")
@@ -231,7 +231,7 @@ fn plans_of_other_networks_and_queries_are_refused() {
 #[test]
 fn an_elimination_order_is_followed() {
     let (net, query, _) = asia();
-    let order = |names: &str| Start::Order(names.split(' ').map(str::to_owned).collect());
+    let order = |names: &str| PlanStart::Order(names.split(' ').map(str::to_owned).collect());
     let plan = |names: &str| net.plan_from(&query, &options(0.0), &order(names));
     let good = plan("asia tub xray dysp smoke either bronc").unwrap();
     let bad = plan("either tub smoke bronc dysp xray asia lung").unwrap();

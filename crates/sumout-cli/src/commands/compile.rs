@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use serde_json::json;
-use sumout::compile::plan::saved::{SavedPlan, Start};
+use sumout::compile::plan::saved::{PlanStart, SavedPlan};
 use sumout::files::save;
 use sumout::{Compilation, Error, ErrorKind, Format, Network, Objective, Options, Query};
 
@@ -185,11 +185,11 @@ impl Args {
 }
 
 impl Starting {
-    fn start(&self, net: &Network) -> sumout::Result<Option<Start>> {
+    fn start(&self, net: &Network) -> sumout::Result<Option<PlanStart>> {
         if let Some(path) = &self.plan {
             let text = read(path)?;
             return SavedPlan::parse(&path.display().to_string(), &text)
-                .map(|saved| Some(Start::Plan(saved)));
+                .map(|saved| Some(PlanStart::Plan(saved)));
         }
         let Some(order) = &self.order else {
             return Ok(None);
@@ -211,7 +211,7 @@ impl Starting {
         } else {
             trimmed(&mut order.split(','))
         };
-        Ok(Some(Start::Order(names)))
+        Ok(Some(PlanStart::Order(names)))
     }
 }
 

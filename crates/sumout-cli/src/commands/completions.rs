@@ -6,7 +6,7 @@ use clap::CommandFactory;
 use clap_complete::Shell;
 use serde_json::json;
 
-use crate::args::Cli;
+use crate::commands::Cli;
 use crate::output::{Outcome, Result};
 
 const EXAMPLES: &str = "\

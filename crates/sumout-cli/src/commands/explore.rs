@@ -9,7 +9,7 @@ use serde_json::json;
 use sumout::{Error, ErrorKind};
 
 use crate::args::{Computing, Reading};
-use crate::explore::{Explorer, Start};
+use crate::explore::{Explorer, FirstModel};
 use crate::output::{Outcome, Result, talk};
 
 const EXAMPLES: &str = "\
@@ -75,13 +75,13 @@ pub fn run(args: &Args, json: bool, out: &mut dyn Write) -> Result<Outcome> {
         open(&url);
     }
     let name = args.model.display().to_string();
-    let start = Start {
+    let first = FirstModel {
         name,
         reading: args.reading.clone(),
         net,
     };
     explorer
-        .serve(start, &args.computing.options())
+        .serve(first, &args.computing.options())
         .map_err(|e| cannot_listen(args, &e))?;
     Ok(Outcome::Done)
 }

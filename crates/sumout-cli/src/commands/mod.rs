@@ -1,4 +1,4 @@
-//! The commands, one file each: what it takes, and what it does.
+//! The command line: the commands, one module each with what it takes and what it does.
 
 pub mod bench;
 pub mod compile;
@@ -19,8 +19,59 @@ pub mod show;
 
 use std::io::Write;
 
-use crate::args::{Cli, Command};
+use clap::{Parser, Subcommand};
+
 use crate::output::{Outcome, Result};
+
+const EXAMPLES: &str = "\
+Examples:
+  sumout demo                                      the whole story, in less than a minute
+  sumout show asia                                 what is in a network
+  sumout query asia lung --given xray=yes dysp=no  P(lung | xray=yes, dysp=no)
+  sumout mpe asia --given xray=yes                 the most probable explanation
+  sumout compile rect:8 label --given 'pixel_*'    what a query costs, and why it is cheap
+  sumout eval lung.sumout cases.csv                posteriors for every row of a file
+  sumout fit rect:10 train.csv --target label -o learned.json
+  sumout convert model.xdsl model.bif              another file format
+  sumout explore digits:10                         look at it in the browser
+
+A MODEL is a file (.bif, .xmlbif, .uai, .net, .xdsl or .json, also with .gz),
+`-` for standard input, or a network that is built in: asia.
+
+Exit code: 0 done, 1 the evidence is impossible, 2 wrong use or input.";
+
+/// Exact answers from Bayesian networks.
+#[derive(Debug, Parser)]
+#[command(name = "sumout", version, after_help = EXAMPLES, arg_required_else_help = true)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+
+    /// Print JSON instead of text.
+    #[arg(long, global = true)]
+    pub json: bool,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    Demo(demo::Args),
+    Show(show::Args),
+    Query(query::Args),
+    Mpe(mpe::Args),
+    Compile(compile::Args),
+    Eval(eval::Args),
+    Export(export::Args),
+    Fit(fit::Args),
+    Bench(bench::Args),
+    Sample(sample::Args),
+    Data(data::Args),
+    Convert(convert::Args),
+    Paper(paper::Args),
+    Explore(explore::Args),
+    Completions(completions::Args),
+}
 
 /// Does what the command line says; data goes to `out`.
 pub fn run(cli: &Cli, out: &mut dyn Write) -> Result<Outcome> {
@@ -40,5 +91,17 @@ pub fn run(cli: &Cli, out: &mut dyn Write) -> Result<Outcome> {
         Command::Data(args) => data::run(args, cli.json, out),
         Command::Convert(args) => convert::run(args, cli.json, out),
         Command::Completions(args) => completions::run(args, cli.json, out),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Cli::command().debug_assert();
     }
 }

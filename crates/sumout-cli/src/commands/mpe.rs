@@ -3,11 +3,11 @@
 use std::io::Write;
 use std::path::PathBuf;
 
-use serde_json::{Map, Value, json};
-use sumout::{Evidence, Explanation, Finding, Network, VarId};
+use sumout::{Evidence, Finding, Network, VarId};
 
 use crate::args::{Computing, Reading};
 use crate::evidence::{Given, talk_of_impossible};
+use crate::json;
 use crate::output::{Outcome, Result, patiently};
 use crate::text::{Align, significant, table};
 
@@ -34,14 +34,14 @@ pub struct Args {
     reading: Reading,
 }
 
-pub fn run(args: &Args, json: bool, out: &mut dyn Write) -> Result<Outcome> {
+pub fn run(args: &Args, as_json: bool, out: &mut dyn Write) -> Result<Outcome> {
     let net = args.reading.network(&args.model)?;
     let evidence = args.given.evidence(&net)?;
     let explanation = patiently("computing", || {
         net.mpe(&evidence, &args.computing.options())
     })?;
-    match (&explanation.assignment, json) {
-        (_, true) => writeln!(out, "{}", to_json(&net, &explanation))?,
+    match (&explanation.assignment, as_json) {
+        (_, true) => writeln!(out, "{}", json::explanation(&net, &explanation))?,
         (None, false) => talk_of_impossible(&net, &evidence, &args.computing.options()),
         (Some(values), false) => {
             table(out, [Align::Left; 3], &rows(&net, &evidence, values))?;
@@ -58,19 +58,6 @@ pub fn run(args: &Args, json: bool, out: &mut dyn Write) -> Result<Outcome> {
     } else {
         Outcome::Impossible
     })
-}
-
-/// The answer as JSON.
-pub fn to_json(net: &Network, explanation: &Explanation) -> Value {
-    let Some(values) = &explanation.assignment else {
-        return json!({"assignment": {}, "log_probability": null, "impossible": true});
-    };
-    let named = |(var, &value): (VarId, &usize)| {
-        let variable = net.variable(var);
-        (variable.name.clone(), json!(variable.values[value]))
-    };
-    let assignment: Map<String, Value> = net.ids().zip(values).map(named).collect();
-    json!({"assignment": assignment, "log_probability": explanation.log_probability + 0.0, "impossible": false})
 }
 
 /// Each variable with its value, and whether that was given.

@@ -60,9 +60,10 @@ pub enum Answering<'c> {
 
 impl<'c> Answering<'c> {
     pub fn new(circuit: &'c Circuit, running: &EvalOptions) -> Result<Self> {
-        Ok(match circuit.explains() {
-            true => Answering::Explanations(circuit.explainer(running)?.into()),
-            false => Answering::Posteriors(circuit.evaluator(running)?.into()),
+        Ok(if circuit.explains() {
+            Answering::Explanations(circuit.explainer(running)?.into())
+        } else {
+            Answering::Posteriors(circuit.evaluator(running)?.into())
         })
     }
 

@@ -90,8 +90,8 @@ pub struct Columns {
     pub ignored: Vec<String>,
 }
 
-/// Of so many columns that are no inputs it is asked what else they may be.
-const DOUBTFUL: usize = 20;
+/// At most this many unknown columns get a "did you mean".
+const MAX_DOUBTED_COLUMNS: usize = 20;
 
 impl Columns {
     /// Finds inputs by the titles of columns.
@@ -139,7 +139,7 @@ impl Columns {
 
     /// Adds what may have been meant by columns that are no inputs.
     fn doubt(&mut self, schema: &dyn Schema) {
-        for title in self.ignored.iter_mut().take(DOUBTFUL) {
+        for title in self.ignored.iter_mut().take(MAX_DOUBTED_COLUMNS) {
             let advice = schema.advice(title);
             if let Some(advice) = advice.filter(|advice| {
                 self.missing
@@ -232,8 +232,8 @@ pub enum Cell<'a> {
     Real(f64),
 }
 
-/// So few names are compared one by one.
-const FEW: usize = 8;
+/// Up to this many names are compared one by one.
+const MAX_NAMES_TO_SCAN: usize = 8;
 
 impl Input {
     /// A variable that there may be a column for.
@@ -255,7 +255,7 @@ impl Input {
         if cell.is_empty() {
             return Some(-1);
         }
-        if self.values.len() <= FEW {
+        if self.values.len() <= MAX_NAMES_TO_SCAN {
             return self
                 .values
                 .iter()

@@ -16,12 +16,13 @@ pub type Number = Outcome<f64, String>;
 
 /// The cells of a column, a row each; empty ones are zero. None if there is no such column.
 pub fn numbers(path: &Path, title: &str) -> Result<Option<Vec<Number>>> {
-    match path
+    let is_parquet = path
         .extension()
-        .is_some_and(|e| e == "parquet" || e == "pq")
-    {
-        true => in_parquet(path, title).map_err(|e| wrong(path, &e)),
-        false => in_csv(path, title).map_err(|e| wrong(path, &e)),
+        .is_some_and(|e| e == "parquet" || e == "pq");
+    if is_parquet {
+        in_parquet(path, title).map_err(|e| wrong(path, &e))
+    } else {
+        in_csv(path, title).map_err(|e| wrong(path, &e))
     }
 }
 

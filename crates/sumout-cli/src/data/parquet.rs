@@ -206,16 +206,12 @@ impl Reader {
                 "there is a column before the file begins".into(),
             ));
         }
-        match Pages::can_read(found) {
-            true => Ok(Reader::Pages(Pages::new(
-                group.get_column_page_reader(column)?,
-                found,
-            )?)),
-            false => Ok(Reader::Values(
-                group.get_column_reader(column)?,
-                found.column_descr().max_def_level(),
-            )),
+        if Pages::can_read(found) {
+            let pages = group.get_column_page_reader(column)?;
+            return Ok(Reader::Pages(Pages::new(pages, found)?));
         }
+        let levels = found.column_descr().max_def_level();
+        Ok(Reader::Values(group.get_column_reader(column)?, levels))
     }
 }
 

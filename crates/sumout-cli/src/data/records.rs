@@ -17,11 +17,11 @@ pub struct Records {
     consumed: u64,
 }
 
-/// So much is read at a time.
-const BLOCK: usize = 1 << 18;
+/// What is read at a time.
+const BLOCK_BYTES: usize = 1 << 18;
 
 /// No record is longer.
-const LONGEST: usize = 1 << 26;
+const MAX_RECORD_BYTES: usize = 1 << 26;
 
 /// Where the record at the start of some text ends; none if more text is needed.
 type End = Option<usize>;
@@ -60,7 +60,7 @@ impl Records {
                 self.consumed += length as u64;
                 return Ok(true);
             }
-            if self.unread.len() > LONGEST {
+            if self.unread.len() > MAX_RECORD_BYTES {
                 return Err(endless());
             }
             if !self.fill()? {
@@ -93,7 +93,7 @@ impl Records {
     fn fill(&mut self) -> io::Result<bool> {
         self.buffer.copy_within(self.unread.clone(), 0);
         self.unread = 0..self.unread.len();
-        let room = self.unread.end + BLOCK.max(self.unread.len());
+        let room = self.unread.end + BLOCK_BYTES.max(self.unread.len());
         self.buffer.resize(room, 0);
         let read = loop {
             match self.reader.read(&mut self.buffer[self.unread.end..]) {

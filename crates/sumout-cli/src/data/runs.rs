@@ -124,7 +124,11 @@ fn unpack(
     if width == 0 {
         return to.resize(to.len() + count, meaning(0));
     }
-    let (end, mask, most) = (*bit + count * width, u32::MAX >> (32 - width), BITS / width);
+    let (end, mask, most) = (
+        *bit + count * width,
+        u32::MAX >> (32 - width),
+        MIN_BITS_READ / width,
+    );
     while *bit < end {
         let bits = bits(bytes, *bit);
         let some = most.min((end - *bit) / width);
@@ -133,8 +137,8 @@ fn unpack(
     }
 }
 
-/// So many bits are read at once, at least: eight bytes from the byte on that has the first.
-const BITS: usize = 57;
+/// The bits that are read at once, at least: eight bytes from the byte on that has the first.
+const MIN_BITS_READ: usize = 57;
 
 fn bits(bytes: &[u8], bit: usize) -> u64 {
     let rest = &bytes[bit / 8..];

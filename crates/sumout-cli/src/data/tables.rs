@@ -15,8 +15,8 @@ use super::answers::{Cells, Titles};
 use super::cases::Cases;
 use super::journal::Manifest;
 
-/// So many cells are in a row group, and in memory.
-const CELLS: usize = 1 << 20;
+/// The cells of a row group, which are in memory at a time.
+const CELLS_PER_GROUP: usize = 1 << 20;
 
 /// Puts rows of floats into columns: probabilities or names of values, a logarithm, and whether it
 /// is impossible.
@@ -52,7 +52,7 @@ pub fn write_answers(
     )?;
     let (mut left, mut bytes, mut answers) = (rows, vec![], Answers::new(width));
     while left > 0 {
-        let count = left.min((CELLS / width).max(1) as u64);
+        let count = left.min((CELLS_PER_GROUP / width).max(1) as u64);
         bytes.resize(count as usize * width * 8, 0);
         floats.read_exact(&mut bytes)?;
         answers.fill(bytes.as_chunks().0);
@@ -163,7 +163,7 @@ pub fn write_cases(out: impl Write + Send, cases: &mut Cases<'_>) -> io::Result<
     )?;
     let (mut left, mut case) = (cases.rows, vec![]);
     while left > 0 {
-        let count = left.min((8 * CELLS / variables.len().max(1)).max(1) as u64);
+        let count = left.min((8 * CELLS_PER_GROUP / variables.len().max(1)).max(1) as u64);
         let mut cells: Vec<Vec<u32>> = variables
             .iter()
             .map(|_| Vec::with_capacity(count as usize))

@@ -8,7 +8,7 @@ use sumout::{Batch, Circuit, Column, Result, VarId};
 use super::journal::Fingerprint;
 
 /// A variable with more values is wide: 127 is more than any position of those that are not.
-const NARROW: usize = i8::MAX as usize;
+const MAX_NARROW_CARD: usize = i8::MAX as usize;
 
 /// Positions of values, -1 where a cell is missing.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,15 +19,16 @@ pub enum Values {
 
 /// Whether so many values are few.
 pub fn is_narrow(card: usize) -> bool {
-    card <= NARROW
+    card <= MAX_NARROW_CARD
 }
 
 impl Values {
     /// No positions yet of a variable that has so many values, and room for some.
     pub fn empty(card: usize, room: usize) -> Self {
-        match is_narrow(card) {
-            true => Values::Narrow(Vec::with_capacity(room)),
-            false => Values::Wide(Vec::with_capacity(room)),
+        if is_narrow(card) {
+            Values::Narrow(Vec::with_capacity(room))
+        } else {
+            Values::Wide(Vec::with_capacity(room))
         }
     }
 
@@ -113,8 +114,8 @@ impl Values {
     }
 }
 
-/// So many rows of a matrix stay in the cache while they are put into columns.
-const ROWS: usize = 64;
+/// The rows of a matrix that stay in the cache while they are put into columns.
+const ROWS_IN_CACHE: usize = 64;
 
 /// The columns of a matrix of cells, each of which stands for a number, of variables with so many
 /// values. Numbers that are no positions are still too large, or negative.
@@ -127,20 +128,20 @@ pub fn columns<C: Copy>(cells: &[C], cards: &[usize], number: impl Fn(C) -> i64)
             .collect();
     }
     let wide = |cell: C| number(cell).clamp(-1, i32::MAX.into()) as i32;
-    let fit = |(column, &card): (Vec<i32>, &usize)| match is_narrow(card) {
-        true => Values::Narrow(
-            column
-                .into_iter()
-                .map(|x| x.min(i8::MAX.into()) as i8)
-                .collect(),
-        ),
-        false => Values::Wide(column),
-    };
-    transposed(cells, cards.len(), wide)
-        .into_iter()
+    let columns = transposed(cells, cards.len(), wide).into_iter();
+    columns
         .zip(cards)
-        .map(fit)
+        .map(|(column, &card)| fitting(column, card))
         .collect()
+}
+
+/// The positions of a variable in as few bytes as its values need.
+fn fitting(column: Vec<i32>, card: usize) -> Values {
+    if !is_narrow(card) {
+        return Values::Wide(column);
+    }
+    let narrow = |x: i32| x.min(i8::MAX.into()) as i8;
+    Values::Narrow(column.into_iter().map(narrow).collect())
 }
 
 fn transposed<C: Copy, T: Copy + Default>(
@@ -149,9 +150,9 @@ fn transposed<C: Copy, T: Copy + Default>(
     number: impl Fn(C) -> T,
 ) -> Vec<Vec<T>> {
     let mut columns = vec![vec![T::default(); cells.len() / width.max(1)]; width];
-    for (block, rows) in cells.chunks(ROWS * width.max(1)).enumerate() {
+    for (block, rows) in cells.chunks(ROWS_IN_CACHE * width.max(1)).enumerate() {
         for (at, column) in columns.iter_mut().enumerate() {
-            let to = &mut column[block * ROWS..][..rows.len() / width];
+            let to = &mut column[block * ROWS_IN_CACHE..][..rows.len() / width];
             to.iter_mut()
                 .zip(rows[at..].iter().step_by(width))
                 .for_each(|(to, cell)| *to = number(*cell));

@@ -18,7 +18,7 @@ use super::guard::{self, Guard};
 use super::models::{self, Models, Planning};
 use super::page;
 use super::wire::{self, Question, Refusal};
-use crate::commands::{mpe, query};
+use crate::json;
 
 type Answered = Result<Json<Value>, Refusal>;
 type Open = State<Arc<Models>>;
@@ -66,7 +66,7 @@ async fn about(State(models): Open) -> Json<Value> {
         .map(|m| json!({"id": m.named.id, "name": m.named.name, "title": m.net.name()}))
         .collect();
     Json(
-        json!({"version": env!("CARGO_PKG_VERSION"), "models": models, "most_bytes": models::MOST_BYTES}),
+        json!({"version": env!("CARGO_PKG_VERSION"), "models": models, "most_bytes": models::MAX_FILE_BYTES}),
     )
 }
 
@@ -111,16 +111,16 @@ async fn ask(State(models): Open, Path(id): Path<String>, body: Body) -> Answere
     if !targets.is_empty() {
         answer.posteriors.retain(|(var, _)| targets.contains(var));
     }
-    let mut json = query::to_json(&model.net, &answer);
-    json["seconds"] = json!(begun.elapsed().as_secs_f64());
-    Ok(Json(json))
+    let mut answered = json::answer(&model.net, &answer);
+    answered["seconds"] = json!(begun.elapsed().as_secs_f64());
+    Ok(Json(answered))
 }
 
 async fn explain(State(models): Open, Path(id): Path<String>, body: Body) -> Answered {
     let model = models.get(&id)?;
     let evidence = wire::read::<Question>(body).await?.evidence(&model.net)?;
     let explanation = model.explain(evidence).await?;
-    Ok(Json(mpe::to_json(&model.net, &explanation)))
+    Ok(Json(json::explanation(&model.net, &explanation)))
 }
 
 async fn plan(State(models): Open, Path(id): Path<String>, body: Body) -> Answered {

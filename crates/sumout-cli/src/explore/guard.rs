@@ -16,7 +16,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use super::wire::Refusal;
 
 /// Requests that may be in work at a time; more are told to come back.
-const MOST_REQUESTS: usize = 1024;
+const MAX_REQUESTS: usize = 1024;
 
 /// What every answer says: nothing may be loaded from elsewhere, framed, guessed or kept.
 const HEADERS: [(&str, &str); 8] = [
@@ -50,7 +50,7 @@ impl Guard {
         Guard {
             token: token.to_owned(),
             bound,
-            room: Arc::new(Semaphore::new(MOST_REQUESTS)),
+            room: Arc::new(Semaphore::new(MAX_REQUESTS)),
         }
     }
 

@@ -34,7 +34,7 @@ use guard::Guard;
 use models::{Models, Named};
 
 /// A network to begin with.
-pub struct Start {
+pub struct FirstModel {
     /// What it is called, as the user typed it.
     pub name: String,
     /// How it was read.
@@ -71,7 +71,7 @@ impl Explorer {
     }
 
     /// Serves the page until the process ends.
-    pub fn serve(self, start: Start, options: &Options) -> io::Result<()> {
+    pub fn serve(self, first: FirstModel, options: &Options) -> io::Result<()> {
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(2)
             .enable_all()
@@ -80,8 +80,8 @@ impl Explorer {
             let listener = tokio::net::TcpListener::from_std(self.listener)?;
             let models = Models::new(options.clone());
             models.pin(
-                Named::new(models::id(&start.name), &start.name, &start.reading),
-                start.net,
+                Named::new(models::id(&first.name), &first.name, &first.reading),
+                first.net,
             );
             let guard = Guard::new(&self.token, self.address.ip());
             accept(
@@ -93,9 +93,8 @@ impl Explorer {
     }
 }
 
-/// A connection that says nothing for so long is closed: idle ones would use up what the system
-/// allows.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// A connection that is silent for longer is closed: idle ones would use up what the system allows.
+const IDLE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Serves each connection in a task of its own, for ever.
 async fn accept(listener: &tokio::net::TcpListener, router: Router) -> ! {
@@ -109,7 +108,7 @@ async fn accept(listener: &tokio::net::TcpListener, router: Router) -> ! {
         let mut http = http1::Builder::new();
         let serving = http
             .timer(TokioTimer::new())
-            .header_read_timeout(PATIENCE)
+            .header_read_timeout(IDLE_TIMEOUT)
             .serve_connection(TokioIo::new(stream), service);
         tokio::spawn(serving); // a client that breaks off concerns nobody else
     }

@@ -19,23 +19,23 @@ use crate::args::Reading;
 
 /// So many models are kept, besides the one that the explorer was started with; the one used
 /// longest ago goes first.
-const MOST_MODELS: usize = 8;
+const MAX_MODELS: usize = 8;
 
-/// A file may have so many bytes, and so many when it is decompressed.
-pub const MOST_BYTES: usize = 32 << 20;
-const MOST_TEXT: u64 = 256 << 20;
+/// The most bytes of a file, and of its text when it is decompressed.
+pub const MAX_FILE_BYTES: usize = 32 << 20;
+const MAX_TEXT_BYTES: u64 = 256 << 20;
 
 /// A model with more variables is too large to look at.
-const MOST_VARIABLES: usize = 20_000;
+const MAX_VARIABLES: usize = 20_000;
 
-/// So many plans of a model are remembered.
-const MOST_PLANS: usize = 32;
+/// The most plans of a model that are remembered.
+const MAX_PLANS: usize = 32;
 
-/// So many computations run at a time, besides evaluations of circuits.
-const PERMITS: usize = 2;
+/// The most computations that run at a time, besides evaluations of circuits.
+const MAX_COMPUTATIONS: usize = 2;
 
-/// So many files are received and read at a time.
-const MOST_OPENING: usize = 2;
+/// The most files that are received and read at a time.
+const MAX_OPENING: usize = 2;
 
 /// What a model is called.
 #[derive(Clone, Debug)]
@@ -101,12 +101,12 @@ impl Models {
     pub fn new(options: Options) -> Self {
         let shared = Arc::new(Shared {
             options,
-            permits: Arc::new(Semaphore::new(PERMITS)),
+            permits: Arc::new(Semaphore::new(MAX_COMPUTATIONS)),
         });
         Models {
             pinned: Mutex::default(),
             kept: Mutex::default(),
-            opening: Semaphore::new(MOST_OPENING),
+            opening: Semaphore::new(MAX_OPENING),
             shared,
         }
     }
@@ -153,7 +153,7 @@ impl Models {
             )
         };
         let _turn = self.opening.acquire().await.map_err(|_| failed())?;
-        let bytes = wire::bytes(body, MOST_BYTES).await?;
+        let bytes = wire::bytes(body, MAX_FILE_BYTES).await?;
         let models = self.clone();
         spawn_blocking(move || models.read(&name, &bytes))
             .await
@@ -161,9 +161,10 @@ impl Models {
     }
 
     fn read(&self, name: &str, bytes: &[u8]) -> Result<Arc<Model>, Refusal> {
-        match bytes.is_empty() && is_built_in(name) {
-            true => self.open_named(name),
-            false => self.open_file(name, bytes),
+        if bytes.is_empty() && is_built_in(name) {
+            self.open_named(name)
+        } else {
+            self.open_file(name, bytes)
         }
     }
 
@@ -185,13 +186,13 @@ impl Models {
         if let Ok(model) = self.get(&id) {
             return Ok(model);
         }
-        let net = parse_at_most(name, bytes, &ReadOptions::default(), MOST_TEXT)?;
+        let net = parse_at_most(name, bytes, &ReadOptions::default(), MAX_TEXT_BYTES)?;
         self.keep(Named::new(id, name, &Reading::default()), net)
     }
 
     fn keep(&self, named: Named, net: Network) -> Result<Arc<Model>, Refusal> {
-        if net.variables().len() > MOST_VARIABLES {
-            let (count, most) = (net.variables().len(), MOST_VARIABLES);
+        if net.variables().len() > MAX_VARIABLES {
+            let (count, most) = (net.variables().len(), MAX_VARIABLES);
             let error = Error::new(
                 ErrorKind::Model,
                 format!("{count} variables are too many to look at"),
@@ -204,7 +205,7 @@ impl Models {
         let mut kept = lock(&self.kept);
         kept.retain(|other| other.named.id != model.named.id);
         kept.push(model.clone());
-        let spare = kept.len().saturating_sub(MOST_MODELS);
+        let spare = kept.len().saturating_sub(MAX_MODELS);
         kept.drain(..spare);
         Ok(model)
     }
@@ -282,7 +283,7 @@ impl Model {
         let mut plans = lock(&self.plans);
         plans.retain(|(other, _)| *other != planning);
         plans.push((planning, found.clone()));
-        let spare = plans.len().saturating_sub(MOST_PLANS);
+        let spare = plans.len().saturating_sub(MAX_PLANS);
         plans.drain(..spare);
         Ok(found)
     }

@@ -60,8 +60,8 @@ impl IntoResponse for Refusal {
     }
 }
 
-/// A client that sends slower than this is not waited for.
-const PATIENCE: Duration = Duration::from_secs(30);
+/// A request that takes longer to arrive is refused.
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The bytes that a client sends, if they are not too many.
 pub async fn bytes(body: Body, most: usize) -> Result<Vec<u8>, Refusal> {
@@ -79,19 +79,19 @@ pub async fn bytes(body: Body, most: usize) -> Result<Vec<u8>, Refusal> {
         );
         Refusal::new(StatusCode::PAYLOAD_TOO_LARGE, "large", &message)
     };
-    timeout(PATIENCE, to_bytes(body, most))
+    timeout(REQUEST_TIMEOUT, to_bytes(body, most))
         .await
         .map_err(slow)?
         .map(|bytes| bytes.to_vec())
         .map_err(large)
 }
 
-/// A question may have this many bytes.
-const MOST_JSON: usize = 1 << 20;
+/// The most bytes of a question.
+const MAX_JSON_BYTES: usize = 1 << 20;
 
 /// What a client asks; no body is an empty question.
 pub async fn read<T: DeserializeOwned>(body: Body) -> Result<T, Refusal> {
-    let bytes = bytes(body, MOST_JSON).await?;
+    let bytes = bytes(body, MAX_JSON_BYTES).await?;
     let text = if bytes.is_empty() { b"{}" } else { &bytes[..] };
     // An object: a list would pass for one whose fields are not named.
     let json = serde_json::from_slice::<Map<String, Value>>(text);

@@ -20,8 +20,8 @@ use tokio::sync::{mpsc, oneshot};
 use super::models::Shared;
 use super::wire::Refusal;
 
-/// So many questions may wait; more are told to come back.
-const MOST_WAITING: usize = 1024;
+/// The most questions that wait; more are told to come back.
+const MAX_WAITING: usize = 1024;
 
 /// The thread of a model. It ends when this is dropped, after what it is at.
 pub struct Worker {
@@ -53,7 +53,7 @@ struct Progress {
 impl Worker {
     /// Begins to compile.
     pub fn start(net: Arc<Network>, shared: Arc<Shared>) -> Self {
-        let (jobs, waiting) = mpsc::channel(MOST_WAITING);
+        let (jobs, waiting) = mpsc::channel(MAX_WAITING);
         let progress = Arc::new(Mutex::new(Progress {
             phase: "waiting",
             since: Instant::now(),

@@ -6,7 +6,7 @@ use std::time::Instant;
 use crate::circuit::compiled::{Circuit, no_posteriors, nothing_possible};
 use crate::circuit::selection::Stages;
 use crate::circuit::{Answer, Options, Ready, asked, check_ids, near};
-use crate::compile::plan::saved::{SavedPlan, Start};
+use crate::compile::plan::saved::{PlanStart, SavedPlan};
 use crate::compile::{self, Planned, Query, Question, Report, Search};
 use crate::draw;
 use crate::draw::Jointree;
@@ -53,7 +53,7 @@ impl Network {
         &self,
         query: &Query,
         options: &Options,
-        start: &Start,
+        start: &PlanStart,
     ) -> Result<Compilation<'_>> {
         self.plan_with(query, options, Some(start))
     }
@@ -62,7 +62,7 @@ impl Network {
         &self,
         query: &Query,
         options: &Options,
-        start: Option<&Start>,
+        start: Option<&PlanStart>,
     ) -> Result<Compilation<'_>> {
         let question = asked(self, query, options)?;
         let search = Search {
@@ -102,7 +102,7 @@ impl Network {
         expanded: Expanded,
         question: &Question,
         search: &Search,
-        (options, start): (&Options, Option<&Start>),
+        (options, start): (&Options, Option<&PlanStart>),
     ) -> Result<Compilation<'_>> {
         if start.is_some() {
             let error = Error::new(
@@ -219,7 +219,7 @@ impl Compilation<'_> {
 
     /// The plan by names, to start from another time.
     pub fn saved(&self) -> SavedPlan {
-        SavedPlan::new(&self.net, &self.planned)
+        self.planned.saved(&self.net)
     }
 
     /// The plan's tree, to be drawn.

@@ -1,94 +1,46 @@
-//! From a network and a question to a graph: prune, plan, lower.
+//! From a network and a question to a graph.
+//!
+//! ```text
+//! ask ◀── prune ◀── plan ◀── support ◀── choose ◀── lower ◀── report
+//! ```
+//!
+//! A stage uses those to its left and never one to its right. Each keeps the answers: a pruned
+//! network has the same posteriors and the same P(e), and any plan for it is right. Only costs
+//! differ, and they are known before a number is allocated.
 
 pub mod ask;
+mod choose;
 pub mod lower;
-pub mod paper;
 pub mod plan;
 pub mod prune;
 pub mod report;
 pub mod support;
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::compile::plan::Plan;
+use crate::compile::plan::saved::PlanStart;
+use crate::compile::prune::Pruned;
+use crate::error::Result;
 use crate::model::Network;
-use crate::tensor::Graph;
-use crate::vars::{VarId, VarSet};
+use crate::vars::VarSet;
 
-use crate::compile::plan::problem::Problem;
-use crate::compile::plan::saved::Start;
-use crate::compile::plan::tree::Cost;
-use plan::{Plan, choose};
-use prune::Pruned;
-use support::{Decoder, Supported};
-
-pub use crate::compile::lower::completion::Completion;
-pub use crate::compile::plan::tables::Function;
 pub use ask::{Level, Objective, Query, Question, Search};
+pub use choose::Planned;
+pub use lower::Compiled;
+pub use lower::completion::Completion;
+pub use plan::paper;
+pub use plan::tables::Function;
 pub use report::Report;
 pub use report::width::{Width, width};
 
-/// A compiled question.
-#[derive(Clone, Debug)]
-pub struct Compiled {
-    /// What is to be computed.
-    pub graph: Graph,
-    /// What is left of the network, with the values that each variable may still have.
-    pub pruned: Pruned,
-    /// How it is computed, unless supports are cheaper.
-    pub plan: Plan,
-    /// What it costs to evaluate the graph once.
-    pub cost: Cost,
-    /// What the added axes of the graph stand for.
-    pub decoders: Vec<Decoder>,
-}
-
-/// A question with a plan for it.
-#[derive(Clone, Debug)]
-pub struct Planned {
-    /// What is left of the network.
-    pub pruned: Pruned,
-    /// What the planner saw of it.
-    pub problem: Problem,
-    /// The plan.
-    pub plan: Plan,
-    /// Whether it uses functions that factors imply.
-    pub implied: bool,
-    /// The same on reachable states only, where that is asked for and cheaper.
-    pub supported: Option<Supported>,
-    /// What the planner was allowed to know; if that was left to it, what paid.
-    pub level: Level,
+/// Compiles a question; none if its known values are impossible together.
+pub fn compile(net: &Network, question: &Question, search: &Search) -> Option<Compiled> {
+    plan(net, question, search).map(Planned::lower)
 }
 
 /// Prunes and plans; none if the known values are impossible together.
-///
-/// Inputs that have a value in every example make tensors smaller, but supports cannot select a
-/// value. Where supports may be used, such inputs are planned as ordinary ones, too, and the
-/// cheaper plan is taken.
 pub fn plan(net: &Network, question: &Question, search: &Search) -> Option<Planned> {
-    let promised = plan_once(net, question, search)?;
-    if question.hard.is_empty() || search.level < Level::Support {
-        return Some(promised);
-    }
-    let other = Question {
-        hard: VarSet::default(),
-        ..question.clone()
-    };
-    Some(cheaper(promised, plan_once(net, &other, search)))
-}
-
-fn plan_once(net: &Network, question: &Question, search: &Search) -> Option<Planned> {
-    let pruned = prune::prune(net, question)?;
-    let plain = choose::choose(pruned.clone(), search, None);
-    let implied = pruned
-        .with_implied()
-        .filter(|_| search.level > Level::Paper)
-        .map(|p| choose::choose(p, search, None));
-    Some(cheaper(
-        plain,
-        implied.map(|planned| Planned {
-            implied: true,
-            ..planned
-        }),
-    ))
+    let planned = cheapest(net, question, search, None);
+    planned.expect("only a start can be refused")
 }
 
 /// Prunes, and plans from a start: the plan found is never worse, and with no effort the same.
@@ -99,97 +51,72 @@ pub fn plan_from(
     net: &Network,
     question: &Question,
     search: &Search,
-    start: &Start,
+    start: &PlanStart,
 ) -> Result<Option<Planned>> {
-    let Some(plain) = prune::prune(net, question) else {
-        return Ok(None);
-    };
-    let implied = plain.with_implied();
-    let (pruned, other) = match (start.is_implied(), implied) {
-        (false, implied) => (plain, implied),
-        (true, Some(implied)) => (implied, Some(plain)),
-        (true, None) => {
-            let error = Error::new(
-                ErrorKind::Model,
-                "the saved plan uses implied functions, and the query has none",
-            );
-            return Err(
-                error.hint("a plan fits the network, target and inputs that it was saved for")
-            );
-        }
-    };
-    let given = start.plan(
-        net,
-        &pruned,
-        &Problem::new(&pruned, search.objective),
-        search,
-    )?;
-    let first = Planned {
-        implied: start.is_implied(),
-        ..choose::choose(pruned, search, Some(given))
-    };
-    let other = other
-        .filter(|_| search.effort > 0.0)
-        .map(|pruned| choose::choose(pruned, search, None));
-    Ok(Some(cheaper(
-        first,
-        other.map(|planned| Planned {
-            implied: !start.is_implied(),
-            ..planned
-        }),
-    )))
+    cheapest(net, question, search, Some(start))
 }
 
-fn cheaper(first: Planned, second: Option<Planned>) -> Planned {
-    let total = |planned: &Planned| planned.problem.prices.total(&planned.cost());
-    match second {
-        Some(second) if total(&second) < total(&first) => second,
-        _ => first,
-    }
-}
-
-impl Planned {
-    /// What it costs to evaluate the plan, or the supports that are cheaper, once.
-    pub fn cost(&self) -> Cost {
-        self.supported.as_ref().map_or(self.plan.cost, |s| s.cost)
-    }
-
-    /// The variables whose definers the plan copies, once for each copy.
-    pub fn copies(&self) -> impl Iterator<Item = VarId> + '_ {
-        let copies = self.plan.leaves.iter().filter(|leaf| leaf.is_copy);
-        copies.filter_map(|leaf| self.problem.defines(leaf.factor))
-    }
-
-    /// The graph of the plan, or of the supports that are cheaper.
-    pub fn lower(self) -> Compiled {
-        let Planned {
-            pruned,
-            problem,
-            plan,
-            supported,
-            ..
-        } = self;
-        let lowered = || Supported {
-            graph: lower::lower(&pruned, &problem, &plan),
-            cost: plan.cost,
-            decoders: vec![],
+/// The whole pipeline but for the last step, which is [`Planned::lower`].
+///
+/// The planner is shown a question in several ways, and plans each densely or on reachable states
+/// only. Of plans that cost the same, the first is taken.
+fn cheapest(
+    net: &Network,
+    question: &Question,
+    search: &Search,
+    start: Option<&PlanStart>,
+) -> Result<Option<Planned>> {
+    let mut best = None;
+    for question in &with_and_without_promises(question, search, start) {
+        let Some(pruned) = prune::prune(net, question) else {
+            return Ok(None);
         };
-        let Supported {
-            graph,
-            cost,
-            decoders,
-        } = supported.unwrap_or_else(lowered);
-        Compiled {
-            graph,
-            pruned,
-            plan,
-            cost,
-            decoders,
+        for (pruned, given) in plain_and_implied(net, pruned, search, start)? {
+            let dense_or_supported = choose::choose(pruned, search, given);
+            best = Some(cheaper(best, dense_or_supported));
         }
     }
+    Ok(best)
 }
 
-/// Compiles a question; none if its known values are impossible together.
-pub fn compile(net: &Network, question: &Question, search: &Search) -> Option<Compiled> {
-    plan(net, question, search).map(Planned::lower)
+/// Inputs that have a value in every example make tensors smaller, but supports cannot select a
+/// value. Where supports may be used, such inputs are planned as ordinary ones, too.
+fn with_and_without_promises(
+    question: &Question,
+    search: &Search,
+    start: Option<&PlanStart>,
+) -> Vec<Question> {
+    let mut questions = vec![question.clone()];
+    if !question.hard.is_empty() && search.level >= Level::Support && start.is_none() {
+        questions.push(Question {
+            hard: VarSet::default(),
+            ..question.clone()
+        });
+    }
+    questions
+}
+
+/// The factors, and the same with the functions that they imply; each with the plan to start from,
+/// if it is one for these factors.
+fn plain_and_implied(
+    net: &Network,
+    pruned: Pruned,
+    search: &Search,
+    start: Option<&PlanStart>,
+) -> Result<Vec<(Pruned, Option<Plan>)>> {
+    let implied = pruned.with_implied();
+    if let Some(start) = start {
+        return start.begin(net, (pruned, implied), search);
+    }
+    let implied = implied.filter(|_| search.level > Level::Paper);
+    let both = [Some(pruned), implied].into_iter().flatten();
+    Ok(both.map(|pruned| (pruned, None)).collect())
+}
+
+fn cheaper(best: Option<Planned>, next: Planned) -> Planned {
+    match best {
+        Some(best) if next.total() < best.total() => next,
+        Some(best) => best,
+        None => next,
+    }
 }

@@ -3,10 +3,10 @@
 use crate::draw::{Node, entries};
 
 /// Lines are at most so many characters long.
-const LINE: usize = 30;
+const MAX_LINE_CHARS: usize = 30;
 
 /// At most so many lines of variables.
-const LINES: usize = 4;
+const MAX_LINES: usize = 4;
 
 /// A box with lines of text.
 #[derive(Clone, Debug)]
@@ -85,19 +85,19 @@ impl Word {
 
 /// A text that fits into a line.
 fn shortened(text: &str) -> String {
-    match text.char_indices().nth(LINE) {
+    match text.char_indices().nth(MAX_LINE_CHARS) {
         None => text.to_owned(),
-        Some(_) => text.chars().take(LINE - 1).chain(['…']).collect(),
+        Some(_) => text.chars().take(MAX_LINE_CHARS - 1).chain(['…']).collect(),
     }
 }
 
 /// Words in lines; if they are too many, the last line says how many are missing.
 fn wrapped(words: impl Iterator<Item = Word>) -> Vec<Line> {
-    let (mut lines, mut used, mut missing): (Vec<Line>, usize, usize) = (vec![], LINE, 0);
+    let (mut lines, mut used, mut missing): (Vec<Line>, usize, usize) = (vec![], MAX_LINE_CHARS, 0);
     for word in words {
         let length = word.text.chars().count() + 1;
-        if used + length > LINE + 1 {
-            if lines.len() == LINES {
+        if used + length > MAX_LINE_CHARS + 1 {
+            if lines.len() == MAX_LINES {
                 missing += 1;
                 continue;
             }

@@ -14,19 +14,19 @@ use crate::tensor::{Graph, NodeId, Op, RuleId};
 use crate::vars::{VarId, VarSet};
 
 /// No more boxes than this are drawn.
-const MOST: usize = 1000;
+const MAX_CARDS: usize = 1000;
 
 /// Sizes in pixels: of a character, a line, and the space around things.
-const CHARACTER: f64 = 6.63;
-const LINE: f64 = 15.0;
+const CHARACTER_WIDTH: f64 = 6.63;
+const LINE_HEIGHT: f64 = 15.0;
 const PADDING: f64 = 8.0;
 const MARGIN: f64 = 28.0;
 const HEADER: f64 = 62.0;
 /// The header needs this much.
-const LEAST_WIDTH: f64 = 560.0;
+const MIN_WIDTH: f64 = 560.0;
 
 /// Lines are at most so many characters long.
-const LONGEST: usize = 34;
+const MAX_LABEL_CHARS: usize = 34;
 
 const STYLE: &str = "\
 text{font-family:ui-monospace,'DejaVu Sans Mono',Menlo,Consolas,monospace;font-size:11px;fill:#1d2433}\
@@ -53,7 +53,7 @@ pub fn graph_svg(net: &Network, graph: &Graph) -> String {
     let items: Vec<Item> = drawing.cards.iter().map(item).collect();
     let placed = layout(&items);
     let (width, height) = (
-        placed.width.max(LEAST_WIDTH) + 2.0 * MARGIN,
+        placed.width.max(MIN_WIDTH) + 2.0 * MARGIN,
         placed.height + HEADER + MARGIN,
     );
     let mut out = format!(
@@ -104,8 +104,8 @@ fn item(card: &Card) -> Item {
         .max()
         .unwrap_or(0);
     Item {
-        width: columns as f64 * CHARACTER + 2.0 * PADDING,
-        height: card.lines.len() as f64 * LINE + 1.5 * PADDING,
+        width: columns as f64 * CHARACTER_WIDTH + 2.0 * PADDING,
+        height: card.lines.len() as f64 * LINE_HEIGHT + 1.5 * PADDING,
         children: card.children,
     }
 }
@@ -119,7 +119,7 @@ fn draw(out: &mut String, card: &Card, item: &Item, (x, y): (f64, f64)) {
         item.width, item.height
     );
     for (line, (text, class)) in card.lines.iter().enumerate() {
-        let (x, y) = (x + PADDING, top + PADDING + LINE * line as f64 + 8.0);
+        let (x, y) = (x + PADDING, top + PADDING + LINE_HEIGHT * line as f64 + 8.0);
         let _ = writeln!(
             out,
             "<text class=\"{class}\" x=\"{x:.1}\" y=\"{y:.1}\">{}</text>",
@@ -159,7 +159,7 @@ impl Drawing<'_> {
         let names = self.names(self.graph.axes(node));
         let is_again = std::mem::replace(&mut self.drawn[node.index()], true);
         let is_constant = !self.varies[node.index()];
-        if is_constant || is_again || self.cards.len() >= MOST {
+        if is_constant || is_again || self.cards.len() >= MAX_CARDS {
             let what = if is_constant { "table" } else { "…" };
             return self.leaf(
                 vec![(format!("{what} {names}"), "bold"), (size, "soft")],
@@ -272,8 +272,12 @@ impl Drawing<'_> {
 }
 
 fn shortened(text: String) -> String {
-    match text.char_indices().nth(LONGEST) {
+    match text.char_indices().nth(MAX_LABEL_CHARS) {
         None => text,
-        Some(_) => text.chars().take(LONGEST - 1).chain(['…']).collect(),
+        Some(_) => text
+            .chars()
+            .take(MAX_LABEL_CHARS - 1)
+            .chain(['…'])
+            .collect(),
     }
 }

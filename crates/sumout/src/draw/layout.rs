@@ -2,7 +2,7 @@
 //! middle between their children, and subtrees as close to each other as their outlines allow.
 
 /// The space between two boxes of a column, and between two columns.
-const GAP: f64 = 10.0;
+const ROW_GAP: f64 = 10.0;
 const COLUMN_GAP: f64 = 44.0;
 
 /// A node to be placed: the size of its box, and its children.
@@ -64,7 +64,7 @@ fn distance(upper: &Outline, lower: &Outline) -> f64 {
     upper
         .iter()
         .zip(lower)
-        .map(|(u, l)| u.1 - l.0 + GAP)
+        .map(|(u, l)| u.1 - l.0 + ROW_GAP)
         .fold(0.0, f64::max)
 }
 
@@ -147,11 +147,11 @@ mod tests {
         } = layout(&items);
         assert_eq!(
             (width, height),
-            (4.0 * 50.0 + 3.0 * COLUMN_GAP, 4.0 * 20.0 + 3.0 * GAP)
+            (4.0 * 50.0 + 3.0 * COLUMN_GAP, 4.0 * 20.0 + 3.0 * ROW_GAP)
         );
         for (a, b) in [(0, 1), (1, 2), (2, 3), (5, 6), (7, 4)] {
             assert_eq!(places[a].0, places[b].0);
-            assert!(places[b].1 - places[a].1 >= 20.0 + GAP);
+            assert!(places[b].1 - places[a].1 >= 20.0 + ROW_GAP);
         }
         for (parent, children) in children.iter().enumerate() {
             let Some((l, r)) = *children else { continue };

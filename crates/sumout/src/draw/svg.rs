@@ -1,6 +1,6 @@
 //! A tree as a picture that any browser shows.
 //!
-//! The root is on the left. Of more than [`MOST`] nodes only the most expensive are drawn, with
+//! The root is on the left. Of more than [`MAX_NODES`] nodes only the most expensive are drawn, with
 //! their siblings; a node whose children are left out says how many there are below.
 
 use std::collections::BTreeSet;
@@ -11,11 +11,11 @@ use crate::draw::layout::{Item, Layout, layout};
 use crate::draw::{Jointree, Node, entries, escaped};
 
 /// No more nodes than this are drawn.
-const MOST: usize = 300;
+const MAX_NODES: usize = 300;
 
 /// Sizes in pixels: of a character, a line, and the space around things.
-const CHARACTER: f64 = 6.63;
-const LINE: f64 = 15.0;
+const CHARACTER_WIDTH: f64 = 6.63;
+const LINE_HEIGHT: f64 = 15.0;
 const PADDING: f64 = 8.0;
 const MARGIN: f64 = 28.0;
 
@@ -24,7 +24,7 @@ const HEADER: f64 = 62.0;
 const FOOTER: f64 = 44.0;
 
 /// The legend needs this much.
-const LEAST_WIDTH: f64 = 850.0;
+const MIN_WIDTH: f64 = 850.0;
 
 const STYLE: &str = "\
 text{font-family:ui-monospace,'DejaVu Sans Mono',Menlo,Consolas,monospace;font-size:11px;fill:#1d2433}\
@@ -67,7 +67,7 @@ fn shown(tree: &Jointree) -> Vec<usize> {
     let key = |node: usize| (tree.nodes[node].work.to_bits(), node); // no work is negative
     let mut open = BTreeSet::from([key(tree.root())]);
     while let Some((_, node)) = open.pop_last() {
-        if shown.len() + 2 > MOST {
+        if shown.len() + 2 > MAX_NODES {
             break;
         }
         for child in tree.nodes[node]
@@ -95,8 +95,8 @@ fn card(tree: &Jointree, shown: &[usize], node: usize) -> Card {
 
 fn item(tree: &Jointree, shown: &[usize], node: usize, card: &Card) -> Item {
     Item {
-        width: card.columns() as f64 * CHARACTER + 2.0 * PADDING,
-        height: card.lines.len() as f64 * LINE + 1.5 * PADDING,
+        width: card.columns() as f64 * CHARACTER_WIDTH + 2.0 * PADDING,
+        height: card.lines.len() as f64 * LINE_HEIGHT + 1.5 * PADDING,
         children: children(tree, shown, node),
     }
 }
@@ -114,7 +114,7 @@ impl Picture<'_> {
 
     fn open(&mut self, layout: &Layout, shown: usize) {
         let (width, height) = (
-            layout.width.max(LEAST_WIDTH) + 2.0 * MARGIN,
+            layout.width.max(MIN_WIDTH) + 2.0 * MARGIN,
             layout.height + HEADER + FOOTER + MARGIN,
         );
         self.put(format_args!(
@@ -192,7 +192,7 @@ impl Picture<'_> {
             "<rect class=\"{class}\" x=\"{left:.1}\" y=\"{top:.1}\" width=\"{width:.1}\" height=\"{height:.1}\" rx=\"5\" fill=\"{fill}\"/>"
         ));
         for (line, words) in card.lines.iter().enumerate() {
-            let y = top + PADDING * 0.75 + LINE * line as f64 + 11.0;
+            let y = top + PADDING * 0.75 + LINE_HEIGHT * line as f64 + 11.0;
             let spans: Vec<String> = words
                 .iter()
                 .map(|word| span(word.style, &word.text))
@@ -248,7 +248,7 @@ impl Picture<'_> {
             self.put(format_args!(
                 "<g transform=\"translate({left:.1} {top:.1})\">{sample}<text class=\"sub\" x=\"24\">{text}</text></g>"
             ));
-            left += 24.0 + (text.chars().count() + 3) as f64 * CHARACTER;
+            left += 24.0 + (text.chars().count() + 3) as f64 * CHARACTER_WIDTH;
         }
     }
 }

@@ -5,8 +5,7 @@ use std::io::Write;
 use clap::Parser;
 use serde_json::{Value, json};
 
-use crate::args::Cli;
-use crate::commands::run as run_command;
+use crate::commands::{Cli, run as run_command};
 use crate::output::{Outcome, Result};
 
 const QUESTIONS: [(&str, &str); 3] = [

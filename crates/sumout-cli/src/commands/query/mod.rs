@@ -3,7 +3,6 @@
 use std::io::{self, Write};
 use std::path::PathBuf;
 
-use serde_json::{Map, Value, json};
 use sumout::{Answer, Evidence, Network, Options, VarId};
 
 mod selections;
@@ -11,6 +10,7 @@ use selections::selections;
 
 use crate::args::{Approximating, Computing, Reading};
 use crate::evidence::{Given, talk_of_impossible};
+use crate::json;
 use crate::output::{Outcome, Result, patiently, talk};
 use crate::text::{probability, significant, width};
 
@@ -53,7 +53,7 @@ pub struct Args {
     reading: Reading,
 }
 
-pub fn run(args: &Args, json: bool, out: &mut dyn Write) -> Result<Outcome> {
+pub fn run(args: &Args, as_json: bool, out: &mut dyn Write) -> Result<Outcome> {
     let net = args.reading.network(&args.model)?;
     let targets = targets(&net, &args.targets)?;
     let evidence = args.given.evidence(&net)?;
@@ -67,7 +67,7 @@ pub fn run(args: &Args, json: bool, out: &mut dyn Write) -> Result<Outcome> {
     } else {
         Outcome::Done
     };
-    if let Some(near) = answer.near.as_ref().filter(|_| !json) {
+    if let Some(near) = answer.near.as_ref().filter(|_| !as_json) {
         talk(&format!("near: {near}"));
     }
     let selections = if args.tests {
@@ -75,9 +75,9 @@ pub fn run(args: &Args, json: bool, out: &mut dyn Write) -> Result<Outcome> {
     } else {
         vec![]
     };
-    match (json, outcome) {
+    match (as_json, outcome) {
         (true, _) => {
-            let mut answer = to_json(&net, &answer);
+            let mut answer = json::answer(&net, &answer);
             if args.tests {
                 answer["tests"] = selections.iter().map(|one| one.to_json(&net)).collect();
             }
@@ -105,28 +105,6 @@ fn targets(net: &Network, patterns: &[String]) -> sumout::Result<Vec<VarId>> {
         }
     }
     Ok(targets)
-}
-
-/// The answer as JSON.
-pub fn to_json(net: &Network, answer: &Answer) -> Value {
-    if answer.is_impossible() {
-        return json!({"posteriors": {}, "log_evidence": null, "impossible": true});
-    }
-    let posterior = |(var, numbers): &(VarId, Vec<f64>)| {
-        let variable = net.variable(*var);
-        let values = variable
-            .values
-            .iter()
-            .zip(numbers)
-            .map(|(value, &p)| (value.clone(), json!(p)));
-        (variable.name.clone(), Value::Object(values.collect()))
-    };
-    let posteriors: Map<String, Value> = answer.posteriors.iter().map(posterior).collect();
-    let mut json = json!({"posteriors": posteriors, "log_evidence": answer.log_evidence + 0.0, "impossible": false});
-    if let Some(near) = &answer.near {
-        json["near"] = json!(near);
-    }
-    json
 }
 
 fn print(

@@ -1,6 +1,6 @@
 //! What is asked of a network, by names.
 
-use crate::compile::Question;
+use crate::compile::ask::Question;
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{Cpt, Network};
 use crate::vars::{VarId, VarSet};

@@ -5,7 +5,7 @@
 //! functions that were looked up, which no tensor has for an axis. The first are decoded, and then
 //! the second are computed, each after what it is a function of.
 
-use crate::compile::Compiled;
+use crate::compile::lower::Compiled;
 use crate::compile::plan::tables::Function;
 use crate::compile::support::Decoder;
 use crate::tensor::{Graph, NodeId};

@@ -10,13 +10,59 @@
 
 pub(crate) mod completion;
 
+use crate::compile::choose::Planned;
 use crate::compile::plan::Plan;
 use crate::compile::plan::problem::{Leaf, Problem};
 use crate::compile::plan::tables;
 use crate::compile::plan::tables::{Gather, Mapper, Way};
+use crate::compile::plan::tree::Cost;
 use crate::compile::prune::Pruned;
+use crate::compile::support::{Decoder, Supported};
 use crate::tensor::{Graph, NodeId, Op};
 use crate::vars::{VarId, VarSet};
+
+/// A compiled question.
+#[derive(Clone, Debug)]
+pub struct Compiled {
+    /// What is to be computed.
+    pub graph: Graph,
+    /// What is left of the network, with the values that each variable may still have.
+    pub pruned: Pruned,
+    /// How it is computed, unless supports are cheaper.
+    pub plan: Plan,
+    /// What it costs to evaluate the graph once.
+    pub cost: Cost,
+    /// What the added axes of the graph stand for.
+    pub decoders: Vec<Decoder>,
+}
+
+impl Planned {
+    /// The graph of the plan, or of the supports that are cheaper.
+    pub fn lower(self) -> Compiled {
+        let Planned {
+            pruned,
+            problem,
+            plan,
+            supported,
+            ..
+        } = self;
+        let (graph, cost, decoders) = match supported {
+            Some(Supported {
+                graph,
+                cost,
+                decoders,
+            }) => (graph, cost, decoders),
+            None => (lower(&pruned, &problem, &plan), plan.cost, vec![]),
+        };
+        Compiled {
+            graph,
+            pruned,
+            plan,
+            cost,
+            decoders,
+        }
+    }
+}
 
 /// The graph of a plan for what is left of a network.
 pub fn lower(pruned: &Pruned, problem: &Problem, plan: &Plan) -> Graph {

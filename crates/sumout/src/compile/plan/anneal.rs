@@ -25,7 +25,7 @@ pub(crate) struct Annealer<'a> {
 }
 
 /// A rotation that could be made.
-struct Move {
+struct Rotation {
     i: usize,
     a: usize,
     b: usize,
@@ -106,17 +106,17 @@ impl<'a> Annealer<'a> {
             let temperature = from * (to / from).powf(step as f64 / steps as f64);
             let a = rng.random_range(self.leaves..nodes);
             let swap = rng.random::<bool>();
-            let Some(mv) = self.rotation(a, swap) else {
+            let Some(rotation) = self.rotation(a, swap) else {
                 continue;
             };
-            let change = self.change(&mv);
+            let change = self.change(&rotation);
             if change <= 0.0 || rng.random::<f64>() < (-change / (temperature * self.total)).exp() {
-                self.apply(mv, change);
+                self.apply(rotation, change);
             }
         }
     }
 
-    fn rotation(&self, a: usize, swap: bool) -> Option<Move> {
+    fn rotation(&self, a: usize, swap: bool) -> Option<Rotation> {
         let i = self.parent[a];
         if i == usize::MAX {
             return None;
@@ -138,7 +138,7 @@ impl<'a> Annealer<'a> {
         });
         let varies = self.varies[y] || self.varies[b];
         let cluster_i = self.cluster_after(x, y, b, i);
-        Some(Move {
+        Some(Rotation {
             i,
             a,
             b,
@@ -189,30 +189,32 @@ impl<'a> Annealer<'a> {
         }
     }
 
-    fn change(&self, mv: &Move) -> f64 {
-        let new_a = self.price(mv.varies) * self.problem.prices.step(mv.cluster_a, mv.size);
-        let new_i = self.price(self.varies[mv.i])
+    fn change(&self, rotation: &Rotation) -> f64 {
+        let new_a = self.price(rotation.varies)
+            * self.problem.prices.step(rotation.cluster_a, rotation.size);
+        let new_i = self.price(self.varies[rotation.i])
             * self
                 .problem
                 .prices
-                .step(mv.cluster_i - self.clusters[mv.i], 0.0);
-        new_a + new_i - self.cost(mv.a)
+                .step(rotation.cluster_i - self.clusters[rotation.i], 0.0);
+        new_a + new_i - self.cost(rotation.a)
     }
 
-    fn apply(&mut self, mv: Move, change: f64) {
-        let mut separator = Vec::with_capacity(self.separators[mv.a].len() + 4);
-        self.each_in_union(mv.y, mv.b, |v| {
-            if self.is_kept(v, mv.x, mv.i) {
+    fn apply(&mut self, rotation: Rotation, change: f64) {
+        let mut separator = Vec::with_capacity(self.separators[rotation.a].len() + 4);
+        self.each_in_union(rotation.y, rotation.b, |v| {
+            if self.is_kept(v, rotation.x, rotation.i) {
                 separator.push(v);
             }
         });
-        self.separators[mv.a] = separator;
-        self.sizes[mv.a] = mv.size;
-        self.varies[mv.a] = mv.varies;
-        (self.clusters[mv.a], self.clusters[mv.i]) = (mv.cluster_a, mv.cluster_i);
-        self.children[mv.a] = [mv.y, mv.b];
-        self.children[mv.i] = [mv.a, mv.x];
-        (self.parent[mv.b], self.parent[mv.x]) = (mv.a, mv.i);
+        self.separators[rotation.a] = separator;
+        self.sizes[rotation.a] = rotation.size;
+        self.varies[rotation.a] = rotation.varies;
+        (self.clusters[rotation.a], self.clusters[rotation.i]) =
+            (rotation.cluster_a, rotation.cluster_i);
+        self.children[rotation.a] = [rotation.y, rotation.b];
+        self.children[rotation.i] = [rotation.a, rotation.x];
+        (self.parent[rotation.b], self.parent[rotation.x]) = (rotation.a, rotation.i);
         self.total += change;
     }
 

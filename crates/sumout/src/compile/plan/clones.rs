@@ -11,7 +11,7 @@ use crate::compile::plan::tree::{Leaves, Tree};
 use crate::vars::{VarId, VarSet};
 
 /// A variable, and which of its clones.
-type Clone = (VarId, u32);
+type VarClone = (VarId, u32);
 
 /// One clone for each mention of the chosen functional variables, and one copy of its definer for
 /// each clone.
@@ -24,7 +24,7 @@ pub(crate) fn replicate(
     cap: usize,
 ) -> (Vec<Leaf>, Leaves) {
     let mut leaves = problem.originals();
-    let mut clones: Vec<Vec<Clone>> = problem
+    let mut clones: Vec<Vec<VarClone>> = problem
         .factors
         .iter()
         .map(|axes| axes.iter().map(|v| (v, 0)).collect())
@@ -48,17 +48,17 @@ pub(crate) fn replicate(
                 factor: definer,
                 is_copy: true,
             });
-            let mut axes: Vec<Clone> = problem.factors[definer].iter().map(|v| (v, 0)).collect();
+            let mut axes: Vec<VarClone> = problem.factors[definer].iter().map(|v| (v, 0)).collect();
             rename(&mut axes, x, clone);
             clones.push(axes);
         }
     }
-    let output: Vec<Clone> = problem.output.iter().map(|v| (v, 0)).collect();
+    let output: Vec<VarClone> = problem.output.iter().map(|v| (v, 0)).collect();
     let numbered = number(problem, &leaves, &clones, &output);
     (leaves, numbered)
 }
 
-fn rename(axes: &mut [Clone], x: VarId, clone: u32) {
+fn rename(axes: &mut [VarClone], x: VarId, clone: u32) {
     axes.iter_mut()
         .filter(|(v, _)| *v == x)
         .for_each(|axis| axis.1 = clone);
@@ -84,20 +84,20 @@ pub(crate) fn of_plan(
             },
         )
     };
-    let mut above: Vec<Vec<Clone>> = vec![vec![]; separators.len()];
+    let mut above: Vec<Vec<VarClone>> = vec![vec![]; separators.len()];
     let root = separators.len() - 1;
     above[root] = separators[root].iter().map(&mut fresh).collect();
     let output = above[root].clone();
     for node in (tree.leaves..separators.len()).rev() {
         let (l, r) = tree.joins[node - tree.leaves];
-        let carried = |v: VarId, fresh: &mut dyn FnMut(VarId) -> Clone| {
+        let carried = |v: VarId, fresh: &mut dyn FnMut(VarId) -> VarClone| {
             above[node]
                 .iter()
                 .copied()
                 .find(|(x, _)| *x == v)
                 .unwrap_or_else(|| fresh(v))
         };
-        let both: Vec<Clone> = (&separators[l] | &separators[r])
+        let both: Vec<VarClone> = (&separators[l] | &separators[r])
             .iter()
             .map(|v| carried(v, &mut fresh))
             .collect();
@@ -109,7 +109,7 @@ pub(crate) fn of_plan(
                 .collect();
         }
     }
-    let clones: Vec<Vec<Clone>> = leaves
+    let clones: Vec<Vec<VarClone>> = leaves
         .iter()
         .zip(&above)
         .map(|(leaf, above)| {
@@ -127,12 +127,18 @@ pub(crate) fn of_plan(
 }
 
 /// Numbers the clones, those of one variable one after the other.
-fn number(problem: &Problem, leaves: &[Leaf], clones: &[Vec<Clone>], output: &[Clone]) -> Leaves {
-    let mut all: Vec<Clone> = clones.iter().flatten().chain(output).copied().collect();
+fn number(
+    problem: &Problem,
+    leaves: &[Leaf],
+    clones: &[Vec<VarClone>],
+    output: &[VarClone],
+) -> Leaves {
+    let mut all: Vec<VarClone> = clones.iter().flatten().chain(output).copied().collect();
     all.sort_unstable();
     all.dedup();
-    let id = |clone: &Clone| VarId::new(all.binary_search(clone).expect("every clone is numbered"));
-    let known = |(leaf, axes): (&Leaf, &Vec<Clone>)| {
+    let id =
+        |clone: &VarClone| VarId::new(all.binary_search(clone).expect("every clone is numbered"));
+    let known = |(leaf, axes): (&Leaf, &Vec<VarClone>)| {
         let x = problem.known(leaf)?;
         axes.iter().find(|(v, _)| *v == x).map(id)
     };

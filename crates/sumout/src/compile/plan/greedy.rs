@@ -21,7 +21,7 @@ pub(crate) struct Taste {
 }
 
 /// With more tensors than this around a variable, only neighbours by size are paired.
-const CROWD: usize = 32;
+const MAX_TREES_TO_PAIR: usize = 32;
 
 pub(crate) fn greedy(leaves: &Leaves, taste: Taste, rng: &mut ChaCha8Rng) -> Tree {
     let mut search = Greedy {
@@ -77,7 +77,7 @@ impl Greedy<'_> {
     /// All pairs of these trees; in a crowd, only those next to each other by size.
     fn pairs_of(&self, trees: &BTreeSet<usize>) -> Vec<(usize, usize)> {
         let mut trees: Vec<usize> = trees.iter().copied().collect();
-        if trees.len() > CROWD {
+        if trees.len() > MAX_TREES_TO_PAIR {
             trees.sort_by(|&a, &b| self.forest.size(a).total_cmp(&self.forest.size(b)));
             return trees
                 .windows(2)
@@ -134,7 +134,7 @@ impl Greedy<'_> {
         let axes: Vec<_> = self.forest.axes[joined].iter().flatten().copied().collect();
         let mut others: BTreeSet<usize> = BTreeSet::new();
         for v in &axes {
-            others.extend(self.holders[v.index()].iter().rev().take(CROWD));
+            others.extend(self.holders[v.index()].iter().rev().take(MAX_TREES_TO_PAIR));
         }
         self.hold(joined);
         others

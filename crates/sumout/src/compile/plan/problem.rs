@@ -59,16 +59,13 @@ impl Problem {
             .iter_mut()
             .zip(&clamped)
             .for_each(|(varies, clamped)| *varies |= clamped);
-        let prices = match varies.contains(&true) {
-            true if pruned
-                .promised
-                .iter()
-                .any(|v| !pruned.selected.contains_key(&v)) =>
-            {
-                objective.prices_of_steps()
-            }
-            true => objective.prices(),
-            false => objective.prices_of_one_run(), // everything counts
+        let is_learned = |v: VarId| !pruned.selected.contains_key(&v);
+        let prices = if !varies.contains(&true) {
+            objective.prices_of_one_run() // everything counts
+        } else if pruned.promised.iter().any(is_learned) {
+            objective.prices_of_steps()
+        } else {
+            objective.prices()
         };
         Problem {
             factors: pruned

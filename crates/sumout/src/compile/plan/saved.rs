@@ -8,12 +8,12 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::compile::ask::{Level, Search};
 use crate::compile::plan::Plan;
 use crate::compile::plan::problem::{Leaf, Problem};
 use crate::compile::plan::tree::{Cost, Tree};
 use crate::compile::plan::{certificate, order};
 use crate::compile::prune::Pruned;
-use crate::compile::{Level, Planned, Search};
 use crate::error::{Error, ErrorKind, Result, shortlist, shown};
 use crate::model::Network;
 use crate::vars::{VarId, VarSet};
@@ -23,7 +23,7 @@ const VERSION: u32 = 1;
 
 /// Where a search starts.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Start {
+pub enum PlanStart {
     /// From a plan that was saved.
     Plan(SavedPlan),
     /// From the plan that sums variables out in this order.
@@ -71,13 +71,7 @@ fn is_zero(n: &usize) -> bool {
 
 impl SavedPlan {
     /// The plan that was found for a question.
-    pub(crate) fn new(net: &Network, planned: &Planned) -> Self {
-        let Planned {
-            pruned,
-            plan,
-            implied,
-            ..
-        } = planned;
+    pub(crate) fn new(net: &Network, pruned: &Pruned, plan: &Plan) -> Self {
         let name = |v: VarId| net.variable(v).name.clone();
         let places = places(pruned);
         let leaf = |leaf: &Leaf| SavedLeaf {
@@ -95,7 +89,7 @@ impl SavedPlan {
         SavedPlan {
             sumout_plan: VERSION,
             network: net.name().to_owned(),
-            implied: *implied,
+            implied: pruned.implied,
             leaves: plan.leaves.iter().map(leaf).collect(),
             joins: plan.tree.joins.clone(),
             separators: plan
@@ -202,20 +196,36 @@ fn places(pruned: &Pruned) -> BTreeMap<&[VarId], Vec<usize>> {
     places
 }
 
-impl Start {
+impl PlanStart {
+    /// The factors that the search looks at, with the plan that it starts from: first those that
+    /// the plan is made of, and with some effort the others.
+    pub(crate) fn begin(
+        &self,
+        net: &Network,
+        (plain, implied): (Pruned, Option<Pruned>),
+        search: &Search,
+    ) -> Result<Vec<(Pruned, Option<Plan>)>> {
+        let (pruned, other) = if self.is_implied() {
+            (implied.ok_or_else(nothing_implied)?, Some(plain))
+        } else {
+            (plain, implied)
+        };
+        let given = self.plan(net, &pruned, search)?;
+        let other = other.filter(|_| search.effort > 0.0);
+        let first = (pruned, Some(given));
+        Ok([first]
+            .into_iter()
+            .chain(other.map(|pruned| (pruned, None)))
+            .collect())
+    }
+
     /// Whether it needs the functions that factors imply.
-    pub(crate) fn is_implied(&self) -> bool {
-        matches!(self, Start::Plan(saved) if saved.implied)
+    fn is_implied(&self) -> bool {
+        matches!(self, PlanStart::Plan(saved) if saved.implied)
     }
 
     /// The plan to start from.
-    pub(crate) fn plan(
-        &self,
-        net: &Network,
-        pruned: &Pruned,
-        problem: &Problem,
-        search: &Search,
-    ) -> Result<Plan> {
+    fn plan(&self, net: &Network, pruned: &Pruned, search: &Search) -> Result<Plan> {
         let fail =
             |message: &str| Error::new(ErrorKind::Model, message).hint("say `--level functional`");
         if search.level == Level::Paper {
@@ -223,9 +233,10 @@ impl Start {
                 "level `paper` has a plan of its own, and starts from no other",
             ));
         }
+        let problem = Problem::new(pruned, search.objective);
         let plan = match self {
-            Start::Plan(saved) => saved.plan(net, pruned, problem)?,
-            Start::Order(names) => ordered(net, problem, names)?,
+            PlanStart::Plan(saved) => saved.plan(net, pruned, &problem)?,
+            PlanStart::Order(names) => ordered(net, &problem, names)?,
         };
         if search.level == Level::Classical && plan.leaves.iter().any(|leaf| leaf.is_copy) {
             return Err(fail(
@@ -234,6 +245,12 @@ impl Start {
         }
         Ok(plan)
     }
+}
+
+fn nothing_implied() -> Error {
+    let message = "the saved plan uses implied functions, and the query has none";
+    Error::new(ErrorKind::Model, message)
+        .hint("a plan fits the network, target and inputs that it was saved for")
 }
 
 /// The plan that sums variables out in an order. Variables that are pruned, or asked for, do not

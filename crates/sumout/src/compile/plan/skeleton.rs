@@ -11,18 +11,18 @@ pub(crate) type Skeleton = (Vec<Leaf>, Tree, Vec<VarSet>);
 
 /// A node of the tree, before its final number is known.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Node {
+pub(crate) enum SkeletonNode {
     Leaf(Leaf),
     Join(usize, usize),
 }
 
 /// The tree below a node, leaves first, children before parents.
-pub(crate) fn numbered(nodes: &[(Node, VarSet)], root: usize) -> Skeleton {
+pub(crate) fn numbered(nodes: &[(SkeletonNode, VarSet)], root: usize) -> Skeleton {
     let mut order = vec![];
     let mut stack = vec![root];
     while let Some(node) = stack.pop() {
         order.push(node);
-        if let Node::Join(a, b) = nodes[node].0 {
+        if let SkeletonNode::Join(a, b) = nodes[node].0 {
             stack.extend([a, b]);
         }
     }
@@ -31,14 +31,14 @@ pub(crate) fn numbered(nodes: &[(Node, VarSet)], root: usize) -> Skeleton {
     let mut place = vec![usize::MAX; nodes.len()];
     let mut separators = vec![];
     for &node in &order {
-        if let Node::Leaf(leaf) = nodes[node].0 {
+        if let SkeletonNode::Leaf(leaf) = nodes[node].0 {
             place[node] = leaves.len();
             leaves.push(leaf);
             separators.push(nodes[node].1.clone());
         }
     }
     for &node in &order {
-        if let Node::Join(a, b) = nodes[node].0 {
+        if let SkeletonNode::Join(a, b) = nodes[node].0 {
             place[node] = leaves.len() + joins.len();
             joins.push((place[a], place[b]));
             separators.push(nodes[node].1.clone());

@@ -252,7 +252,7 @@ impl Cost {
         self.constant_entries += leaves.size(&gather.over);
     }
 
-    fn add(&mut self, varies: bool, entries: f64, products: f64) {
+    pub(crate) fn add(&mut self, varies: bool, entries: f64, products: f64) {
         if varies {
             self.entries += entries;
             self.multiply_adds += products;

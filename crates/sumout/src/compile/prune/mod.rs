@@ -16,16 +16,21 @@
 //! The posteriors stay the same, and so does P(e): parts of the network that evidence cuts off from
 //! the targets stay as factors of their own, and multiply into P(e).
 
+mod factor;
 mod implied;
+mod values;
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 
-use crate::model::{Cpt, Network};
+use crate::compile::ask::Question;
+use crate::compile::prune::factor::{Factor, relevant, unmentioned};
+use crate::compile::prune::implied::imply;
+use crate::compile::prune::values::remove_impossible;
+use crate::model::Network;
 use crate::tensor::{Origin, Table};
 use crate::vars::{VarId, VarSet};
 
-use crate::compile::Question;
-use crate::compile::prune::implied::imply;
+pub(crate) use values::each_state;
 
 /// What is left of a network.
 #[derive(Clone, Debug)]
@@ -58,6 +63,8 @@ pub struct Pruned {
     pub selected: BTreeMap<VarId, VarId>,
     /// Whether maxima are asked for, and not sums.
     pub explain: bool,
+    /// Whether definers include functions that no CPT states, and that factors imply.
+    pub implied: bool,
 }
 
 impl Pruned {
@@ -72,7 +79,8 @@ impl Pruned {
         );
         pruned.learned.resize(pruned.factors.len(), false);
         pruned.origins.resize(pruned.factors.len(), None);
-        (pruned.definers != self.definers).then_some(pruned)
+        pruned.implied = pruned.definers != self.definers;
+        pruned.implied.then_some(pruned)
     }
 
     /// Whether a variable is known to be a function, and not only promised or nearly so.
@@ -113,286 +121,6 @@ pub fn prune(net: &Network, question: &Question) -> Option<Pruned> {
         .for_each(|f| f.restrict(&cards, &domains));
     factors.retain(|f| question.families || !f.is_trivial(&cards, &domains));
     Some(host(factors, domains, question))
-}
-
-/// A factor with the variable whose CPT it is.
-struct Factor {
-    child: Option<VarId>,
-    table: Table,
-    /// Whether its numbers will be learned, zeros included.
-    is_learned: bool,
-    /// Whether what will be learned is promised to be a function.
-    is_promised: bool,
-    /// Whether it is nearly a function, and is to be taken for one.
-    is_near: bool,
-    /// Whether its numbers must stay visible.
-    is_visible: bool,
-    /// The number of entries of the CPT, and for each number that is left its place there, if it
-    /// must stay visible.
-    size: usize,
-    entries: Vec<u32>,
-}
-
-impl Factor {
-    fn new(cpt: &Cpt, cards: &[usize], question: &Question) -> Self {
-        let is_selected = cpt
-            .child()
-            .is_some_and(|child| question.selected.contains_key(&child));
-        let is_trainable = is_selected
-            || cpt
-                .child()
-                .is_some_and(|child| question.trainable.contains(child));
-        let table = Table {
-            axes: cpt.scope().to_vec(),
-            values: cpt.table(cards),
-        };
-        let is_near = |child: VarId| is_nearly(&table, cards[child.index()], question.near);
-        Factor {
-            child: cpt.child(),
-            is_near: !is_trainable && question.near > 0.0 && cpt.child().is_some_and(is_near),
-            table,
-            is_learned: is_trainable && !cpt.role().keep_zeros,
-            is_promised: is_trainable && cpt.role().functional,
-            size: cpt.size(cards),
-            is_visible: is_trainable || (question.families && cpt.child().is_some()),
-            entries: vec![],
-        }
-    }
-
-    /// Keeps what is left on the domains.
-    fn restrict(&mut self, cards: &[usize], domains: &[Vec<usize>]) {
-        if self.is_visible {
-            let places = (0..self.table.values.len())
-                .map(|place| place as f64)
-                .collect();
-            let places = restrict(
-                &Table {
-                    axes: self.table.axes.clone(),
-                    values: places,
-                },
-                cards,
-                domains,
-            );
-            self.entries = places
-                .values
-                .into_iter()
-                .map(|place| place as u32)
-                .collect();
-        }
-        self.table = restrict(&self.table, cards, domains);
-    }
-
-    fn origin(&self) -> Option<Origin> {
-        let child = self.child.filter(|_| self.is_visible)?;
-        Some(Origin {
-            child,
-            size: self.size,
-            entries: self.entries.clone(),
-        })
-    }
-
-    /// Whether it is the CPT of a variable that has one value, whatever its parents are.
-    fn is_trivial(&self, cards: &[usize], domains: &[Vec<usize>]) -> bool {
-        let is_closed = |child: &VarId| domains[child.index()].len() == 1;
-        let is_known = |child: VarId| !self.is_learned || cards[child.index()] == 1;
-        self.child.filter(is_closed).is_some_and(is_known)
-            && self.table.values.iter().all(|&p| p == 1.0)
-    }
-
-    /// Whether its numbers are zeros and ones, at most a single one for each state of the parents,
-    /// and stay so.
-    ///
-    /// What evidence takes away of a function leaves rows of zeros, and Theorems 3 and 4 hold all
-    /// the same.
-    fn is_function(&self, card: usize) -> bool {
-        let is_hot = |row: &[f64]| {
-            row.iter().all(|&p| p == 0.0 || p == 1.0)
-                && row.iter().filter(|&&p| p == 1.0).count() <= 1
-        };
-        !self.is_learned && self.table.values.chunks_exact(card).all(is_hot)
-    }
-}
-
-/// The factors that are not barren.
-fn relevant(net: &Network, question: &Question) -> Vec<Factor> {
-    let cards = net.cards();
-    let needed = needed(net, question);
-    let cpts = net
-        .cpts()
-        .iter()
-        .enumerate()
-        .filter(|(index, _)| needed.get(*index).is_none_or(|n| *n));
-    cpts.map(|(_, cpt)| Factor::new(cpt, &cards, question))
-        .collect()
-}
-
-/// Which variables are not barren; empty if none are.
-fn needed(net: &Network, question: &Question) -> Vec<bool> {
-    if net.is_markov() || question.explain {
-        return vec![];
-    }
-    let mut needed = vec![false; net.variables().len()];
-    let asked = question.targets.iter().chain(question.inputs.iter());
-    asked
-        .chain(question.known.iter().map(|(v, _)| *v))
-        .for_each(|v| needed[v.index()] = true);
-    let mut waiting: Vec<VarId> = (0..needed.len())
-        .filter(|&v| needed[v])
-        .map(VarId::new)
-        .collect();
-    while let Some(v) = waiting.pop() {
-        let parents = net
-            .parents(v)
-            .iter()
-            .filter(|p| !std::mem::replace(&mut needed[p.index()], true));
-        waiting.extend(parents);
-    }
-    needed
-}
-
-/// A factor of ones for each variable of a Markov network that no factor mentions.
-fn unmentioned(net: &Network) -> Vec<Factor> {
-    if !net.is_markov() {
-        return vec![];
-    }
-    let mut mentioned = vec![false; net.variables().len()];
-    net.cpts()
-        .iter()
-        .flat_map(Cpt::scope)
-        .for_each(|v| mentioned[v.index()] = true);
-    let ones = |v: VarId| Factor {
-        child: None,
-        table: Table {
-            axes: vec![v],
-            values: vec![1.0; net.card(v)],
-        },
-        is_learned: false,
-        is_promised: false,
-        is_near: false,
-        is_visible: false,
-        size: 0,
-        entries: vec![],
-    };
-    net.ids()
-        .filter(|v| !mentioned[v.index()])
-        .map(ones)
-        .collect()
-}
-
-/// Removes impossible values from the domains until nothing changes; none if a variable has no
-/// value left.
-fn remove_impossible(
-    factors: &[Factor],
-    cards: &[usize],
-    domains: &mut [Vec<usize>],
-) -> Option<()> {
-    let mut of_var: Vec<Vec<usize>> = vec![vec![]; cards.len()];
-    for (index, factor) in factors.iter().enumerate() {
-        factor
-            .table
-            .axes
-            .iter()
-            .for_each(|v| of_var[v.index()].push(index));
-    }
-    let mut waiting: Vec<bool> = factors.iter().map(|f| !f.is_learned).collect();
-    let mut queue: VecDeque<usize> = (0..factors.len()).filter(|&index| waiting[index]).collect();
-    while let Some(index) = queue.pop_front() {
-        waiting[index] = false;
-        for v in narrow(&factors[index].table, cards, domains)? {
-            for &other in &of_var[v.index()] {
-                if !factors[other].is_learned && !std::mem::replace(&mut waiting[other], true) {
-                    queue.push_back(other);
-                }
-            }
-        }
-    }
-    Some(())
-}
-
-/// Keeps the values that have a positive joint state in this table; says which domains became
-/// smaller.
-fn narrow(table: &Table, cards: &[usize], domains: &mut [Vec<usize>]) -> Option<Vec<VarId>> {
-    if table.values.iter().all(|&p| p > 0.0) {
-        return Some(vec![]);
-    }
-    let mut supported: Vec<Vec<bool>> = table
-        .axes
-        .iter()
-        .map(|v| vec![false; cards[v.index()]])
-        .collect();
-    let mut is_possible = false;
-    each_state(table, cards, domains, |states, p| {
-        if p > 0.0 {
-            is_possible = true;
-            supported
-                .iter_mut()
-                .zip(states)
-                .for_each(|(s, &state)| s[state] = true);
-        }
-    });
-    let mut changed = vec![];
-    for (v, supported) in table.axes.iter().zip(supported) {
-        let domain = &mut domains[v.index()];
-        let before = domain.len();
-        domain.retain(|&value| supported[value]);
-        changed.extend((domain.len() < before).then_some(*v));
-    }
-    is_possible.then_some(changed)
-}
-
-/// The part of a table on the domains, without axes of which a single value is left.
-fn restrict(table: &Table, cards: &[usize], domains: &[Vec<usize>]) -> Table {
-    let axes = table
-        .axes
-        .iter()
-        .copied()
-        .filter(|v| domains[v.index()].len() > 1)
-        .collect();
-    let mut values = vec![];
-    each_state(table, cards, domains, |_, p| values.push(p));
-    Table { axes, values }
-}
-
-/// Visits the joint states of a table that the domains allow, the last axis fastest.
-pub(crate) fn each_state(
-    table: &Table,
-    cards: &[usize],
-    domains: &[Vec<usize>],
-    mut visit: impl FnMut(&[usize], f64),
-) {
-    let axes: Vec<&[usize]> = table.axes.iter().map(|v| &domains[v.index()][..]).collect();
-    let strides: Vec<usize> = (0..axes.len())
-        .map(|i| {
-            table.axes[i + 1..]
-                .iter()
-                .map(|v| cards[v.index()])
-                .product()
-        })
-        .collect();
-    let mut at = vec![0; axes.len()];
-    let mut states: Vec<usize> = axes
-        .iter()
-        .filter_map(|domain| domain.first().copied())
-        .collect();
-    if states.len() < axes.len() {
-        return;
-    }
-    loop {
-        visit(
-            &states,
-            table.values[states
-                .iter()
-                .zip(&strides)
-                .map(|(s, stride)| s * stride)
-                .sum::<usize>()],
-        );
-        let Some(axis) = (0..axes.len()).rev().find(|&i| at[i] + 1 < axes[i].len()) else {
-            return;
-        };
-        at[axis] += 1;
-        at[axis + 1..].fill(0);
-        (axis..axes.len()).for_each(|i| states[i] = axes[i][at[i]]);
-    }
 }
 
 /// Finds a factor for the evidence on each variable that takes some.
@@ -452,6 +180,7 @@ fn host(factors: Vec<Factor>, domains: Vec<Vec<usize>>, question: &Question) -> 
         clamped,
         selected,
         explain,
+        implied: false,
     }
 }
 
@@ -477,12 +206,4 @@ fn definers(factors: &[Factor], domains: &[Vec<usize>]) -> (Vec<Option<usize>>, 
         definers[child.index()] = Some(index);
     }
     (definers, promised, near)
-}
-
-/// Whether each row of a CPT has an entry of at least one less `eps`.
-fn is_nearly(table: &Table, card: usize, eps: f64) -> bool {
-    table
-        .values
-        .chunks_exact(card)
-        .all(|row| row.iter().any(|&p| p >= 1.0 - eps))
 }

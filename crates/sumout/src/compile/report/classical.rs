@@ -4,7 +4,7 @@
 //! Impossible values are pruned, variables are not. The order becomes a tree, and the tree is
 //! viewed from the CPT of the target, as a jointree may be from any of its nodes.
 
-use crate::compile::Question;
+use crate::compile::ask::Question;
 use crate::compile::plan::order;
 use crate::compile::plan::order::Heuristic;
 use crate::compile::plan::problem::Problem;

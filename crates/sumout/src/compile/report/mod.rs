@@ -16,11 +16,13 @@ use std::time::Duration;
 
 use serde::Serialize;
 
+use crate::compile::ask::{Level, Question, Search};
+use crate::compile::choose::Planned;
 use crate::compile::plan;
 use crate::compile::plan::Plan;
+use crate::compile::plan::paper;
 use crate::compile::plan::problem::Problem;
 use crate::compile::plan::tree::Cost;
-use crate::compile::{Level, Planned, Question, Search, paper};
 use crate::model::Network;
 use crate::vars::{VarId, VarSet};
 
@@ -220,7 +222,7 @@ fn promised(net: &Network, planned: &Planned) -> Vec<String> {
 }
 
 /// The share of the search that is spent on the plan that the chosen one is compared with.
-const YARDSTICK: f64 = 0.1;
+const CLASSICAL_EFFORT: f64 = 0.1;
 
 /// A plan without copies is classical, whatever was known when it was found.
 fn classical_best(problem: &Problem, chosen: &Plan, search: &Search) -> Extent {
@@ -229,7 +231,7 @@ fn classical_best(problem: &Problem, chosen: &Plan, search: &Search) -> Extent {
     }
     let problem = problem.without_tables();
     let total = |plan: &Plan| problem.prices.total(&plan.cost);
-    let effort = YARDSTICK * search.effort;
+    let effort = CLASSICAL_EFFORT * search.effort;
     let classical = plan::plan(
         &problem,
         &Search {

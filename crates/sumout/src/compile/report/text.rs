@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::compile::Level;
+use crate::compile::ask::Level;
 use crate::compile::report::{Count, Extent, Report};
 use crate::error::shortlist;
 

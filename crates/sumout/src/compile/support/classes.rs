@@ -101,7 +101,7 @@ pub(crate) struct Interner {
 }
 
 /// With at most this many possible pairs, each has a slot of its own.
-const DENSE: usize = 1 << 20;
+const MAX_DENSE_PAIRS: usize = 1 << 20;
 
 impl Interner {
     /// Forgets all pairs; the next come from `a` times `b` possible ones, and there are at most
@@ -111,7 +111,7 @@ impl Interner {
         self.time += 1;
         self.width = a
             .checked_mul(b)
-            .is_some_and(|all| all <= DENSE)
+            .is_some_and(|all| all <= MAX_DENSE_PAIRS)
             .then_some(b);
         let slots = self.width.map_or(2 * most.next_power_of_two(), |_| a * b);
         self.mask = slots.wrapping_sub(1);

@@ -8,12 +8,12 @@
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use crate::compile::Search;
+use crate::compile::ask::Search;
 use crate::compile::support::classes::{Interner, Products};
 use crate::compile::support::states::Space;
 
 /// At effort 1 no search looks at more pairs of classes than this, which is about a second.
-const MOST_LOOKS: f64 = 6e7;
+const MAX_LOOKS: f64 = 6e7;
 
 /// Nor does it look at more pairs than this for each class of the first tree.
 const LOOKS_PER_CLASS: f64 = 5e3;
@@ -24,12 +24,12 @@ pub(crate) fn climb(products: &mut Products, space: &Space<'_>, search: &Search)
         return;
     }
     let worth = if search.thorough {
-        MOST_LOOKS
+        MAX_LOOKS
     } else {
         3.0 * (space.count * space.leaves.len()) as f64
     };
     let classes: usize = products.sizes.iter().sum();
-    let looks = search.effort * worth.min(MOST_LOOKS).min(LOOKS_PER_CLASS * classes as f64);
+    let looks = search.effort * worth.min(MAX_LOOKS).min(LOOKS_PER_CLASS * classes as f64);
     let values = space
         .pruned
         .output
@@ -43,12 +43,12 @@ pub(crate) fn climb(products: &mut Products, space: &Space<'_>, search: &Search)
         rng,
         interner: Interner::default(),
     };
-    climber.run(0.9 * looks, |done| HEAT * 0.01f64.powf(done));
+    climber.run(0.9 * looks, |done| START_HEAT * 0.01f64.powf(done));
     climber.run(0.1 * looks, |_| 0.0);
 }
 
 /// How much worse a rotation may make a tree at first, as a share of an average node.
-const HEAT: f64 = 0.05;
+const START_HEAT: f64 = 0.05;
 
 struct Climber<'a> {
     products: &'a mut Products,
@@ -60,7 +60,7 @@ struct Climber<'a> {
 
 /// A rotation: y and b become children of a, and x its sibling.
 #[derive(Clone, Copy)]
-struct Rotation {
+struct ClassRotation {
     a: usize,
     b: usize,
     /// The places of x and y below a, and of a below its parent.
@@ -93,7 +93,7 @@ impl Climber<'_> {
     fn try_rotation(&mut self, a: usize, x_at: usize, slack: usize) -> usize {
         let i = self.products.parent[a];
         let a_at = usize::from(self.products.children[i][1] == a);
-        let rotation = Rotation {
+        let rotation = ClassRotation {
             a,
             b: self.products.sibling(a),
             x_at,
@@ -113,7 +113,7 @@ impl Climber<'_> {
     ///
     /// At the root one child is summed out against the weights, which leaves one entry for each
     /// class of the other and each value of the output.
-    fn extra_at_root(&self, Rotation { a, b, x_at, .. }: Rotation, size: usize) -> i64 {
+    fn extra_at_root(&self, ClassRotation { a, b, x_at, .. }: ClassRotation, size: usize) -> i64 {
         let Products {
             root,
             parent,
@@ -129,7 +129,11 @@ impl Climber<'_> {
     }
 
     /// Numbers the pairs of classes of y and b; stops if there are more than `most`.
-    fn count(&mut self, Rotation { a, b, x_at, a_at }: Rotation, most: i64) -> (bool, usize) {
+    fn count(
+        &mut self,
+        ClassRotation { a, b, x_at, a_at }: ClassRotation,
+        most: i64,
+    ) -> (bool, usize) {
         let Products {
             sizes,
             children,
@@ -151,7 +155,7 @@ impl Climber<'_> {
     }
 
     /// Rotates; the interner has just counted the new pairs of a.
-    fn apply(&mut self, Rotation { a, b, x_at, a_at }: Rotation) {
+    fn apply(&mut self, ClassRotation { a, b, x_at, a_at }: ClassRotation) {
         let products = &mut *self.products;
         let (i, y_at) = (products.parent[a], 1 - x_at);
         let (x, y) = (products.children[a][x_at], products.children[a][y_at]);

@@ -13,47 +13,46 @@ use rand::SeedableRng;
 use rand::seq::index::sample;
 use rand_chacha::ChaCha8Rng;
 
-use crate::compile::Search;
+use crate::compile::ask::Search;
 use crate::compile::plan::tree::Tree;
 use crate::compile::support::classes::Interner;
 use crate::compile::support::states::Space;
 
 /// How many pairs of classes a stage looks at.
-const LOOKS: usize = 60_000_000;
+const MAX_LOOKS: usize = 60_000_000;
 
 /// With at most this many nodes left, a larger sample is affordable.
-const FEW: usize = 48;
+const MAX_NODES_OF_LARGE_SAMPLE: usize = 48;
 
 /// The most joint states in a sample.
-const LARGEST_SAMPLE: usize = 12_000;
+const MAX_SAMPLE: usize = 12_000;
 
 /// A tree of products over all leaves of a space.
 pub(crate) fn grow(space: &Space<'_>, search: &Search) -> Tree {
     let leaves = space.leaves.len();
     let mut rng = ChaCha8Rng::seed_from_u64(search.seed);
-    let mut forest = Forest {
+    let mut trees = Trees {
         joins: vec![],
         roots: (0..leaves).collect(),
         leaves,
     };
-    for few in [FEW, 1] {
-        if forest.roots.len() > few {
-            let most =
-                (LOOKS / (forest.roots.len() * forest.roots.len())).clamp(100, LARGEST_SAMPLE);
+    for few in [MAX_NODES_OF_LARGE_SAMPLE, 1] {
+        if trees.roots.len() > few {
+            let most = (MAX_LOOKS / (trees.roots.len() * trees.roots.len())).clamp(100, MAX_SAMPLE);
             let count = most.min(space.count);
             let mut states = sample(&mut rng, space.count, count).into_vec();
             states.sort_unstable();
-            Stage::new(space, &forest, &states).run(&mut forest, few);
+            Stage::new(space, &trees, &states).run(&mut trees, few);
         }
     }
     Tree {
         leaves,
-        joins: forest.joins,
+        joins: trees.joins,
     }
 }
 
 /// The trees so far.
-struct Forest {
+struct Trees {
     leaves: usize,
     joins: Vec<(usize, usize)>,
     roots: Vec<usize>,
@@ -69,21 +68,21 @@ struct Stage {
 }
 
 impl Stage {
-    fn new(space: &Space<'_>, forest: &Forest, states: &[usize]) -> Self {
+    fn new(space: &Space<'_>, trees: &Trees, states: &[usize]) -> Self {
         let mut stage = Stage {
             columns: vec![],
             interner: Interner::default(),
             queue: BinaryHeap::new(),
         };
-        for leaf in 0..forest.leaves {
+        for leaf in 0..trees.leaves {
             stage.columns.push(Some((
                 space.column(leaf, states.iter().copied()),
                 space.classes(leaf),
             )));
         }
-        forest.joins.iter().for_each(|&(a, b)| stage.join(a, b));
-        for (i, &a) in forest.roots.iter().enumerate() {
-            forest.roots[i + 1..]
+        trees.joins.iter().for_each(|&(a, b)| stage.join(a, b));
+        for (i, &a) in trees.roots.iter().enumerate() {
+            trees.roots[i + 1..]
                 .iter()
                 .for_each(|&b| stage.consider(a, b));
         }
@@ -109,8 +108,8 @@ impl Stage {
     }
 
     /// Joins until at most `few` trees are left.
-    fn run(&mut self, forest: &mut Forest, few: usize) {
-        while forest.roots.len() > few {
+    fn run(&mut self, trees: &mut Trees, few: usize) {
+        while trees.roots.len() > few {
             let Some(Reverse((_, a, b))) = self.queue.pop() else {
                 unreachable!("any two trees can be joined")
             };
@@ -119,13 +118,13 @@ impl Stage {
             }
             self.join(a, b);
             let joined = self.columns.len() - 1;
-            forest.roots.retain(|&root| root != a && root != b);
-            forest
+            trees.roots.retain(|&root| root != a && root != b);
+            trees
                 .roots
                 .iter()
                 .for_each(|&root| self.consider(root, joined));
-            forest.roots.push(joined);
-            forest.joins.push((a, b));
+            trees.roots.push(joined);
+            trees.joins.push((a, b));
         }
     }
 }

@@ -25,12 +25,12 @@ mod weigh;
 #[cfg(test)]
 mod tests;
 
-use crate::compile::Search;
+use crate::compile::ask::Search;
 use crate::compile::plan::Plan;
 use crate::compile::plan::problem::Problem;
 use crate::compile::plan::tree::Cost;
 use crate::compile::prune::Pruned;
-use crate::tensor::{Graph, NodeId, Op};
+use crate::tensor::{Graph, List, NodeId, Op};
 use crate::vars::VarId;
 
 /// A graph over states that can occur.
@@ -71,7 +71,7 @@ impl Decoder {
 
 /// Whether the joint states can surely be enumerated.
 pub fn has_few_states(pruned: &Pruned) -> bool {
-    states::most_states(pruned) <= states::MOST
+    states::most_states(pruned) <= states::MAX_STATES
 }
 
 /// The cheapest graph over states that can occur; none if there are too many of them.
@@ -85,7 +85,7 @@ pub fn support(
     search: &Search,
 ) -> Option<Supported> {
     let total = |cost: &Cost| problem.prices.total(cost);
-    let most = total(&plan.cost).clamp(1e3, states::MOST);
+    let most = total(&plan.cost).clamp(1e3, states::MAX_STATES);
     let enumerated = enumerated(pruned, search, most as usize);
     if enumerated
         .as_ref()
@@ -108,7 +108,30 @@ fn enumerated(pruned: &Pruned, search: &Search, most: usize) -> Option<Supported
 
 /// The graph over the relations of a plan.
 fn related(pruned: &Pruned, plan: &Plan) -> Option<Supported> {
-    relations::lower(pruned, plan, relations::MOST)
+    relations::lower(pruned, plan, relations::MAX_TRIPLES)
+}
+
+/// The rescaled product of two tensors by triples: where a product goes, and which entries it is
+/// of.
+fn join(
+    graph: &mut Graph,
+    [a, b]: [NodeId; 2],
+    axis: Option<VarId>,
+    triples: impl Iterator<Item = [u32; 3]>,
+) -> NodeId {
+    let mut list = List {
+        axis,
+        outs: vec![],
+        a: vec![],
+        b: vec![],
+    };
+    for [out, i, j] in triples {
+        list.outs.push(out);
+        list.a.push(i);
+        list.b.push(j);
+    }
+    let product = graph.join(a, b, list);
+    graph.add(Op::Rescale(product))
 }
 
 /// What it costs to evaluate a graph once: every step counts with the size of what it computes.
@@ -123,12 +146,7 @@ fn cost(graph: &Graph) -> Cost {
         };
         cost.largest_cluster = cost.largest_cluster.max(products);
         cost.rank = cost.rank.max(rank);
-        let (entries, multiply_adds) = match varies[node.index()] {
-            true => (&mut cost.entries, &mut cost.multiply_adds),
-            false => (&mut cost.constant_entries, &mut cost.constant_multiply_adds),
-        };
-        *entries += graph.size(node);
-        *multiply_adds += products;
+        cost.add(varies[node.index()], graph.size(node), products);
     }
     cost
 }

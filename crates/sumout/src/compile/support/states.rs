@@ -12,10 +12,10 @@ use crate::tensor::Table;
 use crate::vars::VarId;
 
 /// No more states are enumerated than this.
-pub(crate) const MOST: f64 = 1e6;
+pub(crate) const MAX_STATES: f64 = 1e6;
 
 /// How many values are tried, or numbers stored, before enumeration is given up.
-const MOST_STEPS: usize = 100_000_000;
+const MAX_STEPS: usize = 100_000_000;
 
 /// The joint states of a pruned network.
 pub(crate) struct Space<'a> {
@@ -24,27 +24,27 @@ pub(crate) struct Space<'a> {
     /// The state of each variable in each joint state; empty for private variables.
     pub columns: Vec<Vec<u16>>,
     /// What evidence enters by.
-    pub leaves: Vec<Leaf>,
+    pub leaves: Vec<ProductLeaf>,
     /// The weight of each joint state, in units of 2^`exponent`, without the factors that must stay
     /// visible.
     pub weights: Vec<f64>,
     pub exponent: i64,
     /// The factors that are numbers once the joint state is known, and must stay visible.
-    pub visible: Vec<Part>,
+    pub visible: Vec<FactorPart>,
 }
 
 /// A factor of the product tree.
 #[derive(Clone, Debug)]
-pub(crate) enum Leaf {
+pub(crate) enum ProductLeaf {
     /// The likelihood of a variable.
     Evidence(VarId),
     /// A factor with private variables.
-    Factor(Part),
+    Factor(FactorPart),
 }
 
 /// A factor as a function of joint states.
 #[derive(Clone, Debug)]
-pub(crate) struct Part {
+pub(crate) struct FactorPart {
     pub factor: usize,
     /// The axes that are not private, with their strides in the factor's table.
     inner: Vec<(VarId, usize)>,
@@ -56,7 +56,7 @@ pub(crate) struct Part {
     classes: Vec<u32>,
 }
 
-impl Part {
+impl FactorPart {
     fn new(factor: usize, table: &Table, cards: &[usize], is_private: &[bool]) -> Self {
         let stride = |i: usize| {
             table.axes[i + 1..]
@@ -75,7 +75,7 @@ impl Part {
             .map(|(v, _)| v)
             .filter(|v| is_private[v.index()])
             .collect();
-        Part {
+        FactorPart {
             factor,
             inner,
             private,
@@ -113,8 +113,8 @@ impl<'a> Space<'a> {
         let cards = pruned.cards();
         let is_private = private(pruned);
         let is_input = inputs(pruned);
-        let part = |(factor, table)| Part::new(factor, table, &cards, &is_private);
-        let parts: Vec<Part> = pruned.factors.iter().enumerate().map(part).collect();
+        let part = |(factor, table)| FactorPart::new(factor, table, &cards, &is_private);
+        let parts: Vec<FactorPart> = pruned.factors.iter().enumerate().map(part).collect();
         let columns = Enumeration::new(pruned, &parts, &is_private).run(most)?;
         let count = columns.0;
         let mut space = Space {
@@ -131,13 +131,13 @@ impl<'a> Space<'a> {
         let seen = (0..cards.len()).filter(|&v| is_input[v] && !is_private[v]);
         space
             .leaves
-            .extend(seen.map(|v| Leaf::Evidence(VarId::new(v))));
-        (space.count * space.leaves.len() <= 3 * MOST_STEPS).then_some(space)
+            .extend(seen.map(|v| ProductLeaf::Evidence(VarId::new(v))));
+        (space.count * space.leaves.len() <= 3 * MAX_STEPS).then_some(space)
     }
 
     /// Multiplies the factors that are numbers, and keeps the largest product near one; none if
     /// others are too far from it to be numbers.
-    fn weigh(&mut self, parts: &[Part]) -> Option<()> {
+    fn weigh(&mut self, parts: &[FactorPart]) -> Option<()> {
         let mut exponents = vec![0i64; self.count];
         for part in parts.iter().filter(|part| part.private.is_empty()) {
             let values = &self.pruned.factors[part.factor].values;
@@ -159,8 +159,9 @@ impl<'a> Space<'a> {
             }
         }
         self.exponent = exponents.iter().copied().max().unwrap_or(0);
-        const FAR: i64 = 900;
-        let is_far = |(weight, e): (&f64, &i64)| *weight > 0.0 && self.exponent - e > FAR;
+        const MAX_EXPONENT_SPREAD: i64 = 900;
+        let is_far =
+            |(weight, e): (&f64, &i64)| *weight > 0.0 && self.exponent - e > MAX_EXPONENT_SPREAD;
         if self.weights.iter().zip(&exponents).any(is_far) {
             return None;
         }
@@ -174,37 +175,37 @@ impl<'a> Space<'a> {
         Some(())
     }
 
-    fn add_leaves(&mut self, parts: Vec<Part>) {
+    fn add_leaves(&mut self, parts: Vec<FactorPart>) {
         for mut part in parts.into_iter().filter(|part| !part.private.is_empty()) {
             part.classify(
                 self.pruned.factors[part.factor].values.len(),
                 &self.columns,
                 self.count,
             );
-            self.leaves.push(Leaf::Factor(part));
+            self.leaves.push(ProductLeaf::Factor(part));
         }
     }
 
     /// The number of classes of a leaf.
     pub fn classes(&self, leaf: usize) -> usize {
         match &self.leaves[leaf] {
-            Leaf::Evidence(v) => self.pruned.domains[v.index()].len(),
-            Leaf::Factor(part) => part.places.len(),
+            ProductLeaf::Evidence(v) => self.pruned.domains[v.index()].len(),
+            ProductLeaf::Factor(part) => part.places.len(),
         }
     }
 
     /// The place of a joint state in the table of a factor.
-    pub fn place(&self, part: &Part, at: usize) -> usize {
+    pub fn place(&self, part: &FactorPart, at: usize) -> usize {
         part.place(|v| self.columns[v.index()][at].into())
     }
 
     /// The class of a leaf in some joint states.
     pub fn column(&self, leaf: usize, states: impl Iterator<Item = usize>) -> Vec<u32> {
         match &self.leaves[leaf] {
-            Leaf::Evidence(v) => states
+            ProductLeaf::Evidence(v) => states
                 .map(|at| self.columns[v.index()][at].into())
                 .collect(),
-            Leaf::Factor(part) => {
+            ProductLeaf::Factor(part) => {
                 let place = |at: usize| part.place(|v| self.columns[v.index()][at].into());
                 states.map(|at| part.classes[place(at)]).collect()
             }
@@ -251,12 +252,12 @@ struct Enumeration<'a> {
     cards: Vec<usize>,
     /// For each place in the order, the factors that are complete there, and where they are
     /// possible.
-    checks: Vec<Vec<(&'a Part, Vec<bool>)>>,
+    checks: Vec<Vec<(&'a FactorPart, Vec<bool>)>>,
     states: Vec<usize>,
 }
 
 impl<'a> Enumeration<'a> {
-    fn new(pruned: &Pruned, parts: &'a [Part], is_private: &[bool]) -> Self {
+    fn new(pruned: &Pruned, parts: &'a [FactorPart], is_private: &[bool]) -> Self {
         let cards = pruned.cards();
         let mut is_mentioned = vec![false; cards.len()];
         pruned
@@ -266,7 +267,7 @@ impl<'a> Enumeration<'a> {
             .for_each(|v| is_mentioned[v.index()] = true);
         let is_inner = |v: &VarId| is_mentioned[v.index()] && !is_private[v.index()];
         let order: Vec<VarId> = (0..cards.len()).map(VarId::new).filter(is_inner).collect();
-        let mut checks: Vec<Vec<(&Part, Vec<bool>)>> = order.iter().map(|_| vec![]).collect();
+        let mut checks: Vec<Vec<(&FactorPart, Vec<bool>)>> = order.iter().map(|_| vec![]).collect();
         for part in parts {
             let values = &pruned.factors[part.factor].values;
             let Some(last) = part.inner.iter().map(|(v, _)| *v).max() else {
@@ -315,7 +316,7 @@ impl<'a> Enumeration<'a> {
                 }
                 continue;
             }
-            if count > most || steps > MOST_STEPS {
+            if count > most || steps > MAX_STEPS {
                 return None;
             }
             match depth.checked_sub(1) {

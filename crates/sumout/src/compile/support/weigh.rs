@@ -12,14 +12,14 @@
 //! so that the largest product of all, that of a and b, need not be stored if the sums m are fewer.
 
 use crate::compile::support::classes::{Interner, Products};
-use crate::compile::support::states::{Leaf, Part, Space};
-use crate::compile::support::{Decoder, Supported, cost};
-use crate::tensor::{Graph, List, NodeId, Op, Table};
+use crate::compile::support::states::{FactorPart, ProductLeaf, Space};
+use crate::compile::support::{Decoder, Supported, cost, join};
+use crate::tensor::{Graph, NodeId, Op, Table};
 use crate::vars::{VarId, VarSet};
 
 /// The graph of a tree of products over a space.
 pub(crate) fn lower(space: &Space<'_>, products: &Products) -> Supported {
-    let mut lowering = Lowering {
+    let mut lowering = ClassLowering {
         space,
         products,
         graph: Graph::with_selected(space.pruned.cards(), &space.pruned.selected),
@@ -30,9 +30,10 @@ pub(crate) fn lower(space: &Space<'_>, products: &Products) -> Supported {
         .into_iter()
         .filter(|&n| n < products.leaves || n != products.root)
     {
-        nodes[node] = Some(match node < products.leaves {
-            true => lowering.leaf(&space.leaves[node]),
-            false => lowering.inner(node, &nodes),
+        nodes[node] = Some(if node < products.leaves {
+            lowering.leaf(&space.leaves[node])
+        } else {
+            lowering.inner(node, &nodes)
         });
     }
     let weights = Weights::new(space, products);
@@ -92,7 +93,7 @@ impl Weights {
     }
 }
 
-struct Lowering<'a> {
+struct ClassLowering<'a> {
     space: &'a Space<'a>,
     products: &'a Products,
     graph: Graph,
@@ -101,17 +102,17 @@ struct Lowering<'a> {
 /// Where products go, and which entries they are of.
 type Triple = [u32; 3];
 
-impl Lowering<'_> {
-    fn leaf(&mut self, leaf: &Leaf) -> NodeId {
+impl ClassLowering<'_> {
+    fn leaf(&mut self, leaf: &ProductLeaf) -> NodeId {
         match leaf {
-            Leaf::Evidence(v) => self.graph.add(Op::Evidence(*v)),
-            Leaf::Factor(part) => self.factor(part),
+            ProductLeaf::Evidence(v) => self.graph.add(Op::Evidence(*v)),
+            ProductLeaf::Factor(part) => self.factor(part),
         }
     }
 
     /// A factor on the classes of its inner variables, times evidence on its private ones, which
     /// are summed out.
-    fn factor(&mut self, part: &Part) -> NodeId {
+    fn factor(&mut self, part: &FactorPart) -> NodeId {
         let pruned = self.space.pruned;
         let axis = self.graph.axis(part.places.len());
         let numbers = &pruned.factors[part.factor].values;
@@ -157,40 +158,19 @@ impl Lowering<'_> {
             .iter()
             .enumerate()
             .map(|(k, &[i, j])| [k as u32, i, j]);
-        self.join(a, b, Some(axis), triples)
-    }
-
-    fn join(
-        &mut self,
-        a: NodeId,
-        b: NodeId,
-        axis: Option<VarId>,
-        triples: impl Iterator<Item = Triple>,
-    ) -> NodeId {
-        let mut list = List {
-            axis,
-            outs: vec![],
-            a: vec![],
-            b: vec![],
-        };
-        for [o, i, j] in triples {
-            list.outs.push(o);
-            list.a.push(i);
-            list.b.push(j);
-        }
-        let product = self.graph.join(a, b, list);
-        self.graph.add(Op::Rescale(product))
+        join(&mut self.graph, [a, b], Some(axis), triples)
     }
 
     /// The tensor of the weights, and what its entries stand for.
     fn weights(&mut self, weights: &Weights) -> (NodeId, Vec<Decoder>) {
         let axis = self.graph.axis(weights.values.len());
-        let node = match self.space.visible.is_empty() {
-            true => self.graph.table(Table {
+        let node = if self.space.visible.is_empty() {
+            self.graph.table(Table {
                 axes: vec![axis],
                 values: weights.values.clone(),
-            }),
-            false => self.visible_weights(weights, axis),
+            })
+        } else {
+            self.visible_weights(weights, axis)
         };
         let node = self.scaled(node, self.space.exponent);
         if !self.space.pruned.explain {
@@ -235,9 +215,9 @@ impl Lowering<'_> {
                 let to = if is_last { triple } else { s as u32 };
                 [to, s as u32, space.place(part, at) as u32]
             });
-            node = self.join(
-                node,
-                table,
+            node = join(
+                &mut self.graph,
+                [node, table],
                 Some(if is_last { axis } else { every }),
                 triples,
             );
@@ -247,11 +227,11 @@ impl Lowering<'_> {
 
     /// A tensor times a power of two that may be no number itself.
     fn scaled(&mut self, node: NodeId, exponent: i64) -> NodeId {
-        const STEP: i64 = 1000;
+        const MAX_EXPONENT: i64 = 1000;
         let mut scale = None;
         let mut left = exponent;
         while left != 0 {
-            let power = left.clamp(-STEP, STEP);
+            let power = left.clamp(-MAX_EXPONENT, MAX_EXPONENT);
             let next = self.graph.table(Table {
                 axes: vec![],
                 values: vec![2f64.powi(power as i32)],
@@ -290,11 +270,16 @@ impl Lowering<'_> {
                 let [summed, kept] = [1 - side, side]
                     .map(|at| nodes[children[*root][at]].expect("children come first"));
                 let axis = self.graph.axis(least.pairs.len());
-                let sums = self.join(summed, weight, Some(axis), least.triples.iter().copied());
+                let sums = join(
+                    &mut self.graph,
+                    [summed, weight],
+                    Some(axis),
+                    least.triples.iter().copied(),
+                );
                 let pairs = least.pairs.iter().enumerate();
-                return self.join(
-                    sums,
-                    kept,
+                return join(
+                    &mut self.graph,
+                    [sums, kept],
                     output,
                     pairs.map(|(m, &[q, j])| [q, m as u32, j]),
                 );
@@ -313,7 +298,7 @@ impl Lowering<'_> {
             .iter()
             .enumerate()
             .map(|(t, &(q, k, _))| [q, k, t as u32]);
-        self.join(product, weight, output, triples)
+        join(&mut self.graph, [product, weight], output, triples)
     }
 }
 

@@ -5,14 +5,14 @@
 //! waited longest since its cost last changed (those that change together wait in the order of
 //! their numbers), or in a randomised run to whoever drew the smallest number.
 
-mod graph;
+mod elimination;
 
 use std::collections::BTreeSet;
 
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 
-use crate::compile::plan::order::graph::{Graph, LOG_UNIT};
+use crate::compile::plan::order::elimination::{EliminationGraph, LOG_UNIT};
 use crate::compile::plan::tree::{Forest, Leaves, Tree};
 use crate::vars::VarId;
 
@@ -72,7 +72,7 @@ pub fn order(leaves: &Leaves, heuristic: Heuristic, rng: Option<&mut ChaCha8Rng>
 struct Eliminate<'a> {
     heuristic: Heuristic,
     rng: Option<&'a mut ChaCha8Rng>,
-    graph: Graph,
+    graph: EliminationGraph,
     keys: Vec<Option<Key>>,
     queue: BTreeSet<Key>,
     stamp: u64,
@@ -91,7 +91,7 @@ impl<'a> Eliminate<'a> {
             .flat_map(|axes| axes.iter())
             .for_each(|v| occurs[v.index()] = true);
         leaves.output.iter().for_each(|v| occurs[v.index()] = false);
-        let graph = Graph::new(leaves, heuristic);
+        let graph = EliminationGraph::new(leaves, heuristic);
         let mut search = Eliminate {
             heuristic,
             rng,

@@ -1,6 +1,6 @@
 //! The numbers that the paper prints, to compare with.
 
-use crate::compile::paper::Size;
+use crate::compile::plan::paper::Size;
 
 /// A row of Table 1 or 3: the circuit for the posterior of one variable, given all pixels of an
 /// image.

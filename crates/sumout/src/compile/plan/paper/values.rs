@@ -9,7 +9,7 @@ use crate::model::{Cpt, Network};
 use crate::tensor::Table;
 use crate::vars::VarId;
 
-use crate::compile::paper::Problem;
+use crate::compile::plan::paper::Problem;
 use crate::compile::prune::each_state;
 
 /// The problem that a network poses when no question is asked: one factor for each CPT.

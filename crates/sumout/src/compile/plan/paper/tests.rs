@@ -3,7 +3,7 @@ use rand_chacha::ChaCha8Rng;
 
 use super::*;
 use crate::compile::Objective;
-use crate::compile::Question;
+use crate::compile::ask::Question;
 use crate::compile::lower::lower;
 use crate::compile::plan::certificate;
 use crate::compile::prune::{Pruned, prune};

@@ -28,7 +28,7 @@ use crate::model::Network;
 use crate::vars::VarId;
 
 pub use replicate::{Replicated, replicate};
-pub(super) use values::pruned;
+pub(crate) use values::pruned;
 
 /// The number of leaves at which replication stops, unless told otherwise.
 pub const MAX_LEAVES: usize = 100_000;
@@ -81,7 +81,7 @@ pub fn structure(net: &Network, max_leaves: usize) -> Structure {
 
 /// A plan, and whether it is all that the method can do.
 #[derive(Clone, Debug)]
-pub struct Planned {
+pub struct PaperPlan {
     /// The plan.
     pub plan: Plan,
     /// The number of leaves before dead ones were removed.
@@ -91,7 +91,7 @@ pub struct Planned {
 }
 
 /// The paper's plan for a problem, with at most `max_leaves` leaves.
-pub fn plan(problem: &Problem, max_leaves: usize) -> Planned {
+pub fn plan(problem: &Problem, max_leaves: usize) -> PaperPlan {
     let replicated = replicate(problem, max_leaves);
     let order = order::order(&replicated.network, Heuristic::MinFill, None).vars;
     let places = dtree::leaf_order(&replicated, &order);
@@ -106,7 +106,7 @@ pub fn plan(problem: &Problem, max_leaves: usize) -> Planned {
     let mut tree = view.tree;
     shrink::remove_dead(problem, &mut leaves, &mut tree, &mut separators);
     let plan = Plan::new(problem, leaves, tree, separators);
-    Planned {
+    PaperPlan {
         plan,
         replicated: replicated.leaves.len(),
         is_capped: replicated.is_capped,

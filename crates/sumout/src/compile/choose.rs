@@ -7,27 +7,68 @@
 //! they compete with need not be the best. If it is run once they are tried only where running the
 //! best plan takes longer.
 
+use crate::compile::ask::{Level, Search};
 use crate::compile::plan;
 use crate::compile::plan::Plan;
 use crate::compile::plan::problem::Problem;
+use crate::compile::plan::saved::SavedPlan;
 use crate::compile::plan::tables;
 use crate::compile::plan::tables::Way;
 use crate::compile::plan::tree::Cost;
 use crate::compile::prune::Pruned;
 use crate::compile::support;
 use crate::compile::support::Supported;
-use crate::compile::{Level, Planned, Search};
+use crate::model::Network;
+use crate::vars::VarId;
+
+/// A question with a plan for it.
+#[derive(Clone, Debug)]
+pub struct Planned {
+    /// What is left of the network.
+    pub pruned: Pruned,
+    /// What the planner saw of it.
+    pub problem: Problem,
+    /// The plan.
+    pub plan: Plan,
+    /// The same on reachable states only, where that is asked for and cheaper.
+    pub supported: Option<Supported>,
+    /// What the planner was allowed to know; if that was left to it, what paid.
+    pub level: Level,
+}
+
+impl Planned {
+    /// What it costs to evaluate the plan, or the supports that are cheaper, once.
+    pub fn cost(&self) -> Cost {
+        self.supported.as_ref().map_or(self.plan.cost, |s| s.cost)
+    }
+
+    /// The cost as one number, to compare plans by.
+    pub(crate) fn total(&self) -> f64 {
+        self.problem.prices.total(&self.cost())
+    }
+
+    /// The variables whose definers the plan copies, once for each copy.
+    pub fn copies(&self) -> impl Iterator<Item = VarId> + '_ {
+        let copies = self.plan.leaves.iter().filter(|leaf| leaf.is_copy);
+        copies.filter_map(|leaf| self.problem.defines(leaf.factor))
+    }
+
+    /// The plan by names, to start from another time.
+    pub(crate) fn saved(&self, net: &Network) -> SavedPlan {
+        SavedPlan::new(net, &self.pruned, &self.plan)
+    }
+}
 
 /// Supports are chosen where they cost less than this share of a plan: following lists takes longer
 /// than loops do.
-const BY_FAR: f64 = 0.5;
+const MAX_SHARE_OF_PLAN: f64 = 0.5;
 
 /// A question that is run once is worth enumerating its states, if they are few, from this many
 /// products on.
-const WORTH_ENUMERATING: f64 = 2e7;
+const MIN_PRODUCTS_TO_ENUMERATE: f64 = 2e7;
 
 /// The share of the search for plans that comes before supports are tried.
-const FIRST: f64 = 0.2;
+const EFFORT_BEFORE_SUPPORTS: f64 = 0.2;
 
 /// Plans at the level that is asked for, or at the one that costs least.
 ///
@@ -39,18 +80,18 @@ pub(crate) fn choose(pruned: Pruned, search: &Search, given: Option<Plan>) -> Pl
     } else {
         problem
     };
-    let choice = Choice {
+    let chooser = Chooser {
         pruned: &pruned,
         problem: &problem,
         search,
         given,
     };
     let (plan, supported) = match search.level {
-        _ if choice.given.is_some() && search.effort == 0.0 => (choice.plan(search), None),
-        Level::Support => choice.supports_first(1.0),
-        Level::Auto if search.thorough => choice.supports_first_or_plan(),
-        Level::Auto => choice.supports_last(),
-        _ => (choice.plan(search), None),
+        _ if chooser.given.is_some() && search.effort == 0.0 => (chooser.plan(search), None),
+        Level::Support => chooser.supports_first(1.0),
+        Level::Auto if search.thorough => chooser.supports_first_or_plan(),
+        Level::Auto => chooser.supports_last(),
+        _ => (chooser.plan(search), None),
     };
     let level = match search.level {
         Level::Auto if supported.is_some() => Level::Support,
@@ -61,7 +102,6 @@ pub(crate) fn choose(pruned: Pruned, search: &Search, given: Option<Plan>) -> Pl
         pruned,
         problem,
         plan,
-        implied: false,
         supported,
         level,
     }
@@ -70,23 +110,25 @@ pub(crate) fn choose(pruned: Pruned, search: &Search, given: Option<Plan>) -> Pl
 /// The lowest level at which a plan could have been found.
 fn known(problem: &Problem, plan: &Plan) -> Level {
     let ways = tables::ways(&plan.tree, &problem.leaves(&plan.leaves), &plan.separators);
-    match plan.leaves.iter().any(|leaf| leaf.is_copy) {
-        _ if ways.iter().any(|way| matches!(way, Way::Gather(_))) => Level::Tables,
-        true => Level::Functional,
-        false => Level::Classical,
+    if ways.iter().any(|way| matches!(way, Way::Gather(_))) {
+        Level::Tables
+    } else if plan.leaves.iter().any(|leaf| leaf.is_copy) {
+        Level::Functional
+    } else {
+        Level::Classical
     }
 }
 
 type Chosen = (Plan, Option<Supported>);
 
-struct Choice<'a> {
+struct Chooser<'a> {
     pruned: &'a Pruned,
     problem: &'a Problem,
     search: &'a Search,
     given: Option<Plan>,
 }
 
-impl Choice<'_> {
+impl Chooser<'_> {
     fn total(&self, cost: &Cost) -> f64 {
         self.problem.prices.total(cost)
     }
@@ -97,7 +139,7 @@ impl Choice<'_> {
 
     fn supports_first(&self, share: f64) -> Chosen {
         let hasty = Search {
-            effort: FIRST * self.search.effort,
+            effort: EFFORT_BEFORE_SUPPORTS * self.search.effort,
             ..*self.search
         };
         self.with_supports(self.plan(&hasty), share)
@@ -106,7 +148,7 @@ impl Choice<'_> {
     fn supports_first_or_plan(&self) -> Chosen {
         let chosen = self
             .may_have_supports()
-            .then(|| self.supports_first(BY_FAR));
+            .then(|| self.supports_first(MAX_SHARE_OF_PLAN));
         chosen
             .filter(|(_, s)| s.is_some())
             .unwrap_or_else(|| (self.plan(self.search), None))
@@ -116,9 +158,9 @@ impl Choice<'_> {
         let plan = self.plan(self.search);
         let total = self.total(&plan.cost);
         let is_worth = plan::is_worth_knowing(self.search, total)
-            || (total > WORTH_ENUMERATING && support::has_few_states(self.pruned));
+            || (total > MIN_PRODUCTS_TO_ENUMERATE && support::has_few_states(self.pruned));
         if is_worth && self.may_have_supports() {
-            self.with_supports(plan, BY_FAR)
+            self.with_supports(plan, MAX_SHARE_OF_PLAN)
         } else {
             (plan, None)
         }

@@ -10,17 +10,20 @@
 //! only if it holds a copy and the rest does too; a variable that has been summed out everywhere
 //! never returns.
 
-use std::cmp::Ordering;
+mod axes;
+mod candidates;
+
 use std::collections::{BTreeSet, BinaryHeap};
 
-use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 
+use crate::compile::plan::expand::axes::Expansion;
+use crate::compile::plan::expand::candidates::{Action, Candidate};
 use crate::compile::plan::problem::{Leaf, Problem};
-use crate::compile::plan::skeleton::{Node, Skeleton, numbered};
+use crate::compile::plan::skeleton::{Skeleton, SkeletonNode, numbered};
 use crate::vars::{VarId, VarSet};
 
-/// How a run scores its moves.
+/// How a run scores its actions.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Taste {
     /// The share of the old sizes that is taken off.
@@ -37,12 +40,6 @@ pub(crate) struct Taste {
 
 /// No plan with more leaves than this is built.
 const MAX_LEAVES: usize = 20_000;
-
-/// An axis is not expanded through more functions than this.
-const MAX_SOURCES: usize = 64;
-
-/// With more tensors than this around a variable, only some of them are paired.
-const CROWD: usize = 24;
 
 /// Builds a plan; none if it becomes more expensive than `limit`, or has too many leaves.
 pub(crate) fn expand(
@@ -63,7 +60,7 @@ pub(crate) fn expand(
 
 /// A tensor of the plan that is being built.
 #[derive(Clone, Debug)]
-struct Tensor {
+struct OpenTensor {
     axes: VarSet,
     /// The functional axes of which a copy of the definer is connected.
     defined: VarSet,
@@ -71,26 +68,12 @@ struct Tensor {
     node: usize,
 }
 
-#[derive(Clone, Copy, Debug)]
-enum Move {
-    Join(usize, usize),
-    Expand(usize, VarId),
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Candidate {
-    score: f64,
-    noise: f64,
-    order: usize,
-    what: Move,
-}
-
 struct Expander<'a> {
     problem: &'a Problem,
     taste: Taste,
     rng: &'a mut ChaCha8Rng,
-    nodes: Vec<(Node, VarSet)>,
-    tensors: Vec<Option<Tensor>>,
+    nodes: Vec<(SkeletonNode, VarSet)>,
+    tensors: Vec<Option<OpenTensor>>,
     /// The live tensors that have each variable.
     holders: Vec<BTreeSet<usize>>,
     /// How many live tensors have each variable defined.
@@ -131,16 +114,16 @@ impl<'a> Expander<'a> {
             });
         }
         (0..n).for_each(|v| search.settle(VarId::new(v)));
-        (0..search.tensors.len()).for_each(|t| search.push_moves(t, true));
+        (0..search.tensors.len()).for_each(|t| search.push_actions(t, true));
         search
     }
 
     fn add_leaf(&mut self, leaf: Leaf) {
         let axes = self.problem.factors[leaf.factor].clone();
         let defined = self.problem.defines(leaf.factor).into_iter().collect();
-        self.nodes.push((Node::Leaf(leaf), axes.clone()));
+        self.nodes.push((SkeletonNode::Leaf(leaf), axes.clone()));
         let varies = self.problem.varies[leaf.factor] && !leaf.is_copy;
-        self.add(Tensor {
+        self.add(OpenTensor {
             axes,
             defined,
             varies,
@@ -148,12 +131,12 @@ impl<'a> Expander<'a> {
         });
     }
 
-    fn add(&mut self, tensor: Tensor) -> usize {
+    fn add(&mut self, tensor: OpenTensor) -> usize {
         self.tensors.push(None);
         self.put(self.tensors.len() - 1, tensor)
     }
 
-    fn put(&mut self, id: usize, tensor: Tensor) -> usize {
+    fn put(&mut self, id: usize, tensor: OpenTensor) -> usize {
         tensor.axes.iter().for_each(|v| {
             self.holders[v.index()].insert(id);
         });
@@ -165,7 +148,7 @@ impl<'a> Expander<'a> {
         id
     }
 
-    fn take(&mut self, id: usize) -> Tensor {
+    fn take(&mut self, id: usize) -> OpenTensor {
         let tensor = self.tensors[id]
             .take()
             .expect("only live tensors are taken");
@@ -196,179 +179,9 @@ impl<'a> Expander<'a> {
         self.problem.output.contains(v) || self.holders[v.index()].len() > inside
     }
 
-    /// What joining two tensors keeps.
-    fn joined_axes(&self, a: usize, b: usize) -> Option<(VarSet, VarSet)> {
-        let (x, y) = (self.tensors[a].as_ref()?, self.tensors[b].as_ref()?);
-        let cluster = &x.axes | &y.axes;
-        let keeps = |v: &VarId| {
-            if !self.is_needed(*v, &[a, b]) {
-                return false;
-            }
-            let inside = usize::from(x.defined.contains(*v)) + usize::from(y.defined.contains(*v));
-            inside == 0 || self.defined[v.index()] == inside
-        };
-        let kept = cluster.iter().filter(keeps).collect();
-        Some((cluster, kept))
-    }
-
-    /// What expanding an axis takes out of a tensor, puts in, and multiplies with.
-    fn expansion(&self, a: usize, x: VarId) -> Option<Expansion> {
-        let tensor = self.tensors[a].as_ref()?;
-        if !self.can_expand(tensor, x) {
-            return None;
-        }
-        let mut sources: VarSet = self.sources(x)?;
-        let others = tensor.axes.iter().filter(|&v| !self.can_expand(tensor, v));
-        let known: VarSet = others.chain(sources.iter()).collect();
-        let mut out = VarSet::from_iter([x]);
-        let mut copies: BTreeSet<VarId> = self.between(x, &sources);
-        for y in tensor
-            .axes
-            .iter()
-            .filter(|&y| y != x && self.can_expand(tensor, y))
-        {
-            let Some(needs) = self.sources(y).filter(|needs| needs.is_subset(&known)) else {
-                continue;
-            };
-            out.insert(y);
-            copies.extend(self.between(y, &needs));
-            sources = &sources | &needs;
-        }
-        Some(Expansion {
-            kept: &(&tensor.axes - &out) | &sources,
-            out,
-            copies,
-        })
-    }
-
-    fn can_expand(&self, tensor: &Tensor, x: VarId) -> bool {
-        self.problem.definer[x.index()].is_some()
-            && tensor.axes.contains(x)
-            && !tensor.defined.contains(x)
-            && !self.problem.output.contains(x)
-    }
-
-    /// The variables that x is expanded to; none if one of them is gone.
-    fn sources(&self, x: VarId) -> Option<VarSet> {
-        let mut sources = VarSet::default();
-        let mut seen = BTreeSet::new();
-        let mut stack: Vec<VarId> = self.problem.parents(x).collect();
-        while let Some(u) = stack.pop() {
-            if self.gone[u.index()] || seen.len() > MAX_SOURCES {
-                return None;
-            }
-            if !seen.insert(u) {
-                continue;
-            }
-            if self.taste.deep && self.problem.definer[u.index()].is_some() {
-                stack.extend(self.problem.parents(u));
-            } else {
-                sources.insert(u);
-            }
-        }
-        Some(sources)
-    }
-
-    /// The variables from the sources down to x whose definers are copied.
-    fn between(&self, x: VarId, sources: &VarSet) -> BTreeSet<VarId> {
-        let mut between = BTreeSet::new();
-        let mut stack = vec![x];
-        while let Some(v) = stack.pop() {
-            if between.insert(v) {
-                stack.extend(self.problem.parents(v).filter(|u| !sources.contains(*u)));
-            }
-        }
-        between
-    }
-
-    fn push_moves(&mut self, id: usize, is_start: bool) {
-        let Some(tensor) = self.tensors[id].clone() else {
-            return;
-        };
-        let mut others: BTreeSet<usize> = BTreeSet::new();
-        for v in tensor.axes.iter() {
-            let holders = &self.holders[v.index()];
-            others.extend(
-                holders
-                    .iter()
-                    .rev()
-                    .take(CROWD)
-                    .chain(holders.range(id..).take(CROWD)),
-            );
-        }
-        for other in others
-            .into_iter()
-            .filter(|&o| o != id && (!is_start || o > id))
-        {
-            self.push(Move::Join(other.min(id), other.max(id)));
-        }
-        let functional = tensor.axes.iter().filter(|&x| self.can_expand(&tensor, x));
-        functional
-            .collect::<Vec<_>>()
-            .into_iter()
-            .for_each(|x| self.push(Move::Expand(id, x)));
-    }
-
-    fn push(&mut self, what: Move) {
-        let u: f64 = self.rng.random::<f64>().max(1e-300);
-        let noise = self.taste.noise * -(-u.ln()).ln();
-        let Some(score) = self.score(&what) else {
-            return;
-        };
-        self.pushed += 1;
-        self.heap.push(Candidate {
-            score: score - noise,
-            noise,
-            order: self.pushed,
-            what,
-        });
-    }
-
-    /// The price of a move on a scale of logarithms, with its sign; none if it is not possible.
-    fn score(&self, what: &Move) -> Option<f64> {
-        let (cluster, kept, old, varies, wide) = match *what {
-            Move::Join(a, b) => {
-                let (cluster, kept) = self.joined_axes(a, b)?;
-                let (x, y) = (self.tensors[a].as_ref()?, self.tensors[b].as_ref()?);
-                let free = |v: &VarId| {
-                    self.problem.definer[v.index()].is_some()
-                        && !x.defined.contains(*v)
-                        && !y.defined.contains(*v)
-                };
-                let wide = kept.iter().filter(free).count() > self.taste.width;
-                let old = self.size(&x.axes) + self.size(&y.axes);
-                (cluster, kept, old, x.varies || y.varies, wide)
-            }
-            Move::Expand(a, x) => {
-                let tensor = self.tensors[a].as_ref()?;
-                let expansion = self.expansion(a, x)?;
-                let cluster = &tensor.axes | &expansion.kept;
-                (
-                    cluster,
-                    expansion.kept,
-                    self.size(&tensor.axes),
-                    tensor.varies,
-                    false,
-                )
-            }
-        };
-        let price = self.problem.prices.of(varies);
-        let score =
-            self.size(&kept) + self.taste.cluster * self.size(&cluster) - self.taste.saving * old;
-        let scaled = price
-            * if wide && score > 0.0 {
-                1e3 * score
-            } else if wide {
-                1e3 * self.size(&kept)
-            } else {
-                score
-            };
-        Some(scaled.signum() * (1.0 + scaled.abs()).ln())
-    }
-
-    /// Makes a move, unless it has become impossible or more expensive.
+    /// Takes an action, unless it has become impossible or more expensive.
     fn consider(&mut self, candidate: Candidate) {
-        let Some(score) = self.score(&candidate.what) else {
+        let Some(score) = self.score(&candidate.action) else {
             return;
         };
         let score = score - candidate.noise;
@@ -376,11 +189,11 @@ impl<'a> Expander<'a> {
             self.heap.push(Candidate { score, ..candidate });
             return;
         }
-        let made = match candidate.what {
-            Move::Join(a, b) => self.join(a, b),
-            Move::Expand(a, x) => self.expand_axis(a, x),
+        let made = match candidate.action {
+            Action::Join(a, b) => self.join(a, b),
+            Action::Expand(a, x) => self.expand_axis(a, x),
         };
-        self.push_moves(made, false);
+        self.push_actions(made, false);
     }
 
     fn join(&mut self, a: usize, b: usize) -> usize {
@@ -388,9 +201,10 @@ impl<'a> Expander<'a> {
         let (x, y) = (self.take(a), self.take(b));
         self.pay(x.varies || y.varies, &cluster, &kept);
         let defined = &(&x.defined | &y.defined) & &kept;
-        self.nodes.push((Node::Join(x.node, y.node), kept.clone()));
+        self.nodes
+            .push((SkeletonNode::Join(x.node, y.node), kept.clone()));
         let all = &x.axes | &y.axes;
-        let tensor = Tensor {
+        let tensor = OpenTensor {
             axes: kept,
             defined,
             varies: x.varies || y.varies,
@@ -402,15 +216,15 @@ impl<'a> Expander<'a> {
     }
 
     fn expand_axis(&mut self, a: usize, x: VarId) -> usize {
-        let Expansion { out, kept, copies } = self.expansion(a, x).expect("the move was scored");
+        let Expansion { out, kept, copies } = self.expansion(a, x).expect("the action was scored");
         let constant = self.constant(&copies, &(&out | &kept));
         let tensor = self.take(a);
         self.pay(tensor.varies, &(&tensor.axes | &kept), &kept);
         self.nodes
-            .push((Node::Join(tensor.node, constant), kept.clone()));
+            .push((SkeletonNode::Join(tensor.node, constant), kept.clone()));
         let node = self.nodes.len() - 1;
         let defined = &tensor.defined & &kept;
-        let made = self.add(Tensor {
+        let made = self.add(OpenTensor {
             axes: kept,
             defined,
             varies: tensor.varies,
@@ -444,7 +258,7 @@ impl<'a> Expander<'a> {
                 .collect();
             let needed = keep | &later;
             self.copied[factor] = true;
-            let leaf = Node::Leaf(Leaf {
+            let leaf = SkeletonNode::Leaf(Leaf {
                 factor,
                 is_copy: true,
             });
@@ -455,7 +269,7 @@ impl<'a> Expander<'a> {
                 None => leaf,
                 Some(node) => {
                     let axes = &(&self.nodes[node].1 | &self.nodes[leaf].1) & &needed;
-                    self.nodes.push((Node::Join(node, leaf), axes));
+                    self.nodes.push((SkeletonNode::Join(node, leaf), axes));
                     self.nodes.len() - 1
                 }
             });
@@ -494,7 +308,7 @@ impl<'a> Expander<'a> {
     fn is_spent(&self, id: usize, v: VarId) -> bool {
         let node = self.tensors[id].as_ref().map(|t| self.nodes[t.node].0);
         match node {
-            Some(Node::Leaf(leaf)) => {
+            Some(SkeletonNode::Leaf(leaf)) => {
                 !self.problem.varies[leaf.factor]
                     && self.problem.defines(leaf.factor) == Some(v)
                     && self.copied[leaf.factor]
@@ -525,35 +339,3 @@ impl<'a> Expander<'a> {
             .map_or(0.0, |tensor| self.size(&tensor.axes))
     }
 }
-
-struct Expansion {
-    /// The axes that are summed out.
-    out: VarSet,
-    /// The axes of the result.
-    kept: VarSet,
-    /// The variables whose definers are copied.
-    copies: BTreeSet<VarId>,
-}
-
-impl Ord for Candidate {
-    fn cmp(&self, other: &Self) -> Ordering {
-        other
-            .score
-            .total_cmp(&self.score)
-            .then(other.order.cmp(&self.order))
-    }
-}
-
-impl PartialOrd for Candidate {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl PartialEq for Candidate {
-    fn eq(&self, other: &Self) -> bool {
-        self.cmp(other) == Ordering::Equal
-    }
-}
-
-impl Eq for Candidate {}

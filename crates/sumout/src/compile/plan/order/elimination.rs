@@ -11,7 +11,7 @@ use crate::compile::plan::tree::Leaves;
 use crate::vars::VarId;
 
 /// A variable with more neighbours than this is a hub, unless there are many more variables.
-const HUB: usize = 64;
+const MAX_PLAIN_DEGREE: usize = 64;
 
 /// Logarithms are whole multiples of 1 / LOG_UNIT, so that equal products have equal logarithms.
 pub const LOG_UNIT: f64 = (1u64 << 40) as f64;
@@ -36,7 +36,7 @@ fn log2(mut number: usize) -> u64 {
 ///
 /// Of the edges that are missing between the neighbours of v, each counts as the sum of the weights
 /// of its ends.
-pub struct Graph {
+pub struct EliminationGraph {
     /// What each variable counts as the end of a missing edge.
     weights: Vec<u64>,
     logs: Vec<u64>,
@@ -58,7 +58,7 @@ pub struct Graph {
     changed: Marks,
 }
 
-impl Graph {
+impl EliminationGraph {
     /// The graph of some leaves and their output.
     pub fn new(leaves: &Leaves, heuristic: Heuristic) -> Self {
         let n = leaves.cards.len();
@@ -70,7 +70,7 @@ impl Graph {
             }
         };
         let logs: Vec<u64> = leaves.cards.iter().map(|&card| log2(card)).collect();
-        let mut graph = Graph {
+        let mut graph = EliminationGraph {
             weights: leaves.cards.iter().map(weight).collect(),
             sizes: logs.clone(),
             logs,
@@ -217,8 +217,8 @@ impl Graph {
     /// The neighbours of a hub as a set; none if it is no hub.
     fn row(&self, v: usize) -> Option<FixedBitSet> {
         let n = self.lists.len();
-        let mut row =
-            (self.degrees[v] > HUB.max(n / 128)).then(|| FixedBitSet::with_capacity(n))?;
+        let mut row = (self.degrees[v] > MAX_PLAIN_DEGREE.max(n / 128))
+            .then(|| FixedBitSet::with_capacity(n))?;
         self.lists[v]
             .iter()
             .filter(|&&w| self.is_left[w])
@@ -308,7 +308,7 @@ mod tests {
     }
 
     /// The missing edges around v, counted pair by pair.
-    fn missing(graph: &Graph, v: usize) -> u64 {
+    fn missing(graph: &EliminationGraph, v: usize) -> u64 {
         let left = |v: usize| graph.lists[v].iter().copied().filter(|&w| graph.is_left[w]);
         let pairs = left(v).flat_map(|a| left(v).filter(move |&b| a != b).map(move |b| (a, b)));
         pairs
@@ -322,7 +322,7 @@ mod tests {
         for seed in 0..200 {
             let rng = &mut ChaCha8Rng::seed_from_u64(seed);
             let leaves = random_leaves(rng);
-            let mut graph = Graph::new(&leaves, Heuristic::ALL[seed as usize % 3]);
+            let mut graph = EliminationGraph::new(&leaves, Heuristic::ALL[seed as usize % 3]);
             for v in 0..leaves.cards.len() {
                 let is_checked = v % (1 + leaves.cards.len() / 20) == 0;
                 for w in (v..leaves.cards.len()).filter(|_| is_checked) {

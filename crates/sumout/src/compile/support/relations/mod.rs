@@ -6,16 +6,19 @@
 //! row that stayed needs it. After that each row is part of a joint state with a positive product,
 //! except where a function was copied.
 
+mod lower;
+
 use std::collections::BTreeMap;
 
 use crate::compile::plan::Plan;
 use crate::compile::prune::Pruned;
-use crate::compile::support::{Decoder, Supported, cost};
-use crate::tensor::{Graph, List, NodeId, Op, Table};
+use crate::compile::support::relations::lower::RelationLowering;
+use crate::compile::support::{Supported, cost};
+use crate::tensor::{Graph, Table};
 use crate::vars::VarId;
 
 /// The most triples, unless told otherwise.
-pub(crate) const MOST: usize = 10_000_000;
+pub(crate) const MAX_TRIPLES: usize = 10_000_000;
 
 /// The graph of a plan over its relations; none if they need more than `most` triples, or nothing
 /// can occur.
@@ -36,7 +39,7 @@ pub(crate) fn lower(pruned: &Pruned, plan: &Plan, most: usize) -> Option<Support
     };
     (0..plan.separators.len()).try_for_each(|node| relations.add(node))?;
     relations.reduce();
-    let mut lowering = Lowering {
+    let mut lowering = RelationLowering {
         pruned,
         plan,
         graph: Graph::with_selected(pruned.cards(), &pruned.selected),
@@ -305,143 +308,4 @@ fn states_at(table: &Table, cards: &[usize], mut place: usize) -> Vec<u16> {
         place /= cards[v.index()];
     }
     states
-}
-
-struct Lowering<'a> {
-    pruned: &'a Pruned,
-    plan: &'a Plan,
-    graph: Graph,
-    nodes: Vec<NodeId>,
-    decoders: Vec<Decoder>,
-}
-
-impl Lowering<'_> {
-    fn add(&mut self, at: usize, relation: &Relation) {
-        let axis = match at + 1 == self.plan.separators.len() {
-            true => self.pruned.output.iter().next(),
-            false => Some(self.graph.axis(relation.rows)),
-        };
-        let node = match at
-            .checked_sub(self.plan.tree.leaves)
-            .map(|k| self.plan.tree.joins[k])
-        {
-            None => self.leaf(at, relation, axis),
-            Some((l, r)) => self.join(
-                self.nodes[l],
-                self.nodes[r],
-                axis,
-                relation.triples.iter().copied(),
-            ),
-        };
-        self.nodes.push(node);
-    }
-
-    /// The entries of a factor, times the evidence that it hosts, summed to its separator.
-    fn leaf(&mut self, at: usize, relation: &Relation, axis: Option<VarId>) -> NodeId {
-        let table = &self.pruned.factors[self.plan.leaves[at].factor];
-        let entries = self.graph.axis(relation.places.len());
-        let values = relation
-            .places
-            .iter()
-            .map(|&place| table.values[place])
-            .collect();
-        let origin = self.pruned.origins[self.plan.leaves[at].factor].as_ref();
-        let origin = origin.map(|origin| origin.at(relation.places.iter().copied()));
-        let node = self.graph.table_from(
-            Table {
-                axes: vec![entries],
-                values,
-            },
-            origin,
-        );
-        let cards = self.pruned.cards();
-        let states: Vec<Vec<u16>> = relation
-            .places
-            .iter()
-            .map(|&place| states_at(table, &cards, place))
-            .collect();
-        let node = match &self.hosted(at)[..] {
-            [] if at + 1 < self.plan.separators.len() && relation.is_whole() => node,
-            [] => {
-                let one = self.graph.table(Table {
-                    axes: vec![],
-                    values: vec![1.0],
-                });
-                self.join(node, one, axis, relation.triples.iter().copied())
-            }
-            hosted => self.times_evidence(node, hosted, relation, &states, (entries, axis)),
-        };
-        if self.pruned.explain {
-            let states = states.into_iter().flatten().collect();
-            self.decoders.push(Decoder {
-                axis: entries,
-                vars: table.axes.clone(),
-                states,
-            });
-        }
-        node
-    }
-
-    /// The evidence that a leaf hosts: each variable's place among the factor's axes, and the
-    /// variable.
-    fn hosted(&self, at: usize) -> Vec<(usize, VarId)> {
-        let leaf = self.plan.leaves[at];
-        let axes = &self.pruned.factors[leaf.factor].axes;
-        let hosted = self
-            .pruned
-            .hosts
-            .iter()
-            .filter(|(_, host)| *host == leaf.factor && !leaf.is_copy);
-        hosted
-            .filter_map(|(v, _)| Some((axes.iter().position(|x| x == v)?, *v)))
-            .collect()
-    }
-
-    /// Multiplies the entries of a leaf by evidence; the last product is summed to the separator.
-    fn times_evidence(
-        &mut self,
-        mut node: NodeId,
-        hosted: &[(usize, VarId)],
-        relation: &Relation,
-        states: &[Vec<u16>],
-        (entries, axis): (VarId, Option<VarId>),
-    ) -> NodeId {
-        for (i, &(place, v)) in hosted.iter().enumerate() {
-            let evidence = self.graph.add(Op::Evidence(v));
-            let state = |entry: u32| u32::from(states[entry as usize][place]);
-            node = if i + 1 < hosted.len() {
-                let all = (0..states.len() as u32).map(|entry| [entry, entry, state(entry)]);
-                self.join(node, evidence, Some(entries), all)
-            } else {
-                let triples = relation
-                    .triples
-                    .iter()
-                    .map(|&[o, entry, _]| [o, entry, state(entry)]);
-                self.join(node, evidence, axis, triples)
-            };
-        }
-        node
-    }
-
-    fn join(
-        &mut self,
-        a: NodeId,
-        b: NodeId,
-        axis: Option<VarId>,
-        triples: impl Iterator<Item = [u32; 3]>,
-    ) -> NodeId {
-        let mut list = List {
-            axis,
-            outs: vec![],
-            a: vec![],
-            b: vec![],
-        };
-        for [o, i, j] in triples {
-            list.outs.push(o);
-            list.a.push(i);
-            list.b.push(j);
-        }
-        let product = self.graph.join(a, b, list);
-        self.graph.add(Op::Rescale(product))
-    }
 }

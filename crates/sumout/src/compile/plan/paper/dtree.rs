@@ -5,7 +5,7 @@
 //! *view* from a leaf, the host, the tree hangs from the edge between the host and its neighbour;
 //! all messages flow towards the host.
 
-use crate::compile::paper::Replicated;
+use crate::compile::plan::paper::Replicated;
 use crate::compile::plan::tree::Tree;
 use crate::vars::VarId;
 
@@ -23,7 +23,7 @@ pub fn leaf_order(replicated: &Replicated, order: &[VarId]) -> Vec<usize> {
 
 /// The tree that an order gives, over these leaves of a replicated network.
 pub fn dtree(replicated: &Replicated, leaves: &[usize], order: &[VarId]) -> Tree {
-    let mut forest = Forest {
+    let mut trees = DisjointTrees {
         above: (0..leaves.len()).collect(),
         tree: Tree {
             leaves: leaves.len(),
@@ -37,20 +37,20 @@ pub fn dtree(replicated: &Replicated, leaves: &[usize], order: &[VarId]) -> Tree
             .for_each(|v| users[v.index()].push(at));
     }
     for v in order {
-        forest.join_all(&users[v.index()]);
+        trees.join_all(&users[v.index()]);
     }
-    forest.join_all(&(0..leaves.len()).collect::<Vec<_>>());
-    forest.tree
+    trees.join_all(&(0..leaves.len()).collect::<Vec<_>>());
+    trees.tree
 }
 
 /// Trees that become one.
-struct Forest {
+struct DisjointTrees {
     /// Leads from each node to the root of its tree.
     above: Vec<usize>,
     tree: Tree,
 }
 
-impl Forest {
+impl DisjointTrees {
     fn root(&mut self, mut node: usize) -> usize {
         while self.above[node] != node {
             self.above[node] = self.above[self.above[node]];

@@ -15,7 +15,7 @@
 //! Afterwards a replica whose own variable is not in its separator is *dead*: it sums to one, and
 //! is removed.
 
-use crate::compile::paper::dtree::View;
+use crate::compile::plan::paper::dtree::View;
 use crate::compile::plan::problem::{Leaf, Problem};
 use crate::compile::plan::tree::{Leaves, Tree};
 use crate::vars::VarSet;
