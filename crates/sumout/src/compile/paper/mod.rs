@@ -27,8 +27,10 @@ use crate::compile::plan::tree::Leaves;
 use crate::model::Network;
 use crate::vars::VarId;
 
+pub use dtree::View;
 pub use replicate::{Replicated, replicate};
-pub(super) use values::pruned;
+pub use shrink::shrink_sep;
+pub use values::pruned;
 
 /// The number of leaves at which replication stops, unless told otherwise.
 pub const MAX_LEAVES: usize = 100_000;
@@ -102,7 +104,7 @@ pub fn plan(problem: &Problem, max_leaves: usize) -> Planned {
         .collect();
     let view = dtree::view(&dtree, host(problem, &leaves));
     let mut separators = view.tree.separators(&problem.leaves(&leaves));
-    shrink::shrink(problem, &leaves, &view, &mut separators);
+    shrink_sep(problem, &leaves, &view, &mut separators);
     let mut tree = view.tree;
     shrink::remove_dead(problem, &mut leaves, &mut tree, &mut separators);
     let plan = Plan::new(problem, leaves, tree, separators);
