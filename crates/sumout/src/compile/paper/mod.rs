@@ -10,8 +10,6 @@
 //! A plan starts from a `Problem`, whose network is pruned further than the one that the tables
 //! describe.
 
-pub mod printed;
-
 mod dtree;
 mod replicate;
 mod shrink;
