@@ -70,8 +70,8 @@ pub mod vars;
 
 pub use circuit::{
     Answer, Answers, Batch, Circuit, Column, Compilation, Derivatives, Differentiator, EvalOptions,
-    Evaluator, Explainer, Explanation, Explanations, Families, LossGradient, Machine, Options,
-    Precision, Selected,
+    Evaluator, Explainer, Explanation, Explanations, Families, LossGradient, Options, Precision,
+    Selected,
 };
 pub use compile::{Level, Objective, Query, Report};
 pub use error::{Error, ErrorKind, Place, Result};
@@ -80,6 +80,18 @@ pub use learn::{
 };
 pub use model::{Builder, Cpt, Dataset, Evidence, Finding, Format, Network, Variable};
 pub use vars::{VarId, VarSet};
+
+/// Internals of the compiler and the executors, for the project's own tests, benchmarks and the
+/// reproduction of the paper. No promises: they change without notice.
+#[doc(hidden)]
+pub mod internals {
+    pub use crate::circuit::Machine;
+    pub use crate::compile::report::Count;
+    pub use crate::compile::{Question, Search, lower, paper, plan, prune};
+    pub use crate::model::paper::{HEIGHT, WIDTH, covers, number, within};
+    pub use crate::model::random;
+    pub use crate::tensor::graph;
+}
 
 /// The README's Rust is run as a test.
 #[cfg(doctest)]

@@ -4,10 +4,9 @@ use std::io::Write;
 use std::time::Instant;
 
 use serde_json::json;
+use sumout::internals::Machine;
 use sumout::tensor::TableId;
-use sumout::{
-    Batch, Circuit, Column, EvalOptions, Evaluator, Evidence, Machine, Network, Precision, Query,
-};
+use sumout::{Batch, Circuit, Column, EvalOptions, Evaluator, Evidence, Network, Precision, Query};
 
 use crate::args::{Asking, Computing, Reading, Using};
 use crate::output::{Outcome, Result};

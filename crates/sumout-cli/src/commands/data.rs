@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use sumout::Network;
-use sumout::model::paper::scenes::{Noise, Scenes, Split};
+use sumout_paper::scenes::{Noise, Scenes, Split};
 
 use crate::data::Cases;
 use crate::output::{Outcome, Result, talk};

@@ -14,7 +14,6 @@ pub mod mpe;
 pub mod paper;
 pub mod query;
 pub mod sample;
-pub mod scenes;
 pub mod show;
 
 use std::io::Write;

@@ -7,11 +7,9 @@ pub(crate) mod careful;
 pub(crate) mod fast;
 pub mod graph;
 pub(crate) mod layout;
-pub mod scalar;
 pub(crate) mod schedule;
 pub(crate) mod select;
 
 pub use graph::{
     Graph, List, ListId, Map, MapId, NodeId, Op, Origin, Rule, RuleId, Table, TableId, Weighing,
 };
-pub use scalar::ScalarGraph;

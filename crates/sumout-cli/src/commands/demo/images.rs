@@ -4,10 +4,9 @@ use std::io::Write;
 
 use serde_json::{Value, json};
 use sumout::compile::report::{Count, Extent};
-use sumout::model::paper::scenes::Scenes;
 use sumout::{Network, Options, Query, Report};
+use sumout_paper::scenes::{self, Scenes};
 
-use crate::commands::scenes;
 use crate::output::Result;
 use crate::text::{Align, table};
 

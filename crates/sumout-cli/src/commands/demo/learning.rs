@@ -3,10 +3,9 @@
 use std::time::Instant;
 
 use serde_json::{Value, json};
-use sumout::model::paper::scenes::Scenes;
 use sumout::{Epoch, EvalOptions, FitOptions, Network, Options, Subject};
+use sumout_paper::scenes::{self, Scenes};
 
-use crate::commands::scenes;
 use crate::output::Result;
 
 /// So many images are learned from, and so many are looked at afterwards.

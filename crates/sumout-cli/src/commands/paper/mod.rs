@@ -1,38 +1,22 @@
 //! `sumout paper`: the paper's tables, computed again, with the paper's numbers beside ours.
 //!
-//! A table is made of [cells](store), which are kept as they come. Its rows are means over cells,
-//! and are shown as text, JSON, CSV, Markdown or a page.
+//! The tables come from the crate `sumout-paper`, and are shown as text, JSON, CSV, Markdown or a
+//! page.
 
-mod csv;
-mod differences;
-mod grid;
-mod images;
-mod learning;
-mod machine;
-mod markdown;
-mod mean;
-mod page;
-mod random;
-mod scalars;
-mod store;
-mod tac;
+mod text;
 
-use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use indicatif::{ProgressBar, ProgressStyle};
-use serde::Serialize;
-use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
-use sumout::model::paper::scenes::Noise;
 use sumout::{Error, ErrorKind, Objective};
+use sumout_paper::printed::EXAMPLES as EXAMPLE_COUNTS;
+use sumout_paper::{NUMBERS, Settings, Store, TAC, Table, csv, markdown, page, refuse_unknown};
 
 use crate::args::effort;
 use crate::output::{Outcome, Result, talk};
-use grid::Table;
-use store::{Cell, Store};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -73,7 +57,7 @@ pub struct Args {
     trainable: bool,
 
     /// Only these numbers of examples in Tables 2 and 4, such as `25,100`.
-    #[arg(long, value_name = "N,…", value_delimiter = ',', value_parser = learning::size)]
+    #[arg(long, value_name = "N,…", value_delimiter = ',', value_parser = number_of_examples)]
     examples: Vec<usize>,
 
     /// Make rectangles noisy as the paper's text says, and not as its author's program does.
@@ -125,29 +109,31 @@ struct Keeping {
 }
 
 impl Args {
-    fn effort(&self) -> f64 {
-        self.effort.unwrap_or(if self.quick { 0.1 } else { 1.0 })
-    }
-
-    fn noise(&self) -> Noise {
-        if self.as_printed {
-            Noise::Printed
-        } else {
-            Noise::Released
+    fn settings(&self) -> Settings {
+        Settings {
+            rows: self.row.clone(),
+            quick: self.quick,
+            runs: self.runs.map(|runs| runs as usize),
+            trainable: self.trainable,
+            examples: self.examples.clone(),
+            as_printed: self.as_printed,
+            seed: self.seed,
+            effort: self.effort,
+            objective: self.objective,
         }
     }
 
     /// The tables that are asked for, each once.
-    fn tables(&self) -> sumout::Result<Vec<(u32, Compute)>> {
-        let mut chosen: Vec<(u32, Compute)> = if self.tables.is_empty() {
-            TABLES[..6].to_vec()
-        } else {
-            vec![]
-        };
+    fn tables(&self) -> sumout::Result<Vec<u32>> {
+        let mut chosen = vec![];
         for &number in &self.tables {
-            if !chosen.iter().any(|(n, _)| *n == number) {
-                chosen.push(find(number)?);
+            refuse_unknown(number)?;
+            if !chosen.contains(&number) {
+                chosen.push(number);
             }
+        }
+        if chosen.is_empty() {
+            chosen.extend(NUMBERS);
         }
         Ok(chosen)
     }
@@ -158,81 +144,23 @@ impl Args {
     }
 }
 
-/// A table while it is computed.
-struct Work<'a> {
-    args: &'a Args,
-    store: &'a Store,
-    bar: ProgressBar,
-    number: u32,
-}
-
-impl Work<'_> {
-    /// The rows that are asked for, of those that there are by their names.
-    fn rows<T>(&self, all: Vec<(String, T)>) -> Vec<(String, T)> {
-        let is_asked = |name: &str| {
-            self.args.row.is_empty() || self.args.row.iter().any(|row| name.starts_with(row))
-        };
-        all.into_iter().filter(|(name, _)| is_asked(name)).collect()
-    }
-
-    /// A cell of a row, which depends on the seed and on what else is said.
-    fn cell<T: Serialize + DeserializeOwned>(
-        &self,
-        row: &str,
-        depends: Value,
-        compute: impl FnOnce() -> sumout::Result<T>,
-    ) -> sumout::Result<Option<Cell<T>>> {
-        let key = json!({"table": grid::number(self.number), "row": row, "seed": self.args.seed, "depends": depends});
-        self.store.cell(key, &self.bar, compute)
-    }
-
-    /// The table, once its rows are there.
-    fn table(&self, title: &str, rows: Vec<Value>, machines: BTreeSet<String>) -> Table {
-        let differences = differences::of(self.number);
-        Table {
-            number: self.number,
-            title: title.into(),
-            rows,
-            grids: vec![],
-            notes: vec![],
-            differences,
-            machines,
-        }
-    }
-}
-
-/// Computes a table, and moves a progress bar.
-type Compute = fn(&Work<'_>) -> sumout::Result<Table>;
-
-const TABLES: [(u32, Compute); 7] = [
-    (1, images::rectangles),
-    (2, learning::rectangles),
-    (3, images::digits),
-    (4, learning::digits),
-    (5, random::networks),
-    (6, scalars::networks),
-    (tac::TAC, tac::circuits),
-];
-
-fn find(number: u32) -> sumout::Result<(u32, Compute)> {
-    TABLES
-        .into_iter()
-        .find(|(n, _)| *n == number)
-        .ok_or_else(|| {
-            let numbers = TABLES.map(|(n, _)| grid::label(n)).join(", ");
-            let error = Error::new(ErrorKind::Name, format!("the paper has no table {number}"));
-            error.hint(format!("its tables are {numbers}"))
-        })
-}
-
 /// The number of a table; testing circuits are called `tac`.
 fn table_number(text: &str) -> std::result::Result<u32, String> {
     match text {
-        "tac" => Ok(tac::TAC),
+        "tac" => Ok(TAC),
         _ => text
             .parse()
             .map_err(|_| "tables are 1 to 6, and tac".to_owned()),
     }
+}
+
+/// A number of examples that the paper has, too.
+fn number_of_examples(text: &str) -> std::result::Result<usize, String> {
+    let known = text.parse().ok().filter(|n| EXAMPLE_COUNTS.contains(n));
+    known.ok_or_else(|| {
+        let counts = EXAMPLE_COUNTS.map(|n| n.to_string());
+        format!("the paper has {}", counts.join(", "))
+    })
 }
 
 fn objective_parser() -> impl TypedValueParser<Value = Objective> {
@@ -247,41 +175,42 @@ pub fn run(args: &Args, json: bool, out: &mut dyn Write) -> Result<Outcome> {
         );
         return Err(error.hint("write the CSV to a file").into());
     }
-    let chosen = args.tables()?;
+    let (chosen, settings) = (args.tables()?, args.settings());
     let store = Store::new(args.keeping.store.as_deref(), args.keeping.stored)?;
     let mut tables: Vec<Table> = vec![];
-    for (number, compute) in chosen {
-        let work = Work {
-            args,
-            store: &store,
-            bar: progress_bar(number),
-            number,
-        };
-        let table = compute(&work)?;
-        work.bar.finish_and_clear();
+    for number in chosen {
+        let table = compute(number, &settings, &store)?;
         if table.rows.is_empty() && !args.row.is_empty() {
             continue;
         }
         if !json && !args.prints_csv() {
-            write!(
-                out,
-                "{}{}",
-                if tables.is_empty() { "" } else { "\n" },
-                table.text()
-            )?;
+            let gap = if tables.is_empty() { "" } else { "\n" };
+            write!(out, "{gap}{}", text::of(&table))?;
             out.flush()?;
         }
         tables.push(table);
     }
     refuse_nothing(args, &tables)?;
-    write_files(args, &tables)?;
+    write_files(args, &settings, &tables)?;
     if json {
-        writeln!(out, "{}", to_json(args, &tables))?;
+        writeln!(out, "{}", to_json(&settings, &tables))?;
     }
     if args.prints_csv() {
         csv::write(&tables, out)?;
     }
     Ok(Outcome::Done)
+}
+
+/// Computes a table, and shows on a terminal how much of it is done.
+fn compute(number: u32, settings: &Settings, store: &Store) -> sumout::Result<Table> {
+    let bar = progress_bar(number);
+    let progress = |done: usize, all: usize| {
+        bar.set_length(all as u64);
+        bar.set_position(done as u64);
+    };
+    let table = sumout_paper::table(number, settings, store, &progress);
+    bar.finish_and_clear();
+    table
 }
 
 /// Rows that no table has are a mistake.
@@ -296,19 +225,19 @@ fn refuse_nothing(args: &Args, tables: &[Table]) -> sumout::Result<()> {
     Err(error.hint("rows are called such as `rect:20`, `digits:10/default`, `75/4/25` or `5-10M`; those with `trainable` need `--trainable`"))
 }
 
-fn to_json(args: &Args, tables: &[Table]) -> Value {
+fn to_json(settings: &Settings, tables: &[Table]) -> Value {
     json!({
         "tables": tables.iter().map(Table::to_json).collect::<Vec<_>>(),
         "version": env!("CARGO_PKG_VERSION"),
-        "seed": args.seed,
-        "effort": args.effort(),
-        "quick": args.quick,
-        "as_printed": args.as_printed,
-        "machine": machine::name(),
+        "seed": settings.seed,
+        "effort": settings.effort(),
+        "quick": settings.quick,
+        "as_printed": settings.as_printed,
+        "machine": sumout_paper::machine(),
     })
 }
 
-fn write_files(args: &Args, tables: &[Table]) -> Result<()> {
+fn write_files(args: &Args, settings: &Settings, tables: &[Table]) -> Result<()> {
     let Keeping {
         html,
         csv,
@@ -321,23 +250,22 @@ fn write_files(args: &Args, tables: &[Table]) -> Result<()> {
     }
     if let Some(path) = markdown {
         sumout::files::save(path, |file| {
-            file.write_all(markdown::document(args, tables).as_bytes())
+            file.write_all(markdown::document(settings, tables).as_bytes())
         })?;
         talk(&format!("wrote {}", path.display()));
     }
     if let Some(path) = html {
-        let page = page::page(args, tables)?;
+        let page = page::page(settings, tables)?;
         sumout::files::save(path, |file| file.write_all(page.as_bytes()))?;
         talk(&format!("wrote {}", path.display()));
     }
     Ok(())
 }
 
-/// Shows on a terminal how much of a table is done.
 fn progress_bar(table: u32) -> ProgressBar {
     let style =
         ProgressStyle::with_template("{prefix} {bar:30} {pos}/{len}, {elapsed}, about {eta} to go");
     ProgressBar::new(0)
-        .with_prefix(format!("table {}", grid::label(table)))
+        .with_prefix(format!("table {}", sumout_paper::label(table)))
         .with_style(style.expect("the template is well formed"))
 }

@@ -64,12 +64,14 @@ const SEGMENTS: [Segment; 7] = [
     },
 ];
 
-/// A digit is at least this high and wide.
-pub(super) const HEIGHT: usize = 7;
-pub(super) const WIDTH: usize = 4;
+/// A digit is at least this high.
+pub const HEIGHT: usize = 7;
+
+/// A digit is at least this wide.
+pub const WIDTH: usize = 4;
 
 /// Whether a digit, with its corner at the first pixel and as small as can be, covers a pixel.
-pub(super) fn covers(digit: usize, i: usize, j: usize) -> bool {
+pub fn covers(digit: usize, i: usize, j: usize) -> bool {
     DIGITS[digit].iter().any(|&k| {
         let Segment {
             below,

@@ -18,8 +18,6 @@
 
 mod digits;
 mod rect;
-pub mod scenes;
-pub mod testing;
 
 use std::fmt::Display;
 use std::str::FromStr;
@@ -29,7 +27,7 @@ use crate::model::builder::{Builder, Node};
 use crate::model::network::Network;
 use crate::model::random;
 
-pub use digits::digits;
+pub use digits::{HEIGHT, WIDTH, covers, digits};
 pub use rect::rect;
 
 /// How often a pixel is not what it should be, unless the name says otherwise.
@@ -118,7 +116,8 @@ fn random(name: &str, parameters: &str) -> Result<Network> {
     random::network(&shape, number(name, seed, "a whole number", form)?)
 }
 
-fn number<T: FromStr>(name: &str, text: &str, kind: &str, form: &str) -> Result<T> {
+/// Reads a part of the name of a model; `form` is how such names are written.
+pub fn number<T: FromStr>(name: &str, text: &str, kind: &str, form: &str) -> Result<T> {
     text.trim()
         .parse()
         .map_err(|_| wrong(format!("`{text}` in `{name}` is not {kind}"), form))
@@ -128,7 +127,14 @@ fn wrong(message: String, form: &str) -> Error {
     Error::new(ErrorKind::Model, message).hint(format!("write {form}"))
 }
 
-fn within(name: impl Display, what: &str, found: usize, least: usize, most: usize) -> Result<()> {
+/// Refuses a model that would be too small or too large.
+pub fn within(
+    name: impl Display,
+    what: &str,
+    found: usize,
+    least: usize,
+    most: usize,
+) -> Result<()> {
     if (least..=most).contains(&found) {
         return Ok(());
     }

@@ -10,8 +10,6 @@
 //! A plan starts from a `Problem`, whose network is pruned further than the one that the tables
 //! describe.
 
-pub mod printed;
-
 mod dtree;
 mod replicate;
 mod shrink;
@@ -27,8 +25,10 @@ use crate::compile::plan::tree::Leaves;
 use crate::model::Network;
 use crate::vars::VarId;
 
+pub use dtree::View;
 pub use replicate::{Replicated, replicate};
-pub(crate) use values::pruned;
+pub use shrink::shrink_sep;
+pub use values::pruned;
 
 /// The number of leaves at which replication stops, unless told otherwise.
 pub const MAX_LEAVES: usize = 100_000;
@@ -102,7 +102,7 @@ pub fn plan(problem: &Problem, max_leaves: usize) -> PaperPlan {
         .collect();
     let view = dtree::view(&dtree, host(problem, &leaves));
     let mut separators = view.tree.separators(&problem.leaves(&leaves));
-    shrink::shrink(problem, &leaves, &view, &mut separators);
+    shrink_sep(problem, &leaves, &view, &mut separators);
     let mut tree = view.tree;
     shrink::remove_dead(problem, &mut leaves, &mut tree, &mut separators);
     let plan = Plan::new(problem, leaves, tree, separators);

