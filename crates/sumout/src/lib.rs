@@ -83,5 +83,5 @@ pub use vars::{VarId, VarSet};
 
 /// The README's Rust is run as a test.
 #[cfg(doctest)]
-#[doc = include_str!("../../../README.md")]
+#[doc = include_str!("../README.md")]
 struct ReadmeDoctest;
