@@ -138,7 +138,7 @@ def cli(sumout):
 @pytest.fixture(scope="session")
 def python():
     """A Python that has the package, as `crates/sumout-py/test` makes it."""
-    found = os.environ.get("SUMOUT_PYTHON", str(ROOT / "target" / "bench-venv" / "bin" / "python"))
+    found = os.environ.get("SUMOUT_PYTHON", str(ROOT / "target" / "test-venv" / "bin" / "python"))
     if not shutil.which(found) or subprocess.run([found, "-c", "import sumout"], stderr=subprocess.DEVNULL).returncode:
         pytest.skip("no Python with the package: run crates/sumout-py/test first")
     return found

@@ -1,7 +1,8 @@
 """The stubs say what the extension has, type checkers accept them, and what the documentation shows works."""
 
+import ast
 import doctest
-import importlib
+import importlib.util
 import inspect
 import re
 import shutil
@@ -78,8 +79,6 @@ def test_what_the_documentation_shows(path, tmp_path, monkeypatch):
 
 
 def statements(block):
-    import ast
-
     lines = block.splitlines()
     for node in ast.parse(block).body:
         text = "\n".join(lines[node.lineno - 1 : node.end_lineno])
@@ -107,11 +106,38 @@ def test_examples_run(path):
     assert done.stdout
 
 
-def test_type_checkers_accept_package_and_examples():
+def optional_modules():
+    """The modules of optional packages that the package and its examples import."""
+    known = {*sys.stdlib_module_names, "numpy", "sumout", "_typeshed"}
+    for path in [*(CRATE / "python").rglob("*.py"), *EXAMPLES]:
+        for node in ast.walk(ast.parse(path.read_text())):
+            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            names += [node.module] if isinstance(node, ast.ImportFrom) and node.module and not node.level else []
+            yield from (name for name in names if name.partition(".")[0] not in known)
+
+
+def write_stub(folder, module):
+    """A stub in which everything has the type `Any`, for a module and for the packages it is in."""
+    for part in module.split("."):
+        folder = folder / part
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "__init__.pyi").write_text("from typing import Any\ndef __getattr__(name: str) -> Any: ...\n")
+
+
+@pytest.mark.parametrize("replaced", ["missing", "all"])
+def test_type_checkers_accept_package_and_examples(replaced, tmp_path):
+    """With the types of the optional packages that are installed, and with those of none: a package
+    that is missing, or whose types are ignored, has the type `Any`."""
     pyright = shutil.which("pyright", path=str(Path(sys.executable).parent))
     if pyright is None:
         pytest.skip("pyright is not in this environment")
-    done = subprocess.run([pyright, "--project", CRATE, "--pythonpath", sys.executable], capture_output=True, text=True)
+    for name in ["python", "examples"]:
+        shutil.copytree(CRATE / name, tmp_path / name, ignore=shutil.ignore_patterns("*.so", "*.pyd", "__pycache__"))
+    shutil.copy(CRATE / "pyproject.toml", tmp_path)
+    for module in optional_modules():
+        if replaced == "all" or importlib.util.find_spec(module.partition(".")[0]) is None:
+            write_stub(tmp_path / "typings", module)
+    done = subprocess.run([pyright, "--project", tmp_path, "--pythonpath", sys.executable], capture_output=True, text=True)
     assert done.returncode == 0, done.stdout
 
 

@@ -95,5 +95,5 @@ pub mod internals {
 
 /// The README's Rust is run as a test.
 #[cfg(doctest)]
-#[doc = include_str!("../../../README.md")]
+#[doc = include_str!("../README.md")]
 struct ReadmeDoctest;

@@ -96,9 +96,9 @@ class Circuit(torch.nn.Module):
             return like.new_ones(rows, card)
         if given.dim() == 2:
             return given.to(like)
-        given = given.to(like.device)[:, None]
-        is_value = given == torch.arange(card, device=like.device)
-        return (is_value | (given < 0)).to(like)
+        positions = given.to(like.device)[:, None]
+        is_value = positions == torch.arange(card, device=like.device)
+        return (is_value | (positions < 0)).to(like)
 
     def network(self) -> Network:
         """The network that the circuit was compiled from, with the CPTs as they are now."""

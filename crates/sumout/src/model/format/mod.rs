@@ -81,7 +81,7 @@ pub enum Loss {
 const MAX_BYTES: u64 = 4 << 30;
 
 /// Networks that are built in, by name.
-const EMBEDDED: [(&str, &str); 1] = [("asia", include_str!("../../../../../models/asia.bif"))];
+const EMBEDDED: [(&str, &str); 1] = [("asia", include_str!("../../../assets/asia.bif"))];
 
 impl Format {
     /// All formats.
