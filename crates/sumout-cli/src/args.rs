@@ -7,7 +7,7 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand};
 use serde_json::json;
 use sumout::model::format::{self, ReadOptions};
-use sumout::{Error, ErrorKind, EvalOptions, Format, Level, Network, Options, Precision, Query};
+use sumout::{Error, EvalOptions, Format, Level, Network, Options, Precision, Query};
 
 use crate::commands::{
     bench, compile, completions, convert, data, demo, eval, explore, export, fit, mpe, paper,
@@ -136,7 +136,7 @@ fn quoted(word: &str) -> String {
 fn from_stdin(options: &ReadOptions) -> sumout::Result<Network> {
     let mut bytes = vec![];
     let read = io::stdin().lock().read_to_end(&mut bytes);
-    read.map_err(|e| Error::new(ErrorKind::Io, format!("cannot read standard input: {e}")))?;
+    read.map_err(|e| Error::io("cannot read standard input", e))?;
     format::parse("<stdin>", &bytes, options)
 }
 
