@@ -7,7 +7,7 @@ use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use serde_json::json;
 use sumout::model::format::{self, ReadOptions};
-use sumout::{Error, ErrorKind, EvalOptions, Format, Level, Network, Options, Precision, Query};
+use sumout::{Error, EvalOptions, Format, Level, Network, Options, Precision, Query};
 
 /// How to read a network.
 #[derive(Args, Clone, Debug, Default)]
@@ -81,7 +81,7 @@ fn quoted(word: &str) -> String {
 fn from_stdin(options: &ReadOptions) -> sumout::Result<Network> {
     let mut bytes = vec![];
     let read = io::stdin().lock().read_to_end(&mut bytes);
-    read.map_err(|e| Error::new(ErrorKind::Io, format!("cannot read standard input: {e}")))?;
+    read.map_err(|e| Error::io("cannot read standard input", e))?;
     format::parse("<stdin>", &bytes, options)
 }
 

@@ -311,7 +311,7 @@ mod tests {
 
     #[test]
     fn wrong_forms_say_what_to_write() {
-        let advice = |text| given(&[text]).unwrap_err().advice().unwrap().to_owned();
+        let advice = |text| given(&[text]).unwrap_err().advice().unwrap();
         assert_eq!(
             advice("p_1"),
             "write `p_1=t`; variables to ask for are named before `--given`"

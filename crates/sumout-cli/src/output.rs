@@ -5,7 +5,7 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::thread;
 use std::time::Duration;
 
-use sumout::{Error, ErrorKind};
+use sumout::Error;
 
 /// The result of a command or a part of one.
 pub type Result<T> = std::result::Result<T, Failure>;
@@ -39,10 +39,7 @@ impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Self {
         match error.kind() {
             io::ErrorKind::BrokenPipe => Failure::BrokenPipe,
-            _ => Failure::Error(Error::new(
-                ErrorKind::Io,
-                format!("cannot write to standard output: {error}"),
-            )),
+            _ => Failure::Error(Error::io("cannot write to standard output", error)),
         }
     }
 }

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
-use sumout::{Error, ErrorKind};
+use sumout::Error;
 
 use crate::machine;
 
@@ -42,13 +42,8 @@ impl Store {
     /// A folder, which is made if it is not there; without one, nothing is kept.
     pub fn new(folder: Option<&Path>, is_closed: bool) -> sumout::Result<Self> {
         if let Some(folder) = folder {
-            let fail = |e| {
-                Error::new(
-                    ErrorKind::Io,
-                    format!("cannot make the folder `{}`: {e}", folder.display()),
-                )
-            };
-            fs::create_dir_all(folder).map_err(fail)?;
+            let tried = format!("cannot make the folder `{}`", folder.display());
+            fs::create_dir_all(folder).map_err(|e| Error::io(tried, e))?;
         }
         Ok(Store {
             folder: folder.map(Path::to_owned),

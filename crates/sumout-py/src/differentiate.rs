@@ -77,7 +77,7 @@ fn tables(circuit: &Circuit, cpts: &Cpts) -> Result<Vec<(TableId, Vec<f64>)>> {
             ErrorKind::Name,
             format!("the CPT of `{name}` is none of the circuit's parameters"),
         );
-        return Err(error.hint("name it when compiling: `--trainable`"));
+        return Err(error.hint("name it when compiling: `trainable=…`"));
     }
     let numbers = |(&table, origin): (&TableId, &Origin)| match cpts.get(&origin.child.index()) {
         None => Ok((table, graph.tables()[table.index()].values.clone())),

@@ -2,7 +2,7 @@
 
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use sumout::{Error, ErrorKind};
+use sumout::{Error, Remedy};
 
 /// The result of what Python calls.
 pub type Result<T> = std::result::Result<T, Raised>;
@@ -43,11 +43,12 @@ impl From<Raised> for PyErr {
 fn exception(py: Python<'_>, error: &Error) -> PyResult<PyErr> {
     static RAISE: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
     let make = RAISE.import(py, "sumout._errors", "make")?;
+    let error = error.clone().reworded(keyword);
     let place = error
         .place()
         .map(|place| (&place.file, place.line, place.column));
     let value = make.call1((
-        kind(error.kind()),
+        error.kind().name(),
         error.message(),
         error.to_string(),
         place,
@@ -56,15 +57,20 @@ fn exception(py: Python<'_>, error: &Error) -> PyResult<PyErr> {
     Ok(PyErr::from_value(value))
 }
 
-fn kind(kind: ErrorKind) -> &'static str {
-    match kind {
-        ErrorKind::Io => "io",
-        ErrorKind::Syntax => "syntax",
-        ErrorKind::Model => "model",
-        ErrorKind::Name => "name",
-        ErrorKind::Format => "format",
-        ErrorKind::Evidence => "evidence",
-        ErrorKind::Memory => "memory",
-        _ => "other",
+/// A remedy in Python, where options are keywords.
+fn keyword(remedy: &Remedy) -> String {
+    match remedy {
+        Remedy::ListVariables => "`net.variables` lists the variables".into(),
+        Remedy::MoreEffort(None) => "compile again with more `effort`".into(),
+        Remedy::MoreEffort(Some(effort)) => format!("search longer with `effort={effort}`"),
+        Remedy::RaiseMemory => "raise the limit with `memory=…`".into(),
+        Remedy::TurnOn { option, purpose } => format!("pass `{option}=True` {purpose}"),
+        Remedy::Set { option, value } => format!("pass `{option}={value:?}`"),
+        Remedy::UseInstead { option, instead_of } => {
+            format!("compile with `{option}=…` instead of `{instead_of}=…`")
+        }
+        Remedy::CompileToExplain => "compile it with `mpe=True`".into(),
+        Remedy::CompileForFamilies => "compile it with `families=True`".into(),
+        other => other.to_string(),
     }
 }

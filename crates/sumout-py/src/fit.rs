@@ -88,7 +88,7 @@ pub fn learning(preset: &str) -> Result<String> {
         "paper" => FitOptions::paper(),
         "em" => FitOptions::em(),
         _ => {
-            let error = Error::new(ErrorKind::Name, format!("there is no preset `{preset}`"));
+            let error = Error::new(ErrorKind::Options, format!("unknown preset `{preset}`"));
             return Err(error.hint("use `default`, `paper` or `em`").into());
         }
     };
@@ -107,7 +107,7 @@ pub fn fit(
     progress: Option<Bound<'_, PyAny>>,
 ) -> Result<Learned> {
     let learning: FitOptions = serde_json::from_str(learning)
-        .map_err(|e| Error::new(ErrorKind::Evidence, format!("this is no way to learn: {e}")))?;
+        .map_err(|e| Error::new(ErrorKind::Options, format!("invalid training options: {e}")))?;
     let (net, lesson) = (network.0.clone(), lesson.clone());
     let (options, running) = (options.0.clone(), running.0);
     let found = work::long(py, progress.as_ref(), move |watch| {

@@ -6,7 +6,7 @@ use std::io::{self, BufWriter, Write};
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Result};
 
 /// Writes a file under a temporary name beside `path` and renames it when complete, so that a
 /// failure leaves an earlier file as it was.
@@ -30,12 +30,7 @@ pub fn save(
         Ok(found) if !found.is_file() => fill(&target, write),
         found => replace(&target, found.ok().map(|f| f.permissions()), write),
     };
-    saved.map_err(|e| {
-        Error::new(
-            ErrorKind::Io,
-            format!("cannot write `{}`: {e}", path.display()),
-        )
-    })
+    saved.map_err(|e| Error::io(format_args!("cannot write `{}`", path.display()), e))
 }
 
 fn replace(

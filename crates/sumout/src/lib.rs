@@ -74,7 +74,7 @@ pub use circuit::{
     Selected,
 };
 pub use compile::{Level, Objective, Query, Report};
-pub use error::{Error, ErrorKind, Place, Result};
+pub use error::{Error, ErrorKind, Place, Remedy, Result};
 pub use learn::{
     Difference, Epoch, Examples, FitOptions, Method, State, Subject, Trainer, Training, Watch,
 };

@@ -114,7 +114,10 @@ pub fn run(args: &Args, json: bool, out: &mut dyn Write) -> Result<Outcome> {
         Some(start) => net.plan_from(&args.query(), &args.options(), &start)?,
     };
     if args.starting.save_plan.is_some() && net.is_testing() {
-        let error = Error::new(ErrorKind::Model, "plans for testing networks are not saved");
+        let error = Error::new(
+            ErrorKind::Unsupported,
+            "plans for testing networks are not saved",
+        );
         return Err(error.hint("save the circuit instead, with `-o`").into());
     }
     write_to(args.starting.save_plan.as_deref(), || {
@@ -154,7 +157,7 @@ impl Args {
             "is the name of a network"
         };
         let error = Error::new(
-            ErrorKind::Io,
+            ErrorKind::Options,
             format!("`{}` {what}, and `-o` writes a circuit", path.display()),
         );
         Err(error
@@ -216,13 +219,8 @@ impl Starting {
 }
 
 fn read(path: &Path) -> sumout::Result<String> {
-    let fail = |e| {
-        Error::new(
-            ErrorKind::Io,
-            format!("cannot read `{}`: {e}", path.display()),
-        )
-    };
-    fs::read_to_string(path).map_err(fail)
+    fs::read_to_string(path)
+        .map_err(|e| Error::io(format_args!("cannot read `{}`", path.display()), e))
 }
 
 /// Takes the objectives by their names.

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use serde_json::json;
-use sumout::{Error, ErrorKind};
+use sumout::Error;
 
 use crate::args::{Computing, Reading};
 use crate::explore::{Explorer, FirstModel};
@@ -55,7 +55,7 @@ pub struct Args {
 pub fn run(args: &Args, json: bool, out: &mut dyn Write) -> Result<Outcome> {
     let net = args.reading.network(&args.model)?;
     let ports = args.port.map_or_else(|| vec![PORT, 0], |port| vec![port]);
-    let explorer = Explorer::open(args.host, &ports).map_err(|e| cannot_listen(args, &e))?;
+    let explorer = Explorer::open(args.host, &ports).map_err(|e| cannot_listen(args, e))?;
     let url = explorer.url();
     match json {
         true => writeln!(out, "{}", json!({"url": url, "api": format!("{url}api")}))?,
@@ -82,18 +82,15 @@ pub fn run(args: &Args, json: bool, out: &mut dyn Write) -> Result<Outcome> {
     };
     explorer
         .serve(first, &args.computing.options())
-        .map_err(|e| cannot_listen(args, &e))?;
+        .map_err(|e| cannot_listen(args, e))?;
     Ok(Outcome::Done)
 }
 
-fn cannot_listen(args: &Args, error: &std::io::Error) -> Error {
+fn cannot_listen(args: &Args, error: std::io::Error) -> Error {
     let port = args
         .port
         .map_or_else(String::new, |port| format!(", port {port}"));
-    let error = Error::new(
-        ErrorKind::Io,
-        format!("cannot listen on {}{port}: {error}", args.host),
-    );
+    let error = Error::io(format_args!("cannot listen on {}{port}", args.host), error);
     error.hint("choose another address with `--host` or another port with `--port`")
 }
 

@@ -89,7 +89,10 @@ impl Args {
             } else {
                 "precision"
             };
-            let error = Error::new(ErrorKind::Name, format!("`--{option}` is for ONNX models"));
+            let error = Error::new(
+                ErrorKind::Options,
+                format!("`--{option}` is for ONNX models"),
+            );
             return Err(error.hint(
                 "leave it out: programs take any precision, positions of values and likelihoods",
             ));

@@ -1,8 +1,9 @@
 //! Which columns of a file are inputs of a circuit, and what their cells say.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
-use sumout::{Circuit, Error, ErrorKind, Network, Result, VarId, Variable};
+use sumout::{Circuit, Error, ErrorKind, Network, Remedy, Result, VarId, Variable};
 
 /// What a file of rows may have columns for.
 pub trait Schema {
@@ -12,8 +13,8 @@ pub trait Schema {
     /// One of them.
     fn variable(&self, var: VarId) -> &Variable;
 
-    /// What may have been meant by another name.
-    fn advice(&self, name: &str) -> Option<String>;
+    /// The name that may have been meant by another one.
+    fn meant(&self, name: &str) -> Option<String>;
 
     /// What a file without any of them has no column for.
     fn wanted(&self) -> &'static str;
@@ -39,10 +40,8 @@ impl Schema for Circuit {
         Circuit::variable(self, var)
     }
 
-    fn advice(&self, name: &str) -> Option<String> {
-        self.input(name)
-            .err()
-            .and_then(|error| error.advice().map(str::to_owned))
+    fn meant(&self, name: &str) -> Option<String> {
+        self.input(name).err().and_then(suggestion)
     }
 
     fn wanted(&self) -> &'static str {
@@ -63,11 +62,8 @@ impl Schema for (&Network, Vec<VarId>) {
         self.0.variable(var)
     }
 
-    fn advice(&self, name: &str) -> Option<String> {
-        self.0
-            .find(name)
-            .err()
-            .and_then(|error| error.advice().map(str::to_owned))
+    fn meant(&self, name: &str) -> Option<String> {
+        self.0.find(name).err().and_then(suggestion)
     }
 
     fn wanted(&self) -> &'static str {
@@ -79,6 +75,33 @@ impl Schema for (&Network, Vec<VarId>) {
     }
 }
 
+/// The name that an error suggests.
+fn suggestion(error: Error) -> Option<String> {
+    error.remedies().iter().find_map(|remedy| match remedy {
+        Remedy::DidYouMean(name) => Some(name.clone()),
+        _ => None,
+    })
+}
+
+/// A column that is not an input.
+#[derive(Debug)]
+pub struct Ignored {
+    /// Its title.
+    pub title: String,
+    /// The missing input that may have been meant.
+    pub meant: Option<String>,
+}
+
+impl fmt::Display for Ignored {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.title)?;
+        match &self.meant {
+            Some(name) => write!(f, " (did you mean `{name}`?)"),
+            None => Ok(()),
+        }
+    }
+}
+
 /// The columns of a file.
 #[derive(Debug, Default)]
 pub struct Columns {
@@ -86,12 +109,12 @@ pub struct Columns {
     pub found: Vec<(usize, VarId)>,
     /// The inputs that the file does not have.
     pub missing: Vec<String>,
-    /// What is in the file that the circuit does not use; with what may have been meant.
-    pub ignored: Vec<String>,
+    /// The columns that are not used.
+    pub ignored: Vec<Ignored>,
 }
 
-/// At most this many unknown columns get a "did you mean".
-const MAX_DOUBTED_COLUMNS: usize = 20;
+/// At most this many unknown columns get a suggestion: each is compared with all names.
+const MAX_SUGGESTIONS: usize = 20;
 
 impl Columns {
     /// Finds inputs by the titles of columns.
@@ -117,7 +140,10 @@ impl Columns {
                     );
                     return Err(error.hint("give each variable one column"));
                 }
-                (None, false) => columns.ignored.push(title.to_owned()),
+                (None, false) => columns.ignored.push(Ignored {
+                    title: title.to_owned(),
+                    meant: None,
+                }),
             }
             let (of, _) = title.split_once('=').unwrap_or_default();
             if let Some(var) = inputs
@@ -133,21 +159,15 @@ impl Columns {
             .filter(|n| left.contains_key(&***n))
             .cloned()
             .collect();
-        columns.doubt(schema);
+        columns.suggest(schema);
         Ok(columns)
     }
 
-    /// Adds what may have been meant by columns that are no inputs.
-    fn doubt(&mut self, schema: &dyn Schema) {
-        for title in self.ignored.iter_mut().take(MAX_DOUBTED_COLUMNS) {
-            let advice = schema.advice(title);
-            if let Some(advice) = advice.filter(|advice| {
-                self.missing
-                    .iter()
-                    .any(|name| advice.contains(&format!("mean `{name}`")))
-            }) {
-                *title += &format!(" ({advice})");
-            }
+    /// Finds the missing inputs that may have been meant by columns that are not used.
+    fn suggest(&mut self, schema: &dyn Schema) {
+        for column in self.ignored.iter_mut().take(MAX_SUGGESTIONS) {
+            let meant = schema.meant(&column.title);
+            column.meant = meant.filter(|name| self.missing.contains(name));
         }
     }
 
@@ -173,12 +193,8 @@ impl Columns {
             ErrorKind::Format,
             format!("`{name}`: no column is {}", schema.wanted()),
         );
-        Err(error.hint(
-            self.ignored
-                .iter()
-                .find(|title| title.ends_with("`?)"))
-                .map_or_else(hint, |title| format!("columns are {title}")),
-        ))
+        let doubtful = self.ignored.iter().find(|column| column.meant.is_some());
+        Err(error.hint(doubtful.map_or_else(hint, |column| format!("columns are {column}"))))
     }
 }
 

@@ -20,11 +20,11 @@ use std::fs::File;
 use std::io::{self, BufReader, Read};
 use std::path::Path;
 
-use sumout::{Batch, Circuit, Error, ErrorKind, Result, VarId};
+use sumout::{Batch, Circuit, Error, ErrorKind, Remedy, Result, VarId};
 
 pub use answers::{Answering, Rows, Titles, csv_header};
 pub use cases::Cases;
-pub use columns::{Columns, Schema, wanted};
+pub use columns::{Columns, Ignored, Schema, wanted};
 pub use journal::{Check, Fingerprint, Manifest};
 pub use numbers::{Number, numbers};
 pub use output::Output;
@@ -50,9 +50,10 @@ impl Chunk {
                     "there is no column `{name}`, but the circuit was compiled with `--hard {name}`"
                 );
                 let error = Error::new(ErrorKind::Evidence, message);
-                return Err(
-                    error.hint("add the column, or compile with `--given` instead of `--hard`")
-                );
+                return Err(error.hint("add the column").or(Remedy::UseInstead {
+                    option: "given",
+                    instead_of: "hard",
+                }));
             };
             for row in values.missing() {
                 let what = format!(
@@ -123,8 +124,7 @@ pub fn open(path: &Path, schema: &dyn Schema) -> Result<Box<dyn Source>> {
         )?));
     }
     let name = path.display().to_string();
-    let file = File::open(path)
-        .map_err(|e| Error::new(ErrorKind::Io, format!("cannot read `{name}`: {e}")))?;
+    let file = File::open(path).map_err(|e| Error::io(format_args!("cannot read `{name}`"), e))?;
     let size = file
         .metadata()
         .ok()

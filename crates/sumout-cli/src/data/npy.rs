@@ -176,7 +176,7 @@ fn field<'a>(header: &'a str, key: &str) -> Option<&'a str> {
 fn read(name: &str, reader: &mut dyn Read, to: &mut [u8]) -> Result<()> {
     reader
         .read_exact(to)
-        .map_err(|e| Error::new(ErrorKind::Io, format!("`{name}` ends too early: {e}")))
+        .map_err(|e| Error::io(format_args!("`{name}` ends too early"), e))
 }
 
 fn damaged(name: &str) -> Error {

@@ -194,7 +194,7 @@ impl Models {
         if net.variables().len() > MAX_VARIABLES {
             let (count, most) = (net.variables().len(), MAX_VARIABLES);
             let error = Error::new(
-                ErrorKind::Model,
+                ErrorKind::Unsupported,
                 format!("{count} variables are too many to look at"),
             );
             return Err(error

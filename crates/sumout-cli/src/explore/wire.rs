@@ -12,6 +12,7 @@ use sumout::{Cpt, Error, Evidence, Finding, Network, VarId};
 use tokio::time::{Duration, timeout};
 
 use super::models::Model;
+use crate::errors;
 
 /// A request that is not answered: why, and with which status.
 #[derive(Debug)]
@@ -40,16 +41,12 @@ impl Refusal {
 /// What the command line says, in the same words.
 impl From<Error> for Refusal {
     fn from(error: Error) -> Self {
-        let place = error
-            .place()
-            .map(|p| json!({"file": p.file, "line": p.line, "column": p.column}));
-        let error = json!({
-            "kind": format!("{:?}", error.kind()).to_lowercase(), "message": error.message(), "place": place,
-            "hint": error.advice(), "text": error.render(false),
-        });
+        let error = errors::worded(error);
+        let mut json = errors::to_json(&error);
+        json["text"] = error.render(false).into();
         Refusal {
             status: StatusCode::UNPROCESSABLE_ENTITY,
-            error,
+            error: json,
         }
     }
 }

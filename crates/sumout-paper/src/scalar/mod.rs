@@ -76,7 +76,7 @@ impl ScalarGraph {
     fn expanded(graph: &Graph, limit: u64, is_literal: bool) -> Result<Self> {
         if !graph.rules().is_empty() {
             let error = Error::new(
-                ErrorKind::Model,
+                ErrorKind::Unsupported,
                 "tests are no sums of products, and have no scalar graph",
             );
             return Err(error.hint("evaluate the tensor graph"));

@@ -250,7 +250,7 @@ impl Scenes {
 fn no_data(model: &str) -> Error {
     let error = Error::new(ErrorKind::Model, format!("`{model}` has no data set"));
     error.hint(
-        "the paper's data sets are those of `rect:N` and `digits:N`; `sumout sample` draws cases from any network",
+        "the paper's data sets are those of `rect:N` and `digits:N`; cases can be sampled from any network",
     )
 }
 

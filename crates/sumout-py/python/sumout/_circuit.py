@@ -79,7 +79,7 @@ class Circuit:
     def report(self) -> Report:
         """What it costs, and what each step bought: plans the query again, for as long as it took to compile."""
         if self._network is None or self._asked is None:
-            raise Error("model", "nothing is known of how this circuit was made", hint="`net.compile(…).report()` reports on a plan")
+            raise Error("unsupported", "nothing is known of how this circuit was made", hint="`net.compile(…).report()` reports on a plan")
         return Report(self._network._raw.plan(*self._asked))
 
     def _repr_html_(self) -> str:
@@ -188,7 +188,7 @@ class Circuit:
     def predict(self, evidence: Any, *, precision: Precision = "f64", threads: int = 0) -> NDArray[Any]:
         """The most probable value of the target, for each example of a batch; empty where the evidence is impossible."""
         if not self._raw.has_target():
-            raise Error("evidence", "the circuit has no single target", hint="compile it for one")
+            raise Error("unsupported", "the circuit has no single target", hint="compile it for one")
         found = self.evaluate(evidence, precision=precision, threads=threads)
         names = np.array(self.values(self.targets[0]))
         return np.where(found.impossible, "", names[np.asarray(found.posterior).argmax(axis=1)])
@@ -214,9 +214,9 @@ class Circuit:
         ``evidence`` is a batch for this circuit, and ``labels`` the target's values, by name or by position.
         """
         if self._network is None:
-            raise Error("model", "the network of this circuit is not known", hint="compile it from a network, and fit that")
+            raise Error("unsupported", "the network of this circuit is not known", hint="compile it from a network, and fit that")
         if not self._raw.has_target():
-            raise Error("evidence", "the circuit has no single target", hint="fit the network, or compile it for one target")
+            raise Error("unsupported", "the circuit has no single target", hint="fit the network, or compile it for one target")
         learned = _fit.fit(self._network, evidence, labels, target=self.targets[0], given=self.inputs, _inputs=self._inputs, **options)
         if learned.circuit is not None:
             self._raw, self._network, self._asked = learned.circuit._raw, learned.network, None

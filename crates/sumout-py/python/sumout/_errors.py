@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
@@ -19,8 +18,8 @@ class Place(NamedTuple):
 class Error(ValueError):
     """A mistake in a file, a model or a question.
 
-    ``kind`` is for programs: ``"io"``, ``"syntax"``, ``"model"``, ``"name"``, ``"format"``, ``"evidence"``, ``"memory"`` or
-    ``"impossible"``. The text is for people: it shows the offending line if the mistake is in a file, and ends with a hint if
+    ``kind`` is for programs: ``"io"``, ``"syntax"``, ``"model"``, ``"name"``, ``"format"``, ``"evidence"``, ``"memory"``,
+    ``"options"``, ``"unsupported"`` or ``"impossible"``. The text is for people: it shows the offending line if the mistake is in a file, and ends with a hint if
     there is something to be done.
     """
 
@@ -55,33 +54,11 @@ def suggest(written: str, known: Iterable[str], what: str) -> str:
 
 
 def make(kind: str, message: str, text: str, place: tuple[str, int, int] | None, hint: str | None) -> Error:
-    """The error of the library, in the words of Python: options are keywords there."""
-    place = None if place is None else Place(*place)
-    return Error(kind, _translate(message), hint=hint and _translate(hint), place=place, text=_translate(text))
+    """The library's error, as the extension module raises it."""
+    return Error(kind, message, hint=hint, place=None if place is None else Place(*place), text=text)
 
 
 def _again(kind_of, kind, message, hint, place, text):
     if kind_of is ImpossibleEvidence:
         return ImpossibleEvidence(message)
     return Error(kind, message, hint=hint, place=place, text=text)
-
-
-_HERE = {
-    "`sumout show` lists the variables": "`net.variables` lists them",
-    "`Query::families`": "`families=True`",
-    ", or with `Query::explain` in Rust": "",
-}
-"""What the library says, and how it is called in Python."""
-
-_FLAGS = {"lossy", "normalize", "mpe", "snap"}
-
-
-def _translate(text: str) -> str:
-    def keyword(found: re.Match) -> str:
-        name, value = found.groups()
-        return f"`{name.replace('-', '_')}={value or ('True' if name in _FLAGS else '…')}`"
-
-    text = re.sub(r"`--([a-z-]+)(?:[ =]([^`]+))?`", keyword, text)
-    for there, here in _HERE.items():
-        text = text.replace(there, here)
-    return text

@@ -175,7 +175,7 @@ def _examples(net: Network, evidence: Any, labels: Any, targets: list[int], inpu
     rows, columns = _evidence.columns(variables, [*inputs, *targets] if labels is None or not is_array else inputs, evidence)
     if labels is not None:
         if len(targets) != 1:
-            raise Error("evidence", "labels are those of one target", hint="name it: target=…")
+            raise Error("options", "labels are those of one target", hint="name it: target=…")
         columns[targets[0]] = variables.column(targets[0], labels)
     batch = _sumout.Batch(rows)
     for k, column in columns.items():
@@ -187,7 +187,7 @@ def _examples(net: Network, evidence: Any, labels: Any, targets: list[int], inpu
 
 def _learning(method: Method, preset: str, has_target: bool, seed: int) -> dict[str, Any]:
     if method not in ("adam", "sgd", "em"):
-        raise Error("name", f"there is no method `{method}`", hint="use `adam`, `sgd` or `em`")
+        raise Error("options", f"there is no method `{method}`", hint="use `adam`, `sgd` or `em`")
     base = json.loads(_sumout.learning("em" if method == "em" else preset))
     base["seed"] = seed
     if not has_target and method != "em":
@@ -215,12 +215,12 @@ def _starts(base: dict[str, Any], start: Start | None, starts: int | None) -> No
     elif start == "random" or starts is not None:
         base["starts"] = [{"Random": k} for k in range(1, 1 + (starts or 1))]
     elif start is not None:
-        raise Error("name", f"there is no start `{start}`", hint="use `network`, `uniform` or `random`")
+        raise Error("options", f"there is no start `{start}`", hint="use `network`, `uniform` or `random`")
 
 
 def _loss(loss: Mapping[str, float]) -> dict[str, float]:
     known = {"cross_entropy", "squared_error", "likelihood"}
     for name, weight in loss.items():
         if name not in known or not 0 <= weight < float("inf"):
-            raise Error("evidence", f"a loss cannot be {weight} times `{name}`", hint=f"weigh {', '.join(sorted(known))}")
+            raise Error("options", f"a loss cannot be {weight} times `{name}`", hint=f"weigh {', '.join(sorted(known))}")
     return dict(loss)

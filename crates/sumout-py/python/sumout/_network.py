@@ -87,7 +87,7 @@ class Network:
         """The CPT of a variable: an axis for each parent, and the last for the variable itself."""
         at = self._raw.find(variable)
         if self.is_markov:
-            raise Error("model", "a Markov network has no CPTs", hint="`factors()` has its potentials")
+            raise Error("unsupported", "a Markov network has no CPTs", hint="`factors()` has its potentials")
         return self._table(at)
 
     def factors(self) -> list[tuple[list[str], Array]]:
@@ -288,7 +288,7 @@ class Network:
     def sample_positions(self, rows: int, *, seed: int = 0) -> NDArray[np.int32]:
         """The same as positions of values: a row for each case, a column for each variable."""
         if rows < 0:
-            raise Error("evidence", f"there cannot be {rows} cases")
+            raise Error("options", f"there cannot be {rows} cases")
         check_seed(seed)
         return self._raw.sample(rows, seed)
 
@@ -339,7 +339,7 @@ def _from_json(text: str) -> Network:
 def _question(target: str | None, given: Names, hard: Names, trainable: Names | None, families: bool, mpe: bool) -> _sumout.Query:
     if target is not None and not isinstance(target, str):
         hint = "name one variable, or none for all of them"
-        raise Error("evidence", f"a circuit cannot ask for {target!r}", hint=hint)
+        raise Error("options", f"a circuit cannot ask for {target!r}", hint=hint)
     train = None if trainable is None else _list(trainable)
     return _sumout.Query(target, _list(given), _list(hard), train, families, mpe)
 

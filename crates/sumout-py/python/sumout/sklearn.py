@@ -111,11 +111,11 @@ class NetworkClassifier(ClassifierMixin, BaseEstimator):
 
     def _check_parameters(self) -> None:
         if self.network is not None and self.target is None:
-            raise Error("name", "which variable is to be predicted?", hint="give a `target`")
+            raise Error("options", "which variable is to be predicted?", hint="give a `target`")
         if not self.smoothing >= 0:
-            raise Error("model", f"the smoothing is {self.smoothing}", hint="it counts examples, and is not negative")
+            raise Error("options", f"the smoothing is {self.smoothing}", hint="it counts examples, and is not negative")
         if self.bins < 2:
-            raise Error("model", f"features cannot be cut into {self.bins} bins", hint="2 is the least")
+            raise Error("options", f"features cannot be cut into {self.bins} bins", hint="2 is the least")
 
     def _validated(self, X: Any, reset: bool) -> NDArray[Any]:
         kind = "numeric" if self.network is None else None

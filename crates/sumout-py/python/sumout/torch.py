@@ -104,7 +104,7 @@ class Circuit(torch.nn.Module):
         """The network that the circuit was compiled from, with the CPTs as they are now."""
         source = self.circuit._network
         if source is None:
-            raise Error("model", "a circuit from a file has no network", hint="compile it from a network in this process")
+            raise Error("unsupported", "a circuit from a file has no network", hint="compile it from a network in this process")
         return with_cpts(source, {name: table.detach().cpu().double().numpy() for name, table in self.tables().items()})
 
     def extra_repr(self) -> str:

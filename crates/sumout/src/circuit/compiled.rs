@@ -8,7 +8,7 @@ use crate::circuit::explain::Explainer;
 use crate::circuit::selection;
 use crate::circuit::{Explanations, Options, asked};
 use crate::compile::{Compiled, Completion, Query, Question, Search};
-use crate::error::{Error, ErrorKind, Result, did_you_mean, shortlist};
+use crate::error::{Error, ErrorKind, Remedy, Result, did_you_mean, shortlist};
 use crate::model::{Network, Variable};
 use crate::tensor::Graph;
 use crate::vars::{VarId, VarSet};
@@ -63,7 +63,7 @@ pub(crate) fn nothing_possible(net: &Network) -> Error {
 /// A circuit for explanations takes maxima, and has no sums.
 pub(crate) fn no_posteriors() -> Error {
     let error = Error::new(
-        ErrorKind::Model,
+        ErrorKind::Unsupported,
         "the circuit is for explanations, and has no posteriors",
     );
     error.hint("ask it to explain, or compile another one for posteriors")
@@ -184,13 +184,13 @@ impl Circuit {
         }
     }
 
-    fn no_input(&self, name: &str, what: &str, meant: Option<String>) -> Error {
+    fn no_input(&self, name: &str, what: &str, meant: Option<Remedy>) -> Error {
         let names = || shortlist(self.inputs().map(|v| &*self.variable(v).name));
         let inputs = || {
-            format!(
+            Remedy::Text(format!(
                 "inputs are named when a circuit is compiled; this one has {}",
                 names()
-            )
+            ))
         };
         Error::new(ErrorKind::Name, format!("`{name}` {what}")).hint(meant.unwrap_or_else(inputs))
     }

@@ -15,7 +15,7 @@ use crate::circuit::evaluate::{
     EvalOptions, FEW, Room, check_hard, likelihood, load, loaded, sums, weigh_closed,
 };
 use crate::compile::Completion;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Remedy, Result};
 use crate::tensor::careful::{Maxima, Run};
 use crate::tensor::fast::{Engine, Worker};
 use crate::tensor::layout::Program;
@@ -231,8 +231,8 @@ struct Alone<'m> {
 /// A circuit for posteriors takes sums, and has no maxima.
 fn no_explanations() -> Error {
     let error = Error::new(
-        ErrorKind::Model,
+        ErrorKind::Unsupported,
         "the circuit is for posteriors, and cannot explain",
     );
-    error.hint("compile it with `--mpe`, or with `Query::explain` in Rust")
+    error.hint(Remedy::CompileToExplain)
 }

@@ -15,7 +15,7 @@ use crate::circuit::batch::Batch;
 use crate::circuit::evaluate::{
     Engines, EvalOptions, Precision, Room, check_hard, likelihood, load, loaded, sums, weigh_closed,
 };
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Remedy, Result};
 use crate::tensor::careful::Run;
 use crate::tensor::fast::{Number, Worker};
 use crate::tensor::layout::Program;
@@ -53,17 +53,17 @@ impl Circuit {
         check_hard(self, batch)?;
         if !self.graph.rules().is_empty() {
             let error = Error::new(
-                ErrorKind::Model,
+                ErrorKind::Unsupported,
                 "a testing circuit has no marginals of families",
             );
             return Err(error.hint("ask the network that is selected: `Network::selected`"));
         }
         if self.graph.origins().is_empty() {
             let error = Error::new(
-                ErrorKind::Evidence,
+                ErrorKind::Unsupported,
                 "the circuit was not compiled for the marginals of families",
             );
-            return Err(error.hint("compile it with `Query::families`"));
+            return Err(error.hint(Remedy::CompileForFamilies));
         }
         match options.precision {
             Precision::F32 => Asking::<f32>::new(self, options)?.run(batch),

@@ -6,7 +6,7 @@ use std::time::Instant;
 use rayon::prelude::*;
 
 use crate::circuit::evaluate::Precision;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Result};
 use crate::tensor::fast::{Isa, Matrix, Number};
 
 /// What the processors reach at best.
@@ -28,8 +28,7 @@ impl Machine {
     /// Measures large matrix products, and sums of rows that just fit in the second cache.
     pub fn measure(precision: Precision, threads: usize) -> Result<Machine> {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
-        let pool =
-            pool.map_err(|e| Error::new(ErrorKind::Memory, format!("cannot start threads: {e}")))?;
+        let pool = pool.map_err(|e| Error::io("cannot start threads", std::io::Error::other(e)))?;
         let threads = pool.current_num_threads();
         let (flops, bytes) = pool.install(|| match precision {
             Precision::F32 => (best(threads, products::<f32>), best(threads, rows::<f32>)),

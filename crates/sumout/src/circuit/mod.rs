@@ -21,7 +21,7 @@ use std::collections::BTreeMap;
 
 use crate::compile::report::Near;
 use crate::compile::{self, Compiled, Completion, Level, Objective, Query, Question, Search};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Remedy, Result};
 use crate::model::{Evidence, Finding, Network};
 use crate::tensor::careful::Run;
 use crate::tensor::layout::Program;
@@ -297,12 +297,8 @@ fn admit(compiled: &Compiled, want: &Want, options: &Options) -> Result<Program>
             " (the largest cluster has 2^{:.1} states)",
             compiled.cost.largest_cluster.log2()
         );
-        return Err(too_large(
-            needed,
-            limit,
-            &cluster,
-            &what_helps(want, options),
-        ));
+        let error = too_large(needed, limit, &cluster);
+        return Err(with_remedies(error, want, options));
     }
     Ok(Program::new(&compiled.graph, &schedule))
 }
@@ -313,26 +309,26 @@ fn memory_limit(given: Option<u64>) -> f64 {
 }
 
 /// Says how much too large something is.
-fn too_large(needed: f64, limit: f64, why: &str, advice: &str) -> Error {
+fn too_large(needed: f64, limit: f64, why: &str) -> Error {
     let message = format!(
         "the answer needs {} of memory, and the limit is {}{why}",
         bytes(needed),
         bytes(limit)
     );
-    Error::new(ErrorKind::Memory, message).hint(advice)
+    Error::new(ErrorKind::Memory, message)
 }
 
-/// What to do about an answer that does not fit.
-fn what_helps(want: &Want, options: &Options) -> String {
-    let fewer = if matches!(want, Want::Gradients(..)) {
-        "ask for fewer targets, "
+/// Adds what to do about an answer that does not fit.
+fn with_remedies(error: Error, want: &Want, options: &Options) -> Error {
+    let error = if matches!(want, Want::Gradients(..)) {
+        error.or("ask for fewer targets")
     } else {
-        ""
+        error
     };
-    let effort = 10.0 * options.effort.max(0.1);
-    format!(
-        "{fewer}give more evidence, search longer with `--effort {effort}`, or raise the limit with `--memory`"
-    )
+    error
+        .or("give more evidence")
+        .or(Remedy::MoreEffort(Some(10.0 * options.effort.max(0.1))))
+        .or(Remedy::RaiseMemory)
 }
 
 /// A number of bytes for people.
@@ -404,7 +400,12 @@ mod tests {
                 .unwrap()
                 .starts_with("ask for fewer targets, give more evidence")
         );
-        assert!(refused.advice().unwrap().contains("`--effort 20`"));
+        assert!(
+            refused
+                .advice()
+                .unwrap()
+                .contains("increase `effort` to 20")
+        );
         let explanation = asia.mpe(&evidence, &options(100)).unwrap_err();
         assert!(
             explanation

@@ -27,7 +27,7 @@ pub(crate) fn check(eps: f64) -> Result<()> {
         return Ok(());
     }
     let error = Error::new(
-        ErrorKind::Model,
+        ErrorKind::Options,
         format!("tables cannot count as functions up to an error of {eps}"),
     );
     Err(error.hint("give a small probability below 0.5, such as 0.01"))

@@ -106,7 +106,7 @@ impl Network {
     ) -> Result<Compilation<'_>> {
         if start.is_some() {
             let error = Error::new(
-                ErrorKind::Model,
+                ErrorKind::Unsupported,
                 "plans for testing networks start from nothing",
             );
             return Err(error.hint("leave out the saved plan, or the order"));
@@ -187,7 +187,7 @@ impl Compilation<'_> {
         }
         if self.tests.is_some() {
             let error = Error::new(
-                ErrorKind::Model,
+                ErrorKind::Unsupported,
                 "a plan answers only questions without tests",
             );
             return Err(error.hint("evaluate its circuit instead"));

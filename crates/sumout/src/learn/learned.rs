@@ -159,7 +159,7 @@ impl Exact {
             }
         }
         Err(Error::new(
-            ErrorKind::Model,
+            ErrorKind::Memory,
             "an exact plan is too large to be run",
         ))
     }

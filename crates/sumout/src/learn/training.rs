@@ -147,7 +147,7 @@ impl FitOptions {
     pub fn check(&self) -> Result<()> {
         let learning = self;
         let wrong = |what: &str, hint: &str| {
-            Err(Error::new(ErrorKind::Evidence, what.to_owned()).hint(hint))
+            Err(Error::new(ErrorKind::Options, what.to_owned()).hint(hint))
         };
         if !(0.0..1.0).contains(&learning.validation) {
             return wrong(
@@ -322,7 +322,7 @@ impl Network {
         refuse_tests(&learning, self)?;
         if learning.slope.is_some() && !params.has_annealed() {
             let error = Error::new(
-                ErrorKind::Model,
+                ErrorKind::Options,
                 "there is no sigmoid of a test whose slope could be given",
             );
             return Err(error.hint(
@@ -382,7 +382,7 @@ impl Network {
             .collect();
         if children.is_empty() && tests.is_empty() {
             let error = Error::new(
-                ErrorKind::Model,
+                ErrorKind::Options,
                 "there is nothing to learn: no CPT that is not fixed matters",
             );
             return Err(error.hint("name CPTs to be trained, or inputs that depend on them"));
@@ -483,7 +483,7 @@ fn trainable(net: &Network) -> VarSet {
 
 fn no_target() -> Error {
     let error = Error::new(
-        ErrorKind::Evidence,
+        ErrorKind::Options,
         "the loss is one of labels, and there is no target",
     );
     error.hint("name a target, or learn the likelihood")
@@ -494,7 +494,7 @@ fn no_target() -> Error {
 fn refuse_promises(learning: &FitOptions, params: &Params) -> Result<()> {
     if matches!(learning.method, Method::Em) && params.has_promised() {
         let error = Error::new(
-            ErrorKind::Model,
+            ErrorKind::Unsupported,
             "CPTs that are declared functional cannot be learned by counting",
         );
         return Err(error.hint("learn them by gradients, or do not declare them functional"));
@@ -506,7 +506,7 @@ fn refuse_promises(learning: &FitOptions, params: &Params) -> Result<()> {
 fn refuse_tests(learning: &FitOptions, net: &Network) -> Result<()> {
     if matches!(learning.method, Method::Em) && net.is_testing() {
         let error = Error::new(
-            ErrorKind::Model,
+            ErrorKind::Unsupported,
             "the CPTs of testing networks cannot be learned by counting",
         );
         return Err(error.hint("learn them by gradients: leave out the method"));

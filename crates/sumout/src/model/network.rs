@@ -6,7 +6,7 @@ use std::path::Path;
 
 use globset::Glob;
 
-use crate::error::{Error, ErrorKind, Result, did_you_mean, shortlist};
+use crate::error::{Error, ErrorKind, Remedy, Result, did_you_mean, shortlist};
 use crate::model::builder::Builder;
 use crate::model::cpt::{Body, Cpt, as_function};
 use crate::model::format;
@@ -156,7 +156,7 @@ impl Network {
         );
         match did_you_mean(name, self.variables.iter().map(|v| v.name.as_str())) {
             Some(hint) => error.hint(hint),
-            None => error.hint("`sumout show` lists the variables"),
+            None => error.hint(Remedy::ListVariables),
         }
     }
 

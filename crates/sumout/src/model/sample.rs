@@ -26,14 +26,14 @@ impl Network {
     pub fn sampler(&self, seed: u64) -> Result<Sampler<'_>> {
         if self.is_markov() {
             let error = Error::new(
-                ErrorKind::Model,
+                ErrorKind::Unsupported,
                 "a Markov network has no order in which to sample its variables",
             );
             return Err(error.hint("only Bayesian networks can be sampled"));
         }
         if self.is_testing() {
             let error = Error::new(
-                ErrorKind::Model,
+                ErrorKind::Unsupported,
                 "a testing network has another distribution for other evidence",
             );
             return Err(error.hint("only networks without tests can be sampled"));

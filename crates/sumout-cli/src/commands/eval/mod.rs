@@ -4,7 +4,7 @@ mod pipeline;
 mod scores;
 
 use std::fs;
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -14,7 +14,7 @@ use sumout::{Circuit, Error, ErrorKind, Network};
 use self::pipeline::{Pipeline, Seen};
 use self::scores::{Metric, Scores};
 use crate::args::{Using, size};
-use crate::data::{self, Fingerprint, Manifest, Output, Source, Titles};
+use crate::data::{self, Fingerprint, Ignored, Manifest, Output, Source, Titles};
 use crate::output::{Outcome, Result, talk};
 use crate::text::{counted, grouped};
 
@@ -85,9 +85,10 @@ pub fn run(args: &Args, json: bool, out: &mut dyn Write) -> Result<Outcome> {
         ));
     }
     if !columns.ignored.is_empty() {
+        let ignored: Vec<String> = columns.ignored.iter().map(Ignored::to_string).collect();
         talk(&format!(
             "columns that are no inputs are ignored: {}",
-            columns.ignored.join(", ")
+            ignored.join(", ")
         ));
     }
     let start = Instant::now();
@@ -140,7 +141,7 @@ impl Args {
             None => Ok(()),
             Some(path) => {
                 let error = Error::new(
-                    ErrorKind::Io,
+                    ErrorKind::Options,
                     format!("`{}` would be overwritten by the answers", path.display()),
                 );
                 Err(error.hint("give `-o` another name").into())
@@ -169,12 +170,7 @@ impl Args {
         source: Box<dyn Source>,
         mut scores: Option<&mut Scores<'_>>,
     ) -> Result<Seen> {
-        let fail = |e: std::io::Error| {
-            Error::new(
-                ErrorKind::Io,
-                format!("cannot write `{}`: {e}", path.display()),
-            )
-        };
+        let fail = |e: io::Error| Error::io(format_args!("cannot write `{}`", path.display()), e);
         let manifest = self.manifest(circuit)?;
         let (mut output, checks) = match self.resume {
             true => Output::resume(path, &manifest).map_err(|e| unfit(path, &e))?,
@@ -202,12 +198,7 @@ impl Args {
     }
 
     fn manifest(&self, circuit: &Circuit) -> Result<Manifest> {
-        let fail = |e| {
-            Error::new(
-                ErrorKind::Io,
-                format!("cannot read `{}`: {e}", self.circuit.display()),
-            )
-        };
+        let fail = |e| Error::io(format_args!("cannot read `{}`", self.circuit.display()), e);
         let bytes = fs::read(&self.circuit).map_err(fail)?;
         let precision = self.using.precision;
         Ok(Manifest {

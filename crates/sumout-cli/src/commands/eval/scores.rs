@@ -36,8 +36,8 @@ impl Schema for Labelled<'_> {
         self.circuit.variable(var)
     }
 
-    fn advice(&self, name: &str) -> Option<String> {
-        Schema::advice(self.circuit, name)
+    fn meant(&self, name: &str) -> Option<String> {
+        Schema::meant(self.circuit, name)
     }
 
     fn wanted(&self) -> &'static str {
@@ -63,7 +63,7 @@ impl<'a> Scores<'a> {
     pub fn new(circuit: &'a Circuit, metrics: &[Metric]) -> Result<Self> {
         if circuit.explains() {
             let error = Error::new(
-                ErrorKind::Evidence,
+                ErrorKind::Unsupported,
                 "the circuit is for explanations, and metrics are of posteriors",
             );
             return Err(error.hint("compile it with a target, and without `--mpe`"));
@@ -73,7 +73,9 @@ impl<'a> Scores<'a> {
                 "metrics are of one target, but the circuit has {}",
                 circuit.targets().len()
             );
-            return Err(Error::new(ErrorKind::Evidence, message).hint("compile it with a target"));
+            return Err(
+                Error::new(ErrorKind::Unsupported, message).hint("compile it with a target")
+            );
         };
         let metrics = if metrics.is_empty() {
             Metric::value_variants()

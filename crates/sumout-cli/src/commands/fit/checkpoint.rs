@@ -77,7 +77,7 @@ impl Checkpoint {
     fn load(&self) -> Result<State> {
         let name = self.path.display();
         let text = fs::read_to_string(&self.path)
-            .map_err(|e| Error::new(ErrorKind::Io, format!("cannot read `{name}`: {e}")))?;
+            .map_err(|e| Error::io(format_args!("cannot read `{name}`"), e))?;
         let damaged = || {
             let error = Error::new(
                 ErrorKind::Format,
@@ -87,7 +87,7 @@ impl Checkpoint {
         };
         let mut saved: Value = serde_json::from_str(&text).map_err(|_| damaged())?;
         if saved["run"] != json!(self.run) {
-            let error = Error::new(ErrorKind::Evidence, format!("`{name}` is of another run"));
+            let error = Error::new(ErrorKind::Options, format!("`{name}` is of another run"));
             return Err(error
                 .hint(
                     "go on with the same model, examples and options, or begin without `--resume`",

@@ -50,7 +50,7 @@ impl Args {
                 counted(self.target.len(), "target"),
             );
             let error = Error::new(
-                ErrorKind::Format,
+                ErrorKind::Options,
                 format!("{files} for {targets}: each is of one target"),
             );
             return Err(error

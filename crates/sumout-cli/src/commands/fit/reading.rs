@@ -9,7 +9,7 @@ use std::path::Path;
 use sumout::{Column, Error, ErrorKind, Examples, Network, VarId};
 
 use super::Args;
-use crate::data;
+use crate::data::{self, Ignored};
 use crate::output::{Result, talk};
 use crate::text::counted;
 
@@ -38,12 +38,12 @@ pub fn examples(args: &Args, net: &Network, targets: &[VarId]) -> Result<Example
             .hint("remove the one or the others")
             .into());
     }
-    let unused: Vec<&str> = source
+    let unused: Vec<String> = source
         .columns()
         .ignored
         .iter()
-        .map(|title| &**title)
-        .filter(|title| !soft.has(title))
+        .filter(|column| !soft.has(&column.title))
+        .map(Ignored::to_string)
         .collect();
     if !unused.is_empty() {
         talk(&format!(
@@ -94,7 +94,7 @@ struct Soft {
 }
 
 impl Soft {
-    fn new(args: &Args, net: &Network, titles: &[String]) -> Result<Self> {
+    fn new(args: &Args, net: &Network, ignored: &[Ignored]) -> Result<Self> {
         let titles_of = |v: VarId| {
             let variable = net.variable(v);
             variable
@@ -106,7 +106,7 @@ impl Soft {
         let is_there = |(_, names): &(VarId, Vec<String>)| {
             names
                 .iter()
-                .any(|name| titles.iter().any(|title| is_called(title, name)))
+                .any(|name| ignored.iter().any(|column| column.title == *name))
         };
         let variables: Vec<_> = net
             .ids()
@@ -132,13 +132,11 @@ impl Soft {
     }
 
     fn has(&self, title: &str) -> bool {
-        self.weights
-            .as_deref()
-            .is_some_and(|name| is_called(title, name))
+        self.weights.as_deref().is_some_and(|name| name == title)
             || self
                 .variables
                 .iter()
-                .any(|(_, names)| names.iter().any(|name| is_called(title, name)))
+                .any(|(_, names)| names.iter().any(|name| name == title))
     }
 
     /// Reads the numbers of all rows but the bad ones.
@@ -174,13 +172,6 @@ impl Soft {
         }
         Ok(())
     }
-}
-
-/// Whether a column, perhaps with what else may have been meant, has this title.
-fn is_called(title: &str, name: &str) -> bool {
-    title
-        .strip_prefix(name)
-        .is_some_and(|rest| rest.is_empty() || rest.starts_with(" (did you mean "))
 }
 
 /// The numbers of a column, but for bad rows; empty cells are zero.

@@ -170,7 +170,7 @@ fn objective_parser() -> impl TypedValueParser<Value = Objective> {
 pub fn run(args: &Args, json: bool, out: &mut dyn Write) -> Result<Outcome> {
     if json && args.prints_csv() {
         let error = Error::new(
-            ErrorKind::Name,
+            ErrorKind::Options,
             "`--json` and `--csv -` both print to standard output",
         );
         return Err(error.hint("write the CSV to a file").into());

@@ -23,7 +23,7 @@ pub(super) fn selections(
 ) -> sumout::Result<Vec<Shown>> {
     if !net.is_testing() {
         let error = Error::new(
-            ErrorKind::Model,
+            ErrorKind::Unsupported,
             format!("network `{}` has no tests", net.name()),
         );
         return Err(error.hint("leave out `--tests`"));

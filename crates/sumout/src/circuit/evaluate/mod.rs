@@ -11,7 +11,7 @@ use rayon::prelude::*;
 
 use crate::circuit::batch::{Answers, Batch};
 use crate::circuit::{Circuit, memory_limit, too_large};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Remedy, Result};
 use crate::tensor::fast::{Engine, Number, Worker};
 use crate::tensor::layout::Program;
 use crate::tensor::schedule::{Schedule, Want};
@@ -63,8 +63,11 @@ impl FromStr for Precision {
     fn from_str(name: &str) -> Result<Self> {
         let found = Precision::ALL.into_iter().find(|p| p.name() == name);
         found.ok_or_else(|| {
-            Error::new(ErrorKind::Name, format!("no numbers are called `{name}`"))
-                .hint("use f32 or f64")
+            Error::new(
+                ErrorKind::Options,
+                format!("no numbers are called `{name}`"),
+            )
+            .hint("use f32 or f64")
         })
     }
 }
@@ -132,13 +135,13 @@ impl Room {
             .map(|(node, _)| graph.size(node))
             .fold(1.0, f64::max);
         if needed + terms > limit || largest > f64::from(u32::MAX) {
-            let advice = "compile again with more `--effort`, or raise the limit with `--memory`";
             let why = if largest > f64::from(u32::MAX) {
                 " and 2^32 numbers for a table"
             } else {
                 ""
             };
-            return Err(too_large(needed + terms, limit, why, advice));
+            let error = too_large(needed + terms, limit, why);
+            return Err(error.hint(Remedy::MoreEffort(None)).or(Remedy::RaiseMemory));
         }
         let limit = limit - terms; // which all threads share
         let threads = if options.threads == 0 {
@@ -148,8 +151,7 @@ impl Room {
         };
         let threads = threads.min((limit / needed.max(1.0)) as usize).max(1); // each needs memory of its own
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
-        let pool =
-            pool.map_err(|e| Error::new(ErrorKind::Memory, format!("cannot start threads: {e}")))?;
+        let pool = pool.map_err(|e| Error::io("cannot start threads", std::io::Error::other(e)))?;
         Ok(Room {
             needed,
             limit,
@@ -464,12 +466,14 @@ pub(crate) fn check_hard(circuit: &Circuit, batch: &Batch) -> Result<()> {
         if let Some(row) = missing {
             let row = row + 1;
             let message = format!(
-                "`{name}` has no value in row {row}, but the circuit was compiled with `--hard {name}`"
+                "`{name}` has no value in row {row}, but the circuit was compiled for hard evidence on it"
             );
             let error = Error::new(ErrorKind::Evidence, message);
-            return Err(error.hint(
-                "give it a value in every row, or compile with `--given` instead of `--hard`",
-            ));
+            let error = error.hint("give it a value in every row");
+            return Err(error.or(Remedy::UseInstead {
+                option: "given",
+                instead_of: "hard",
+            }));
         }
     }
     Ok(())

@@ -66,7 +66,7 @@ impl FromStr for Language {
             .find(|language| language.name() == name);
         found.ok_or_else(|| {
             let error = Error::new(
-                ErrorKind::Name,
+                ErrorKind::Options,
                 format!("circuits are not written in `{name}`"),
             );
             error.hint("use torch, numpy, jax or onnx")

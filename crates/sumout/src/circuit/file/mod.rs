@@ -19,7 +19,7 @@ use safetensors::tensor::{Dtype, SafeTensors, TensorView, serialize};
 use serde::{Deserialize, Serialize};
 
 use crate::circuit::Circuit;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Remedy, Result};
 use crate::files;
 use crate::model::Variable;
 use crate::tensor::{Graph, List, Map, NodeId, Op, Table};
@@ -103,16 +103,10 @@ impl Circuit {
     /// Reads a circuit from a file.
     pub fn load(path: impl AsRef<Path>) -> Result<Circuit> {
         let path = path.as_ref();
-        let bytes = std::fs::read(path).map_err(|e| {
-            Error::new(
-                ErrorKind::Io,
-                format!("cannot read `{}`: {e}", path.display()),
-            )
-        })?;
-        Circuit::from_bytes(&bytes).map_err(|error| {
-            let message = format!("`{}`: {}", path.display(), error.message());
-            Error::new(error.kind(), message).hint(error.advice().unwrap_or_default())
-        })
+        let bytes = std::fs::read(path)
+            .map_err(|e| Error::io(format_args!("cannot read `{}`", path.display()), e))?;
+        Circuit::from_bytes(&bytes)
+            .map_err(|error| error.within(format_args!("`{}`", path.display())))
     }
 
     /// The circuit as the bytes of a file.
@@ -305,14 +299,16 @@ fn check_version(text: &str) -> Result<()> {
                 "the circuit is of version {version}, in which tests were written otherwise"
             );
             let error = Error::new(ErrorKind::Format, message);
-            return Err(error.hint("compile the circuit again with `sumout compile … -o FILE`"));
+            return Err(error.hint(Remedy::CompileAgain));
         }
         _ => {}
     }
     let message = format!(
         "the circuit is of version {version}, and this program reads up to version {VERSION}"
     );
-    Err(Error::new(ErrorKind::Format, message).hint("update sumout, or compile the circuit again"))
+    Err(Error::new(ErrorKind::Format, message)
+        .hint("update sumout")
+        .or(Remedy::CompileAgain))
 }
 
 /// Whether an axis is there twice.
@@ -325,7 +321,7 @@ fn damaged(what: &str) -> Error {
         ErrorKind::Format,
         format!("the file is damaged, or no circuit: {what}"),
     );
-    error.hint("compile the circuit again with `sumout compile … -o FILE`")
+    error.hint(Remedy::CompileAgain)
 }
 
 /// Makes a circuit of what a file says.

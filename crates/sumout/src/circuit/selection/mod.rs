@@ -67,7 +67,7 @@ impl Expanded {
             (
                 question.explain,
                 "explanations",
-                "ask for posteriors; `sumout mpe` explains single cases",
+                "ask for posteriors; single cases can be explained",
             ),
             (
                 question.families,
@@ -77,12 +77,12 @@ impl Expanded {
             (
                 question.near > 0.0,
                 "approximations",
-                "leave out `near`; `sumout query` approximates for single cases",
+                "leave out `near`; single cases can be approximated",
             ),
         ];
         if let Some((_, what, hint)) = refused.iter().find(|(is_asked, ..)| *is_asked) {
             let error = Error::new(
-                ErrorKind::Model,
+                ErrorKind::Unsupported,
                 format!("a testing network is not compiled for {what}"),
             );
             return Err(error.hint(*hint));

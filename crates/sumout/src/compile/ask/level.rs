@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use serde::{Serialize, Serializer};
 
-use crate::error::{Error, ErrorKind, did_you_mean};
+use crate::error::{Error, ErrorKind, Remedy, did_you_mean};
 
 /// What a planner may know.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -60,12 +60,12 @@ impl FromStr for Level {
             .map(|(level, _)| *level)
             .ok_or_else(|| {
                 let all = || {
-                    format!(
+                    Remedy::Text(format!(
                         "the levels are {}",
                         Level::names().collect::<Vec<_>>().join(", ")
-                    )
+                    ))
                 };
-                let error = Error::new(ErrorKind::Name, format!("no level `{name}`"));
+                let error = Error::new(ErrorKind::Options, format!("no level `{name}`"));
                 error.hint(did_you_mean(name, Level::names()).unwrap_or_else(all))
             })
     }
@@ -96,7 +96,11 @@ mod tests {
                     && level.name() == *name)
         );
         assert_eq!(
-            "functionl".parse::<Level>().unwrap_err().advice(),
+            "functionl"
+                .parse::<Level>()
+                .unwrap_err()
+                .advice()
+                .as_deref(),
             Some("did you mean `functional`?")
         );
     }

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::error::{Error, ErrorKind, did_you_mean};
+use crate::error::{Error, ErrorKind, Remedy, did_you_mean};
 
 /// What a plan should have little of.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -51,12 +51,12 @@ impl FromStr for Objective {
             .map(|(objective, _)| *objective)
             .ok_or_else(|| {
                 let all = || {
-                    format!(
+                    Remedy::Text(format!(
                         "the objectives are {}",
                         Objective::names().collect::<Vec<_>>().join(", ")
-                    )
+                    ))
                 };
-                let error = Error::new(ErrorKind::Name, format!("no objective `{name}`"));
+                let error = Error::new(ErrorKind::Options, format!("no objective `{name}`"));
                 error.hint(did_you_mean(name, Objective::names()).unwrap_or_else(all))
             })
     }
@@ -76,7 +76,11 @@ mod tests {
     fn every_objective_has_a_name_that_is_read_back() {
         assert!(NAMES.iter().all(|(o, name)| name.parse::<Objective>().unwrap() == *o && o.to_string() == *name));
         assert_eq!(
-            "entrys".parse::<Objective>().unwrap_err().advice(),
+            "entrys"
+                .parse::<Objective>()
+                .unwrap_err()
+                .advice()
+                .as_deref(),
             Some("did you mean `entries`?")
         );
     }

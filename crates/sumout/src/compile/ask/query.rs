@@ -100,7 +100,7 @@ impl Query {
             .map(|v| &net.variable(v).name)
         {
             let error = Error::new(
-                ErrorKind::Evidence,
+                ErrorKind::Options,
                 format!("`{name}` is asked for and given at the same time"),
             );
             return Err(error.hint("name the inputs so that the target is not among them"));

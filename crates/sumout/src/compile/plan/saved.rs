@@ -14,7 +14,7 @@ use crate::compile::plan::problem::{Leaf, Problem};
 use crate::compile::plan::tree::{Cost, Tree};
 use crate::compile::plan::{certificate, order};
 use crate::compile::prune::Pruned;
-use crate::error::{Error, ErrorKind, Result, shortlist, shown};
+use crate::error::{Error, ErrorKind, Remedy, Result, shortlist, shown};
 use crate::model::Network;
 use crate::vars::{VarId, VarSet};
 
@@ -102,9 +102,8 @@ impl SavedPlan {
 
     /// The plan in a file's text; `file` names it in messages.
     pub fn parse(file: &str, text: &str) -> Result<Self> {
-        let fail = |message: String| {
-            Error::new(ErrorKind::Syntax, message).hint("write a new one with `--save-plan`")
-        };
+        let fail =
+            |message: String| Error::new(ErrorKind::Syntax, message).hint("save the plan again");
         let saved: SavedPlan = serde_json::from_str(text)
             .map_err(|e| fail(format!("`{file}` is no saved plan: {e}")))?;
         match saved.sumout_plan {
@@ -226,8 +225,12 @@ impl PlanStart {
 
     /// The plan to start from.
     fn plan(&self, net: &Network, pruned: &Pruned, search: &Search) -> Result<Plan> {
-        let fail =
-            |message: &str| Error::new(ErrorKind::Model, message).hint("say `--level functional`");
+        let fail = |message: &str| {
+            Error::new(ErrorKind::Options, message).hint(Remedy::Set {
+                option: "level",
+                value: "functional",
+            })
+        };
         if search.level == Level::Paper {
             return Err(fail(
                 "level `paper` has a plan of its own, and starts from no other",

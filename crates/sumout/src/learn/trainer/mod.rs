@@ -172,7 +172,7 @@ impl<'c> Trainer<'c> {
         if state.weights.len() != self.params.len() || state.saved.len() > self.params.len() {
             let (found, wanted) = (state.weights.len(), self.params.len());
             let error = Error::new(
-                ErrorKind::Evidence,
+                ErrorKind::Options,
                 format!("what was saved has {found} weights, not {wanted}"),
             );
             return Err(error.hint("go on with the model and the options that it was begun with"));

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 
-use crate::error::{Error, ErrorKind, Place, shown};
+use crate::error::{Error, ErrorKind, Place, Remedy, shown};
 use crate::model::builder::Builder;
 use crate::model::cpt::{Body, as_function};
 use crate::model::network::Variable;
@@ -48,11 +48,26 @@ impl Mistake {
         }
     }
 
-    pub fn hint(self, hint: impl Into<String>) -> Self {
+    pub fn hint(self, hint: impl Into<Remedy>) -> Self {
         Mistake {
             error: self.error.hint(hint),
             ..self
         }
+    }
+
+    /// Says what to do about a row with this sum.
+    pub fn row_hint(self, sum: f64) -> Self {
+        let error = match sum {
+            0.0 => self.error.hint("give it a positive number"),
+            _ if sum < 1.0 => {
+                let missing = rounded(1.0 - sum);
+                self.error
+                    .hint(format!("add the missing {missing}"))
+                    .or(NORMALIZE)
+            }
+            _ => self.error.hint("correct the row").or(NORMALIZE),
+        };
+        Mistake { error, ..self }
     }
 
     /// The error with its place in a file.
@@ -197,7 +212,7 @@ impl Builder {
                 self.row_title(index, row),
                 rounded(sum)
             );
-            return Err(Mistake::new(Site::Row(index, row), message).hint(row_hint(sum)));
+            return Err(Mistake::new(Site::Row(index, row), message).row_hint(sum));
         }
         if let Some(values) = as_function(table, card) {
             self.drafts[index].body = Body::Function(values);
@@ -343,16 +358,10 @@ pub(super) fn settle(row: &mut [f64], normalize: bool) -> bool {
     true
 }
 
-pub(super) fn row_hint(sum: f64) -> String {
-    match sum {
-        0.0 => "give it a positive number".to_owned(),
-        _ if sum < 1.0 => format!(
-            "add the missing {}, or pass `--normalize` to rescale rows",
-            rounded(1.0 - sum)
-        ),
-        _ => "correct the row, or pass `--normalize` to rescale rows".to_owned(),
-    }
-}
+const NORMALIZE: Remedy = Remedy::TurnOn {
+    option: "normalize",
+    purpose: "to rescale rows",
+};
 
 /// A sum without the noise of adding.
 pub(super) fn rounded(sum: f64) -> f64 {

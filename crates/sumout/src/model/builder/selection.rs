@@ -1,7 +1,7 @@
 //! What can be wrong with a tested CPT.
 
 use crate::model::builder::Builder;
-use crate::model::builder::check::{Mistake, Site, miscount, rounded, row_hint, settle};
+use crate::model::builder::check::{Mistake, Site, miscount, rounded, settle};
 use crate::model::cpt::Body;
 use crate::model::network::Network;
 use crate::model::selection::{LARGEST_WEIGHT, Selection, Sight, Tested};
@@ -96,7 +96,7 @@ impl Builder {
             self.row_title(index, row % rows)
         );
         let message = format!("{title} sums to {}, not 1", rounded(sum));
-        Err(Mistake::new(Site::Row(index, row), message).hint(row_hint(sum)))
+        Err(Mistake::new(Site::Row(index, row), message).row_hint(sum))
     }
 
     fn check_test(&self, index: usize, cards: &[usize]) -> Result<(), Mistake> {

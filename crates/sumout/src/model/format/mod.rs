@@ -27,7 +27,7 @@ use std::path::Path;
 pub(crate) use source::Source;
 pub use uai::read_evidence;
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Remedy, Result};
 use crate::files;
 use crate::model::network::Network;
 use crate::model::paper;
@@ -202,12 +202,12 @@ pub fn read(path: &Path, options: &ReadOptions) -> Result<Network> {
             return network;
         }
     }
-    let bytes = fs::read(path).map_err(|e| unreadable(&shown, &e))?;
+    let bytes = fs::read(path).map_err(|e| unreadable(&shown, e))?;
     parse(&shown, &bytes, options)
 }
 
-fn unreadable(shown: &str, error: &std::io::Error) -> Error {
-    let error = Error::new(ErrorKind::Io, format!("cannot read `{shown}`: {error}"));
+fn unreadable(shown: &str, error: std::io::Error) -> Error {
+    let error = Error::io(format_args!("cannot read `{shown}`"), error);
     let names: Vec<&str> = EMBEDDED
         .iter()
         .map(|(name, _)| *name)
@@ -278,11 +278,12 @@ fn decompress_at_most(name: &str, bytes: &[u8], most: u64) -> Result<Vec<u8>> {
         .take(most + 1)
         .read_to_end(&mut out);
     match read {
-        Err(_) => Err(Error::new(
+        Err(e) => Err(Error::new(
             ErrorKind::Io,
             format!("cannot decompress `{name}`: it is truncated or damaged"),
         )
-        .hint("fetch it again")),
+        .hint("fetch it again")
+        .caused_by(e)),
         Ok(n) if n as u64 > most => Err(Error::new(
             ErrorKind::Io,
             format!("`{name}` decompresses to more than {} MiB", most >> 20),
@@ -370,7 +371,10 @@ fn cannot_carry(format: Format, what: &str) -> Error {
         ErrorKind::Format,
         format!("{} cannot carry {what}", format.name()),
     );
-    error.hint("write it as .json, or accept the loss with `--lossy`")
+    error.hint("write it as .json").or(Remedy::TurnOn {
+        option: "lossy",
+        purpose: "to accept the loss",
+    })
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
-use crate::error::{Result, did_you_mean, shortlist, shown};
+use crate::error::{Remedy, Result, did_you_mean, shortlist, shown};
 use crate::model::format::source::{Marks, Source, Span};
 use crate::model::{Builder, miscount};
 
@@ -91,11 +91,11 @@ impl<'a> Variables<'a> {
                     .split(',')
                     .any(|part| part != name.text && self.ids.contains_key(part)) =>
                 {
-                    "names have blanks between them, not commas".to_owned()
+                    "names have blanks between them, not commas".into()
                 }
                 Some(hint) => hint,
-                None if self.names.is_empty() => "declare it, too".to_owned(),
-                None => format!("declare it, or use one of {}", shortlist(names())),
+                None if self.names.is_empty() => "declare it, too".into(),
+                None => format!("declare it, or use one of {}", shortlist(names())).into(),
             };
             self.source
                 .error(
@@ -146,7 +146,7 @@ impl<'a> Variables<'a> {
                     value.shown()
                 );
                 let values = || self.values[variable].iter().map(Cow::as_ref);
-                let listed = || format!("its values are {}", shortlist(values()));
+                let listed = || Remedy::Text(format!("its values are {}", shortlist(values())));
                 let hint = did_you_mean(&value.text, values()).unwrap_or_else(listed);
                 self.source.error(value.span.clone(), message).hint(hint)
             })

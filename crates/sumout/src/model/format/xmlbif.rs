@@ -394,7 +394,7 @@ mod tests {
                 of_b("0.7", "0.6"),
                 "0.3 0.6",
                 "row (n) of the CPT of `b` sums to 0.9, not 1",
-                "--normalize",
+                "`normalize`",
             ),
             (
                 of_b("0.7", "-1"),

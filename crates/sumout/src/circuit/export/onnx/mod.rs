@@ -20,7 +20,7 @@ use serde_json::json;
 use crate::circuit::export::Export;
 use crate::circuit::export::program::{Call, Program, Step, Tensor};
 use crate::circuit::{Circuit, Precision};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Remedy, Result};
 use crate::tensor::{Map, TableId};
 use crate::vars::VarId;
 
@@ -61,8 +61,12 @@ impl Circuit {
                 "`{}` needs values and takes no likelihoods",
                 self.variable(hard).name
             );
-            return Err(Error::new(ErrorKind::Evidence, message)
-                .hint("compile with `--given` instead of `--hard`"));
+            return Err(
+                Error::new(ErrorKind::Unsupported, message).hint(Remedy::UseInstead {
+                    option: "given",
+                    instead_of: "hard",
+                }),
+            );
         }
         let program = Program::new(self)?;
         let real = if options.precision == Precision::F32 {
@@ -82,7 +86,7 @@ impl Circuit {
                 bytes.len()
             );
             return Err(
-                Error::new(ErrorKind::Memory, message).hint("export to numpy, jax or torch")
+                Error::new(ErrorKind::Format, message).hint("export to numpy, jax or torch")
             );
         }
         let (numbers_of_example, numbers_of_all) =

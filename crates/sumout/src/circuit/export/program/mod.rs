@@ -13,7 +13,7 @@ mod live;
 use std::collections::BTreeMap;
 
 use crate::circuit::Circuit;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Remedy, Result};
 use crate::tensor::select::Selector;
 use crate::tensor::{Graph, ListId, Map, MapId, NodeId, Op, RuleId, TableId, Weighing};
 use crate::vars::{VarId, VarSet};
@@ -195,9 +195,8 @@ impl<'a> Program<'a> {
                 "a product has {axes} axes, and a program can name {}",
                 LETTERS.len()
             );
-            return Err(
-                Error::new(ErrorKind::Memory, message).hint("compile again with more `--effort`")
-            );
+            let error = Error::new(ErrorKind::Unsupported, message);
+            return Err(error.hint(Remedy::MoreEffort(None)));
         }
         Ok(Call::Einsum)
     }

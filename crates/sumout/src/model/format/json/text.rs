@@ -7,7 +7,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use crate::error::{Error, Result, did_you_mean, shown};
+use crate::error::{Error, Remedy, Result, did_you_mean, shown};
 use crate::model::format::source::{Source, Span};
 use crate::model::format::variables::Word;
 
@@ -202,7 +202,7 @@ impl<'a> Object<'a> {
             field.key.clone(),
             format!("unknown field `{}`", shown(name)),
         );
-        let listed = || format!("the fields here are `{}`", known.join("`, `"));
+        let listed = || Remedy::Text(format!("the fields here are `{}`", known.join("`, `")));
         Err(error.hint(did_you_mean(name, known.iter().copied()).unwrap_or_else(listed)))
     }
 

@@ -23,7 +23,7 @@ use std::fmt::Write;
 use std::fs;
 use std::path::Path;
 
-use crate::error::{Error, ErrorKind, Result, many};
+use crate::error::{Error, Result, many};
 use crate::model::format::lexer::{Dialect, Kind, Lexer, Token};
 use crate::model::format::source::{CptMarks, Marks, Numbers};
 use crate::model::format::{
@@ -322,8 +322,7 @@ fn no_variable(source: &Source, variable: usize, token: &Token<'_>, count: usize
 /// id.
 pub fn read_evidence(path: &Path, net: &Network) -> Result<Evidence> {
     let shown = path.display().to_string();
-    let bytes = fs::read(path)
-        .map_err(|e| Error::new(ErrorKind::Io, format!("cannot read `{shown}`: {e}")))?;
+    let bytes = fs::read(path).map_err(|e| Error::io(format_args!("cannot read `{shown}`"), e))?;
     evidence(&Source::new(&shown, decompress(&shown, &bytes)?)?, net)
 }
 

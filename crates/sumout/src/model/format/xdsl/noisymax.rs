@@ -11,7 +11,7 @@
 //!
 //! The weakest state of a parent causes nothing: its distribution is 0 … 0 1.
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Remedy, Result};
 use crate::model::format::source::Numbers;
 use crate::model::format::xdsl::Reader;
 
@@ -168,7 +168,10 @@ impl<'r, 'a> NoisyMax<'r, 'a> {
                         (sum * 1e9).round() / 1e9
                     ),
                 );
-                return Err(error.hint("correct them, or pass `--normalize` to rescale them"));
+                return Err(error.hint("correct them").or(Remedy::TurnOn {
+                    option: "normalize",
+                    purpose: "to rescale them",
+                }));
             }
             column.iter_mut().for_each(|p| *p /= sum);
         }
