@@ -3,10 +3,12 @@
 use std::fmt;
 use std::ops::{BitAnd, BitOr, Sub};
 
+use serde::{Deserialize, Serialize};
+
 /// A variable of a network: its position in topological order.
 ///
 /// Parents always have smaller ids than their children.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct VarId(u32);
 
 impl VarId {
@@ -28,7 +30,8 @@ impl fmt::Debug for VarId {
 }
 
 /// A set of variables, kept sorted.
-#[derive(Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(from = "Vec<VarId>")]
 pub struct VarSet(Vec<VarId>);
 
 impl VarSet {
@@ -85,6 +88,12 @@ impl FromIterator<VarId> for VarSet {
         vars.sort_unstable();
         vars.dedup();
         VarSet(vars)
+    }
+}
+
+impl From<Vec<VarId>> for VarSet {
+    fn from(vars: Vec<VarId>) -> Self {
+        vars.into_iter().collect()
     }
 }
 

@@ -1,5 +1,9 @@
 //! Circuits in files: what is written is read, and damage is an error.
 
+use std::collections::HashMap;
+
+use safetensors::tensor::{SafeTensors, serialize};
+use serde_json::{Value, json};
 use sumout::{Batch, Circuit, Column, Level, Network, Options, Query};
 
 fn circuit(level: Level) -> Circuit {
@@ -87,5 +91,130 @@ fn a_newer_file_says_so() {
     assert_eq!(
         error.message(),
         "the circuit is of version 9, and this program reads up to version 4"
+    );
+}
+
+/// A file whose description was changed, with a checksum that fits.
+fn forged(bytes: &[u8], change: impl FnOnce(&mut Value)) -> Vec<u8> {
+    let (_, metadata) = SafeTensors::read_metadata(bytes).unwrap();
+    let text = &metadata.metadata().as_ref().unwrap()["sumout"];
+    let mut header: Value = serde_json::from_str(text).unwrap();
+    change(&mut header);
+    let tensors = SafeTensors::deserialize(bytes).unwrap();
+    header["checksum"] = 0.into();
+    let mut crc = flate2::Crc::new();
+    crc.update(header.to_string().as_bytes());
+    for name in in_order(&header) {
+        crc.update(tensors.tensor(&name).unwrap().data());
+    }
+    header["checksum"] = crc.sum().into();
+    let metadata = HashMap::from([("sumout".to_owned(), header.to_string())]);
+    serialize(tensors.tensors(), Some(metadata)).unwrap()
+}
+
+/// The names of a file's tensors, in the order of its checksum.
+fn in_order(header: &Value) -> Vec<String> {
+    let count = |key: &str| header[key].as_array().map_or(0, Vec::len);
+    let numbered = |kind: &str, key: &str| {
+        (0..count(key))
+            .map(|i| format!("{kind}.{i}"))
+            .collect::<Vec<_>>()
+    };
+    let mut names = numbered("table", "tables");
+    names.extend(numbered("list", "lists"));
+    names.extend(numbered("map", "maps"));
+    let origins = header["origins"].as_object().into_iter().flatten();
+    names.extend(origins.map(|(table, _)| format!("origin.{table}")));
+    names
+}
+
+/// The message about a forged file.
+fn refusal(bytes: &[u8], change: impl FnOnce(&mut Value)) -> String {
+    let error = Circuit::from_bytes(&forged(bytes, change)).unwrap_err();
+    error.message().to_owned()
+}
+
+#[test]
+fn a_forged_file_that_changes_nothing_is_read() {
+    for level in [Level::Functional, Level::Support] {
+        let bytes = circuit(level).to_bytes().unwrap();
+        Circuit::from_bytes(&forged(&bytes, |_| ())).unwrap();
+    }
+}
+
+/// The posterior of an input is read where its evidence is.
+#[test]
+fn a_forged_file_cannot_name_an_input_that_no_operation_reads() {
+    let bytes = circuit(Level::Functional).to_bytes().unwrap();
+    let unread = |header: &mut Value| {
+        let inputs: Vec<u64> = serde_json::from_value(header["inputs"].clone()).unwrap();
+        let is_other = |v: &u64| {
+            let is_open = header["domains"][*v as usize].as_array().unwrap().len() > 1;
+            is_open && !inputs.contains(v) && header["target"] != *v
+        };
+        let other = (0..header["variables"].as_array().unwrap().len() as u64).find(is_other);
+        let mut inputs = inputs.clone();
+        inputs.push(other.unwrap());
+        inputs.sort_unstable();
+        header["inputs"] = inputs.into();
+    };
+    let message = refusal(&bytes, unread);
+    assert!(
+        message.ends_with("a variable that is asked for is not there"),
+        "{message}"
+    );
+}
+
+#[test]
+fn a_forged_graph_is_checked_like_any_other() {
+    let bytes = circuit(Level::Support).to_bytes().unwrap();
+    type Change = fn(&mut Value);
+    let last = |header: &Value| header["operations"].as_array().unwrap().len() - 1;
+    let cases: [(Change, &str); 7] = [
+        (
+            |h| h["output"] = 1_000_000.into(),
+            "an operation reads what is not there",
+        ),
+        (
+            |h| h["operations"][0] = json!({"rescale": 0}),
+            "an operation reads what is not there",
+        ),
+        (
+            |h| h["operations"][0] = json!({"evidence": 4_000_000}),
+            "evidence on no variable",
+        ),
+        (
+            |h| h["operations"][0] = json!({"table": 4_000_000}),
+            "a table is not there",
+        ),
+        (
+            |h| h["operations"][0] = json!({"evidence": 1u64 << 40}),
+            "a table is not there",
+        ),
+        (
+            |h| h["lists"][0] = json!(null),
+            "a list does not fit its tensors",
+        ),
+        (
+            |h| h["tables"][0] = json!([0, 0]),
+            "a table does not fit its axes",
+        ),
+    ];
+    for (change, expected) in cases {
+        let message = refusal(&bytes, change);
+        assert!(
+            message.contains(expected) || message.contains("invalid value"),
+            "{message}"
+        );
+    }
+    let again = |header: &mut Value| {
+        let at = last(header);
+        header["operations"][at] = header["operations"][0].clone();
+        header["output"] = 0.into();
+    };
+    let message = refusal(&bytes, again);
+    assert!(
+        message.ends_with("an operation is there twice"),
+        "{message}"
     );
 }

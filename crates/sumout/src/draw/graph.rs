@@ -10,7 +10,7 @@ use std::fmt::Write;
 use crate::draw::layout::{Item, layout};
 use crate::draw::{entries, escaped};
 use crate::model::Network;
-use crate::tensor::{Graph, NodeId, Op, RuleId};
+use crate::tensor::{Graph, NodeId, Op};
 use crate::vars::{VarId, VarSet};
 
 /// No more boxes than this are drawn.
@@ -45,7 +45,7 @@ pub fn graph_svg(net: &Network, graph: &Graph) -> String {
     let mut drawing = Drawing {
         net,
         graph,
-        varies: varies(graph),
+        varies: graph.varies(),
         cards: vec![],
         drawn: vec![false; graph.ops().len()],
     };
@@ -78,22 +78,6 @@ pub fn graph_svg(net: &Network, graph: &Graph) -> String {
         draw(&mut out, card, &items[at], (x, y));
     }
     out + "</g>\n</svg>\n"
-}
-
-/// Whether each node depends on evidence.
-fn varies(graph: &Graph) -> Vec<bool> {
-    let mut varies = vec![];
-    for (_, op) in graph.ops() {
-        let of = |node: &NodeId| varies[node.index()];
-        varies.push(match op {
-            Op::Evidence(_) => true,
-            Op::Table(_) => false,
-            Op::Contract(a, b, _) | Op::Join(a, b, _) => of(a) || of(b),
-            Op::Project(a, _) | Op::Gather(a, _) | Op::Rescale(a) => of(a),
-            Op::Select(inputs, _) => inputs.iter().any(of),
-        });
-    }
-    varies
 }
 
 fn item(card: &Card) -> Item {
@@ -166,54 +150,26 @@ impl Drawing<'_> {
                 is_constant,
             );
         }
-        match self.graph.op(node) {
-            Op::Evidence(v) => self.leaf(
-                vec![(format!("λ({})", self.name(*v)), "input"), (size, "soft")],
-                false,
-            ),
-            Op::Contract(a, b, kept) => {
-                let summed = self.names(&(&(self.graph.axes(*a) | self.graph.axes(*b)) - kept));
-                let title = if summed.is_empty() {
-                    "product".into()
-                } else {
-                    format!("product, Σ over {summed}")
-                };
-                self.pair([*a, *b], title, names, size)
+        let (graph, op) = (self.graph, self.graph.op(node));
+        let label = op.label(graph, |v| self.name(v));
+        let tensors: Vec<NodeId> = graph.tensors(op).collect();
+        match (label, &tensors[..]) {
+            (Some(label), []) => self.leaf(vec![(label, "input"), (size, "soft")], false),
+            (Some(label), [a]) => self.after(*a, label, size),
+            (Some(label), [a, b]) if !matches!(op, Op::Select(..)) => {
+                self.pair([*a, *b], label, names, size)
             }
-            Op::Join(a, b, list) => {
-                let products = self.graph.lists()[list.index()].outs.len();
-                self.pair([*a, *b], format!("join, {products} products"), names, size)
-            }
-            Op::Project(a, _) => self.after(*a, format!("→ Σ to {names}"), size),
-            Op::Gather(a, _) => self.after(*a, format!("→ looked up over {names}"), size),
-            Op::Rescale(a) => self.visit(*a),
-            Op::Select(inputs, rule) => self.selection(inputs, *rule, size),
-            Op::Table(_) => self.leaf(vec![(names, "bold"), (size, "soft")], true),
+            (Some(label), of) => self.several(of, label, size),
+            (None, of) => self.visit(of[0]),
         }
     }
 
-    /// A test of one tensor stands behind it; one of evidence names it.
-    fn selection(&mut self, inputs: &[NodeId], rule: RuleId, size: String) -> usize {
-        let of = self.graph.tested(inputs, rule).0.to_vec();
-        let what = format!(
-            "→ test selects {}",
-            self.name(self.graph.rules()[rule.index()].tested)
-        );
-        if let [of] = of[..] {
-            return self.after(of, what, size);
-        }
-        let names: Vec<String> = of
-            .iter()
-            .map(|node| self.names(self.graph.axes(*node)))
-            .collect();
-        self.leaf(
-            vec![
-                (format!("λ({})", names.join(" ")), "input"),
-                (what, "bold"),
-                (size, "soft"),
-            ],
-            false,
-        )
+    /// What is computed from several tensors of evidence names them.
+    fn several(&mut self, of: &[NodeId], label: String, size: String) -> usize {
+        let axes = of.iter().map(|node| self.names(self.graph.axes(*node)));
+        let inputs = format!("λ({})", axes.collect::<Vec<_>>().join(" "));
+        let lines = vec![(inputs, "input"), (label, "bold"), (size, "soft")];
+        self.leaf(lines, false)
     }
 
     fn leaf(&mut self, lines: Vec<(String, &'static str)>, is_constant: bool) -> usize {

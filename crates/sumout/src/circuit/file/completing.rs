@@ -1,10 +1,11 @@
-//! What circuits for explanations have in their files besides: how the variables that a run leaves
-//! open are decided.
+//! In the files of circuits for explanations: how the variables that a run leaves open are decided.
 
 use safetensors::tensor::Dtype;
 use serde::{Deserialize, Serialize};
 
-use crate::circuit::file::{Numbers, Reader, damaged, words};
+use crate::circuit::file::damaged;
+use crate::circuit::file::numbers::{Numbers, words};
+use crate::circuit::file::read::Reader;
 use crate::compile::support::Decoder;
 use crate::compile::{Completion, Function};
 use crate::error::Result;
@@ -13,7 +14,7 @@ use crate::vars::VarId;
 
 /// What is not numbers.
 #[derive(Serialize, Deserialize)]
-pub(crate) struct Completing {
+pub(super) struct Completing {
     /// The axis of each decoder, and its variables, whose states are the tensor `decoder.N`.
     decoders: Vec<(usize, Vec<usize>)>,
     /// The arguments of each function, and what it decides, with the tensor `function.N`.
@@ -38,7 +39,7 @@ impl Completing {
     }
 }
 
-pub(crate) fn numbers(completion: &Completion) -> Vec<Numbers> {
+pub(super) fn numbers(completion: &Completion) -> Vec<Numbers> {
     let decoders = completion
         .decoders
         .iter()
@@ -74,7 +75,7 @@ pub(crate) fn numbers(completion: &Completion) -> Vec<Numbers> {
 
 impl Reader<'_> {
     /// How explanations are completed. Every variable must be decided.
-    pub(crate) fn completion(&self, completing: &Completing, graph: &Graph) -> Result<Completion> {
+    pub(super) fn completion(&self, completing: &Completing, graph: &Graph) -> Result<Completion> {
         let decoders = completing.decoders.iter().enumerate();
         let functions = completing.functions.iter().enumerate();
         let completion = Completion {
@@ -86,15 +87,11 @@ impl Reader<'_> {
                 .collect::<Result<_>>()?,
         };
         let decided = completion.decided(graph);
-        match self
-            .header
-            .domains
-            .iter()
-            .zip(decided)
-            .all(|(domain, is_decided)| is_decided || domain.len() == 1)
-        {
-            true => Ok(completion),
-            false => Err(damaged("a variable is never decided")),
+        let mut domains = self.header.domains.iter().zip(decided);
+        if domains.all(|(domain, is_decided)| is_decided || domain.len() == 1) {
+            Ok(completion)
+        } else {
+            Err(damaged("a variable is never decided"))
         }
     }
 
@@ -113,14 +110,10 @@ impl Reader<'_> {
             == Some(states.len());
         let is_state =
             |(v, &state): (&VarId, &u16)| usize::from(state) < self.header.domains[v.index()].len();
-        match is_whole
-            && states
-                .iter()
-                .zip(vars.iter().cycle())
-                .all(|(state, v)| is_state((v, state)))
-        {
-            true => Ok(Decoder { axis, vars, states }),
-            false => Err(damaged("a decoder does not fit its axis")),
+        if is_whole && vars.iter().cycle().zip(&states).all(is_state) {
+            Ok(Decoder { axis, vars, states })
+        } else {
+            Err(damaged("a decoder does not fit its axis"))
         }
     }
 
@@ -144,9 +137,10 @@ impl Reader<'_> {
     }
 
     fn variables(&self, indices: &[usize]) -> Result<Vec<VarId>> {
-        match indices.iter().all(|&v| v < self.header.variables.len()) {
-            true => Ok(indices.iter().map(|&v| VarId::new(v)).collect()),
-            false => Err(damaged("a variable is not there")),
+        if indices.iter().all(|&v| v < self.header.variables.len()) {
+            Ok(indices.iter().map(|&v| VarId::new(v)).collect())
+        } else {
+            Err(damaged("a variable is not there"))
         }
     }
 }

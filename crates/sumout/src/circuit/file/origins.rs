@@ -5,16 +5,18 @@ use std::collections::BTreeMap;
 
 use safetensors::tensor::Dtype;
 
-use crate::circuit::file::{Numbers, Reader, damaged, words};
+use crate::circuit::file::damaged;
+use crate::circuit::file::numbers::{Numbers, words};
+use crate::circuit::file::read::Reader;
 use crate::error::Result;
 use crate::tensor::{Graph, Origin, Table};
 use crate::vars::VarId;
 
 /// For each table that has an origin: the variable whose CPT it is from, and the number of entries
 /// of that.
-pub(crate) type Origins = BTreeMap<usize, (usize, usize)>;
+pub(super) type Origins = BTreeMap<usize, (usize, usize)>;
 
-pub(crate) fn origins(graph: &Graph) -> Origins {
+pub(super) fn origins(graph: &Graph) -> Origins {
     graph
         .origins()
         .iter()
@@ -23,7 +25,7 @@ pub(crate) fn origins(graph: &Graph) -> Origins {
 }
 
 /// The places of the numbers in the CPT.
-pub(crate) fn numbers(graph: &Graph) -> impl Iterator<Item = Numbers> + '_ {
+pub(super) fn numbers(graph: &Graph) -> impl Iterator<Item = Numbers> + '_ {
     graph.origins().iter().map(|(table, origin)| Numbers {
         name: format!("origin.{}", table.index()),
         dtype: Dtype::U32,
@@ -34,7 +36,7 @@ pub(crate) fn numbers(graph: &Graph) -> impl Iterator<Item = Numbers> + '_ {
 
 impl Reader<'_> {
     /// The origin of a table, if it has one.
-    pub(crate) fn origin(&self, index: usize, table: &Table) -> Result<Option<Origin>> {
+    pub(super) fn origin(&self, index: usize, table: &Table) -> Result<Option<Origin>> {
         let Some(&(child, size)) = self.header.origins.get(&index) else {
             return Ok(None);
         };
@@ -47,17 +49,16 @@ impl Reader<'_> {
         let is_hidden = self.header.visible.is_some_and(|visible| child >= visible); // a test, which has no rows
         let is_whole = card > 0
             && (is_hidden || size.is_multiple_of(card))
-            && entries.len() == table.values.len();
-        match is_whole
+            && entries.len() == table.values.len()
             && entries.iter().all(|&entry| (entry as usize) < size)
-            && size <= u32::MAX as usize
-        {
-            true => Ok(Some(Origin {
-                child: VarId::new(child),
-                size,
-                entries,
-            })),
-            false => Err(damaged("a table does not fit the CPT that it is from")),
+            && size <= u32::MAX as usize;
+        if !is_whole {
+            return Err(damaged("a table does not fit the CPT that it is from"));
         }
+        Ok(Some(Origin {
+            child: VarId::new(child),
+            size,
+            entries,
+        }))
     }
 }

@@ -137,11 +137,9 @@ fn join(
 /// What it costs to evaluate a graph once: every step counts with the size of what it computes.
 fn cost(graph: &Graph) -> Cost {
     let mut cost = Cost::default();
-    let mut varies = vec![false; graph.len()];
+    let varies = graph.varies();
     for (node, op) in graph.ops() {
-        varies[node.index()] =
-            matches!(op, Op::Evidence(_)) || op.inputs().any(|input| varies[input.index()]);
-        let Some((products, rank)) = products(graph, op) else {
+        let Some((products, rank)) = op.products(graph) else {
             continue;
         };
         cost.largest_cluster = cost.largest_cluster.max(products);
@@ -149,25 +147,4 @@ fn cost(graph: &Graph) -> Cost {
         cost.add(varies[node.index()], graph.size(node), products);
     }
     cost
-}
-
-/// The products that an operation forms, and the number of axes that it runs over; none if it is no
-/// step.
-fn products(graph: &Graph, op: &Op) -> Option<(f64, usize)> {
-    let size = |node: &NodeId| graph.size(*node);
-    match op {
-        Op::Evidence(_) | Op::Table(_) | Op::Rescale(_) => None,
-        Op::Join(_, _, list) => Some((graph.lists()[list.index()].outs.len() as f64, 1)),
-        Op::Gather(..) | Op::Select(..) => None, // a join by a list looks up, too; tests are added later
-        Op::Project(a, _) => Some((size(a), graph.axes(*a).len())),
-        Op::Contract(a, b, _) => {
-            let axes = graph.axes(*a) | graph.axes(*b);
-            Some((
-                axes.iter()
-                    .map(|v| graph.cards()[v.index()] as f64)
-                    .product(),
-                axes.len(),
-            ))
-        }
-    }
 }

@@ -11,7 +11,6 @@ use crate::tensor::careful::trace::Trace;
 use crate::tensor::careful::{Run, Tensor, shared};
 use crate::tensor::graph::{Graph, NodeId, Op};
 use crate::tensor::layout::Program;
-use crate::tensor::schedule::Planned;
 use crate::vars::VarId;
 
 /// A program that keeps all tensors, ready to maximise for one example after the other.
@@ -37,13 +36,7 @@ impl<'g> Maxima<'g> {
             }
         };
         let inputs: Vec<(NodeId, VarId)> = graph.ops().filter_map(evidence).collect();
-        let mut varies = vec![false; program.sizes.len()];
-        inputs
-            .iter()
-            .for_each(|(node, _)| varies[node.index()] = true);
-        for Planned { a, b, out, .. } in program.steps.iter().map(|step| &step.planned) {
-            varies[*out] = varies[*a] || b.is_some_and(|b| varies[b]);
-        }
+        let varies = graph.varies();
         let shared = Some(shared::<MaxProduct>(graph, &program, &varies, vec![]));
         let shared = shared.filter(|shared| !shared.iter().any(Tensor::is_at_risk));
         Maxima {

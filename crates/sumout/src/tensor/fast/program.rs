@@ -191,11 +191,10 @@ pub(super) struct Ends {
 
 /// Which nodes depend on evidence, or on some tables; the tables themselves do not.
 fn varying(graph: &Graph, each: &[TableId]) -> Vec<bool> {
-    let is_each = |node: NodeId| matches!(graph.op(node), Op::Table(table) if each.contains(table));
-    let mut varies = vec![false; graph.len()];
-    for (node, op) in graph.ops() {
-        let depends = |input: NodeId| varies[input.index()] || is_each(input);
-        varies[node.index()] = matches!(op, Op::Evidence(_)) || op.inputs().any(depends);
+    let is_each = |op: &Op| op.table().is_some_and(|table| each.contains(&table));
+    let mut varies = graph.depends(|op| matches!(op, Op::Evidence(_)) || is_each(op));
+    for (node, _) in graph.ops().filter(|(_, op)| is_each(op)) {
+        varies[node.index()] = false;
     }
     varies
 }

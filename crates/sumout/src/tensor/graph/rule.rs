@@ -5,14 +5,20 @@
 //! and divides by their sum. What it compares them with, or multiplies them by, are the numbers of
 //! tables: parameters like any others, but no tensors.
 
+use serde::{Deserialize, Serialize};
+
 use crate::tensor::graph::{Graph, NodeId, Op, TableId};
 use crate::vars::VarId;
 
 /// A rule of a [`Graph`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct RuleId(pub(super) u32);
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct RuleId(u32);
 
 impl RuleId {
+    fn new(index: usize) -> Self {
+        RuleId(u32::try_from(index).expect("a graph has fewer than 2^32 rules"))
+    }
+
     /// The position, to index a slice with.
     pub fn index(self) -> usize {
         self.0 as usize
@@ -20,7 +26,7 @@ impl RuleId {
 }
 
 /// How the copies of a CPT are weighed.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Rule {
     /// The variable whose CPT is selected.
     pub tested: VarId,
@@ -29,6 +35,7 @@ pub struct Rule {
     /// The number of copies.
     pub copies: usize,
     /// By what.
+    #[serde(rename = "by")]
     pub weighing: Weighing,
 }
 
@@ -36,7 +43,8 @@ pub struct Rule {
 ///
 /// The thresholds of a row are the sums of its first gaps, of which it has as many as there are
 /// copies.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Weighing {
     /// All of the copy k, if k thresholds are passed: by what is larger, or else smaller; and by
     /// what is equal, or not. A table of gaps.
@@ -76,31 +84,37 @@ impl Graph {
     /// Adds the weights that a rule makes of some tensors of one axis each, with its tables behind
     /// them. Equal ones are shared.
     pub fn select(&mut self, inputs: Vec<NodeId>, rule: Rule) -> NodeId {
-        debug_assert!(inputs.iter().all(|input| self.axes(*input).len() <= 1));
-        debug_assert!(inputs.len() > rule.weighing.tables());
-        let at = self
-            .rules
-            .iter()
-            .position(|r| *r == rule)
-            .unwrap_or(self.rules.len());
-        if at == self.rules.len() {
-            self.rules.push(rule);
+        let rules = &mut self.parts.rules;
+        let at = rules.iter().position(|r| *r == rule).unwrap_or(rules.len());
+        if at == rules.len() {
+            rules.push(rule);
         }
-        let id = RuleId(u32::try_from(at).expect("a graph has fewer than 2^32 rules"));
+        let id = RuleId::new(at);
         self.add(Op::Select(inputs, id))
     }
 
     /// The rules, in the order in which they were added.
     pub fn rules(&self) -> &[Rule] {
-        &self.rules
+        &self.parts.rules
     }
 
     /// The nodes that a selection tests, and its tables.
     pub fn tested<'g>(&self, inputs: &'g [NodeId], rule: RuleId) -> (&'g [NodeId], &'g [NodeId]) {
-        inputs.split_at(inputs.len() - self.rules[rule.index()].weighing.tables())
+        inputs.split_at(inputs.len() - self.rules()[rule.index()].weighing.tables())
     }
 
-    /// The tables whose numbers are those of rules, and no tensors.
+    /// The nodes that an operation reads as tensors: the tables of a rule are not among them.
+    pub(crate) fn tensors<'g>(&'g self, op: &'g Op) -> impl Iterator<Item = NodeId> + 'g {
+        let tables = match op {
+            Op::Select(inputs, rule) => self.tested(inputs, *rule).1.len(),
+            _ => 0,
+        };
+        let inputs: Vec<NodeId> = op.inputs().collect();
+        let tensors = inputs.len() - tables;
+        inputs.into_iter().take(tensors)
+    }
+
+    /// The tables whose numbers are those of rules, and not tensors.
     pub fn rule_tables(&self) -> impl Iterator<Item = TableId> + '_ {
         self.ops().flat_map(|(_, op)| match op {
             Op::Select(inputs, rule) => self
