@@ -1,13 +1,14 @@
 //! What must hold for every input, however broken.
 //!
-//! Reading never panics. What was read is written back without loss or refused, and what is written
-//! reads back equal. The own format carries everything that any other can say.
+//! Reading never panics. A network that was read is written back without loss or refused, and what
+//! is written reads back equal; the JSON format carries everything that any other can. A circuit
+//! that was read answers.
 
 use std::path::PathBuf;
 use std::sync::LazyLock;
 
 use sumout::model::format::{Loss, ReadOptions, parse, read_evidence, to_string};
-use sumout::{Format, Network};
+use sumout::{Batch, Circuit, Column, EvalOptions, Format, Network};
 
 /// Networks over this many numbers are read but not written: it would only be slow.
 const MAX_WRITTEN: usize = 1 << 16;
@@ -60,13 +61,49 @@ pub fn pack(bytes: &[u8]) -> Vec<u8> {
     encoder.write_all(bytes).and_then(|()| encoder.finish()).expect("memory does not fail")
 }
 
+/// A circuit may need this many bytes; others are refused before anything is allocated.
+const MAX_MEMORY: u64 = 64 << 20;
+
+/// A circuit: what is read answers, and is written as it was read. Built for a fuzzer, the library
+/// does not look at the checksum.
+pub fn circuit(bytes: &[u8]) {
+    match Circuit::from_bytes(bytes) {
+        Ok(circuit) => answer(&circuit),
+        Err(error) => drop(error.render(true)),
+    }
+}
+
+fn answer(circuit: &Circuit) {
+    let written = circuit.to_bytes().expect("what was read can be written");
+    Circuit::from_bytes(&written).expect("what was written can be read");
+    let batch = examples(circuit);
+    for of_inputs in [false, true] {
+        let options = EvalOptions { threads: 1, memory: Some(MAX_MEMORY), of_inputs, ..EvalOptions::default() };
+        drop(circuit.evaluator(&options).map(|evaluator| evaluator.run(&batch)));
+        drop(circuit.explainer(&options).map(|explainer| explainer.run(&batch)));
+    }
+}
+
+/// Some examples: of the first nothing is known that need not be.
+fn examples(circuit: &Circuit) -> Batch {
+    const ROWS: i32 = 6;
+    let mut batch = Batch::new(ROWS as usize);
+    for (i, input) in circuit.inputs().enumerate() {
+        let values = circuit.variable(input).values.len() as i32;
+        let unknown = if circuit.is_hard(input) { 0 } else { -1 };
+        let values = (0..ROWS).map(|row| if row == 0 { unknown } else { (row + i as i32) % values }).collect();
+        batch.insert(circuit, input, Column::Values(values)).expect("an input with values that it has");
+    }
+    batch
+}
+
 fn round_trip(net: &Network, format: Format) {
     let cards = net.cards();
     if net.cpts().iter().map(|cpt| cpt.size(&cards)).sum::<usize>() > MAX_WRITTEN {
         return;
     }
     let is_carried = equal_again(net, Format::Json);
-    assert!(is_carried, "the own format carries everything");
+    assert!(is_carried, "the JSON format carries everything");
     equal_again(net, format);
     if let Ok(text) = to_string(net, format, Loss::Accept) {
         let back = reread(&text, format);

@@ -1,13 +1,14 @@
 //! `seeds TARGET FOLDER FILE…`: writes what a target starts from.
 //!
-//! That is small networks in the target's own format, and those of the given files that are of it.
+//! These are small networks in the target's format, or circuits, and those of the given files that
+//! have the format.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use sumout::model::format::{Loss, to_string};
 use sumout::model::random::{Shape, network};
-use sumout::{Format, Network};
+use sumout::{Format, Level, Network, Options, Query};
 
 /// Longer files would be cut to this length.
 const MAX_LENGTH: usize = 4096;
@@ -35,6 +36,7 @@ fn is_for(target: &str, file: &Path) -> bool {
     match target {
         "evid" => extension == "evid",
         "gzip" => extension == "gz",
+        "circuit" => false,
         _ => extension != "gz" && Format::of_path(file).is_some_and(|format| format.extensions()[0] == target),
     }
 }
@@ -42,6 +44,7 @@ fn is_for(target: &str, file: &Path) -> bool {
 fn written(target: &str) -> Vec<Vec<u8>> {
     match target {
         "evid" => vec![b"2 0 1 3 0".to_vec(), b"1\n1 4 1\n".to_vec()],
+        "circuit" => circuits(),
         "gzip" => networks("bif").iter().map(|text| sumout_fuzz::pack(text)).collect(),
         _ => networks(target),
     }
@@ -53,4 +56,21 @@ fn networks(extension: &str) -> Vec<Vec<u8>> {
     let shape = Shape { nodes: 3, max_values: 3, max_parents: 2, functional: 0.4 };
     let networks = [network(&shape, 1), network(&shape, 2), Network::read("asia")].into_iter().flatten();
     networks.flat_map(|net| to_string(&net, format, Loss::Accept)).map(String::into_bytes).collect()
+}
+
+/// Circuits with every kind of operation: products, lists, maps, selections, and explanations.
+fn circuits() -> Vec<Vec<u8>> {
+    let queries = [
+        ("asia", Query::of("lung").given(["xray", "dysp"])),
+        ("asia", Query::all().given(["xray", "dysp"])),
+        ("asia", Query::explain().given(["xray", "dysp"])),
+        ("rect:3", Query::of("label").given(["pixel_*"])),
+        ("models/kidney.json", Query::all()),
+    ];
+    let levels = [Level::Classical, Level::Tables, Level::Support];
+    let circuit = |(model, query): &(&str, Query), level: Level| {
+        let options = Options { level, effort: 0.0, ..Options::default() };
+        Network::read(*model)?.compile(query, &options)?.to_bytes()
+    };
+    queries.iter().flat_map(|query| levels.map(|level| circuit(query, level))).flatten().collect()
 }

@@ -27,7 +27,8 @@ fn command_of_readme() -> String {
 /// The words between the brackets of the first `NAME=(…)` of `./test` that are not empty.
 fn words(name: &str) -> Vec<String> {
     let script = text("test");
-    let lists = script.split(&format!("{name}=(")).skip(1);
+    let start = format!("{name}=(");
+    let lists = script.split(&start).skip(1);
     let mut lists = lists.map(|rest| rest.split(')').next().unwrap_or_default());
     let list = lists.find(|list| !list.is_empty()).expect("a list");
     list.split(' ').map(str::to_owned).collect()

@@ -1,8 +1,8 @@
 //! Circuits in files: what is written is read, and damage is an error.
 
-use std::collections::HashMap;
+mod forge;
 
-use safetensors::tensor::{SafeTensors, serialize};
+use forge::forged;
 use serde_json::{Value, json};
 use sumout::{Batch, Circuit, Column, Level, Network, Options, Query};
 
@@ -94,43 +94,9 @@ fn a_newer_file_says_so() {
     );
 }
 
-/// A file whose description was changed, with a checksum that fits.
-fn forged(bytes: &[u8], change: impl FnOnce(&mut Value)) -> Vec<u8> {
-    let (_, metadata) = SafeTensors::read_metadata(bytes).unwrap();
-    let text = &metadata.metadata().as_ref().unwrap()["sumout"];
-    let mut header: Value = serde_json::from_str(text).unwrap();
-    change(&mut header);
-    let tensors = SafeTensors::deserialize(bytes).unwrap();
-    header["checksum"] = 0.into();
-    let mut crc = flate2::Crc::new();
-    crc.update(header.to_string().as_bytes());
-    for name in in_order(&header) {
-        crc.update(tensors.tensor(&name).unwrap().data());
-    }
-    header["checksum"] = crc.sum().into();
-    let metadata = HashMap::from([("sumout".to_owned(), header.to_string())]);
-    serialize(tensors.tensors(), Some(metadata)).unwrap()
-}
-
-/// The names of a file's tensors, in the order of its checksum.
-fn in_order(header: &Value) -> Vec<String> {
-    let count = |key: &str| header[key].as_array().map_or(0, Vec::len);
-    let numbered = |kind: &str, key: &str| {
-        (0..count(key))
-            .map(|i| format!("{kind}.{i}"))
-            .collect::<Vec<_>>()
-    };
-    let mut names = numbered("table", "tables");
-    names.extend(numbered("list", "lists"));
-    names.extend(numbered("map", "maps"));
-    let origins = header["origins"].as_object().into_iter().flatten();
-    names.extend(origins.map(|(table, _)| format!("origin.{table}")));
-    names
-}
-
 /// The message about a forged file.
 fn refusal(bytes: &[u8], change: impl FnOnce(&mut Value)) -> String {
-    let error = Circuit::from_bytes(&forged(bytes, change)).unwrap_err();
+    let error = Circuit::from_bytes(&forged(bytes, |header, _| change(header))).unwrap_err();
     error.message().to_owned()
 }
 
@@ -138,7 +104,7 @@ fn refusal(bytes: &[u8], change: impl FnOnce(&mut Value)) -> String {
 fn a_forged_file_that_changes_nothing_is_read() {
     for level in [Level::Functional, Level::Support] {
         let bytes = circuit(level).to_bytes().unwrap();
-        Circuit::from_bytes(&forged(&bytes, |_| ())).unwrap();
+        Circuit::from_bytes(&forged(&bytes, |_, _| ())).unwrap();
     }
 }
 
@@ -189,7 +155,7 @@ fn a_forged_graph_is_checked_like_any_other() {
         ),
         (
             |h| h["operations"][0] = json!({"evidence": 1u64 << 40}),
-            "a table is not there",
+            "expected u32",
         ),
         (
             |h| h["lists"][0] = json!(null),
@@ -202,10 +168,7 @@ fn a_forged_graph_is_checked_like_any_other() {
     ];
     for (change, expected) in cases {
         let message = refusal(&bytes, change);
-        assert!(
-            message.contains(expected) || message.contains("invalid value"),
-            "{message}"
-        );
+        assert!(message.contains(expected), "{message}");
     }
     let again = |header: &mut Value| {
         let at = last(header);

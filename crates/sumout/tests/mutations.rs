@@ -1,7 +1,10 @@
 //! Damaged files: whatever is done to a file, reading it ends soon, with a network or with a
 //! message.
 //!
-//! The files in `tests/good-models/` are what those in `tests/bad-models/` were before the mistake.
+//! The files in `tests/good-models/` are those in `tests/bad-models/` before the mistake. Circuits
+//! are damaged with care: the checksum fits, and one that is read must answer.
+
+mod forge;
 
 use std::fs;
 use std::io::Write;
@@ -10,8 +13,9 @@ use std::time::{Duration, Instant};
 
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
+use serde_json::Value;
 use sumout::model::format::{ReadOptions, parse, read_evidence};
-use sumout::{Error, Network};
+use sumout::{Batch, Circuit, Column, Error, EvalOptions, Level, Network, Options, Query};
 
 /// How often each file is damaged.
 const TIMES: u64 = 300;
@@ -165,4 +169,119 @@ fn damaged_evidence() {
         read_evidence(&path, &asia).map(drop)
     });
     fs::remove_file(path).unwrap();
+}
+
+fn circuit(model: &str, query: &Query, level: Level) -> Vec<u8> {
+    let options = Options {
+        level,
+        effort: 0.1,
+        ..Options::default()
+    };
+    let circuit = Network::read(model).unwrap().compile(query, &options);
+    circuit.unwrap().to_bytes().unwrap()
+}
+
+/// All numbers of a description.
+fn numbers(value: &mut Value) -> Vec<&mut Value> {
+    match value {
+        Value::Number(_) => vec![value],
+        Value::Array(items) => items.iter_mut().flat_map(numbers).collect(),
+        Value::Object(items) => items
+            .iter_mut()
+            .flat_map(|(_, item)| numbers(item))
+            .collect(),
+        _ => vec![],
+    }
+}
+
+/// Changes a few numbers of a description, or a few bytes of tensors.
+fn change(header: &mut Value, tensors: &mut forge::Tensors, rng: &mut ChaCha8Rng) {
+    for _ in 0..rng.random_range(1..=2) {
+        if rng.random_bool(0.7) {
+            let mut all = numbers(header);
+            let at = rng.random_range(0..all.len());
+            let other = all[rng.random_range(0..all.len())].clone();
+            *all[at] = match rng.random_range(0..4) {
+                0 => other,
+                1 => rng.random_range(0..1u64 << 34).into(),
+                _ => rng.random_range(0..12u64).into(),
+            };
+        } else {
+            let at = rng.random_range(0..tensors.len());
+            let bytes = tensors.values_mut().nth(at).unwrap();
+            if let Some(last) = bytes.len().checked_sub(1) {
+                let byte = rng.random_range(0..=last);
+                bytes[byte] = [0, 1, 2, 3, 0x7f, 0xff][rng.random_range(0..6)];
+            }
+        }
+    }
+}
+
+/// Examples of which each input has some value.
+fn examples(circuit: &Circuit) -> Batch {
+    let mut batch = Batch::new(6);
+    for (i, input) in circuit.inputs().enumerate() {
+        let values = circuit.variable(input).values.len();
+        let column = (0..6).map(|row| ((row + i) % values) as i32).collect();
+        let inserted = batch.insert(circuit, input, Column::Values(column));
+        inserted.unwrap();
+    }
+    batch
+}
+
+/// Answers all that a circuit can be asked; errors are answers, too.
+fn answer(circuit: &Circuit) {
+    let batch = examples(circuit);
+    for of_inputs in [false, true] {
+        let options = EvalOptions {
+            threads: 1,
+            memory: Some(64 << 20),
+            of_inputs,
+            ..EvalOptions::default()
+        };
+        let _ = circuit
+            .evaluator(&options)
+            .map(|evaluator| evaluator.run(&batch));
+        let _ = circuit
+            .explainer(&options)
+            .map(|explainer| explainer.run(&batch));
+    }
+}
+
+/// The number of forged files that were read.
+fn forge_all(name: &str, bytes: &[u8]) -> usize {
+    let mut read = 0;
+    for seed in 0..TIMES {
+        println!("{name}, seed {seed}"); // shown if anything panics
+        let rng = &mut ChaCha8Rng::seed_from_u64(seed);
+        let forged = forge::forged(bytes, |header, tensors| change(header, tensors, rng));
+        match Circuit::from_bytes(&forged) {
+            Err(error) => check_message(&error),
+            Ok(circuit) => {
+                read += 1;
+                answer(&circuit);
+            }
+        }
+    }
+    read
+}
+
+#[test]
+fn forged_circuits() {
+    let asia = || ["xray", "dysp"];
+    let pixels = Query::of("label").given(["pixel_*"]);
+    let kidney = concat!(env!("CARGO_MANIFEST_DIR"), "/../../models/kidney.json");
+    let mut read = 0;
+    for level in [Level::Classical, Level::Tables, Level::Support] {
+        for (name, query) in [
+            ("asia", Query::of("lung").given(asia())),
+            ("asia", Query::all().given(asia())),
+            ("asia", Query::explain().given(asia())),
+            ("rect:3", pixels.clone()),
+            (kidney, Query::all()),
+        ] {
+            read += forge_all(name, &circuit(name, &query, level));
+        }
+    }
+    assert!(read > 100, "only {read} forged circuits were read");
 }

@@ -5,10 +5,9 @@
 //! last, and its summed axes first; the other input is read one number at a time, with its summed
 //! axes last.
 
-use crate::tensor::careful::gather::Walk;
-use crate::tensor::careful::kernel::{Loop, Nest};
 use crate::tensor::graph::{Graph, Map, NodeId, Op};
-use crate::tensor::schedule::{Guide, Planned, Schedule, Slot};
+use crate::tensor::loops::{Loop, Nest, Walk};
+use crate::tensor::schedule::{Guide, Schedule, ScheduledStep, Slot};
 use crate::vars::VarId;
 
 /// Steps over slots, ready to run.
@@ -25,7 +24,7 @@ pub(crate) struct Program {
 
 #[derive(Clone, Debug)]
 pub(crate) struct Step {
-    pub planned: Planned,
+    pub planned: ScheduledStep,
     /// The loops of a contraction, and of each entry that a gather reads; a join goes by its list,
     /// a selection by its rule.
     pub nest: Nest,
@@ -54,22 +53,19 @@ impl Program {
             cards,
         };
         for planned in &schedule.steps {
-            let step = match planned.guide {
-                Guide::List(..) | Guide::Select | Guide::Unselect(_) => {
-                    (Nest::default(), Walk::default())
+            let (nest, walk) = match planned.guide.map() {
+                Some((map, backward)) => {
+                    program.walk(planned, schedule, &graph.maps()[map.index()], backward)
                 }
-                Guide::Axes => (program.nest(planned, schedule, &[]), Walk::default()),
-                Guide::Gather(map) => {
-                    program.walk(planned, schedule, &graph.maps()[map.index()], false)
+                None if planned.guide == Guide::Axes => {
+                    (program.nest(planned, schedule, &[]), Walk::default())
                 }
-                Guide::Scatter(map) => {
-                    program.walk(planned, schedule, &graph.maps()[map.index()], true)
-                }
+                None => (Nest::default(), Walk::default()),
             };
             program.steps.push(Step {
                 planned: planned.clone(),
-                nest: step.0,
-                walk: step.1,
+                nest,
+                walk,
             });
         }
         program
@@ -81,7 +77,7 @@ impl Program {
     }
 
     /// The loops over all axes but those in `without`.
-    fn nest(&self, step: &Planned, schedule: &Schedule, without: &[VarId]) -> Nest {
+    fn nest(&self, step: &ScheduledStep, schedule: &Schedule, without: &[VarId]) -> Nest {
         let slots = [Some(step.out), step.b, Some(step.a)].into_iter().flatten();
         let mut axes: Vec<VarId> = vec![];
         for (v, _) in slots.flat_map(|slot| self.strides(schedule.node(slot))) {
@@ -93,7 +89,7 @@ impl Program {
     }
 
     /// The loop over one axis.
-    fn axis(&self, step: &Planned, schedule: &Schedule, v: VarId) -> Loop {
+    fn axis(&self, step: &ScheduledStep, schedule: &Schedule, v: VarId) -> Loop {
         let stride = |slot: Slot| {
             let mut strides = self.strides(schedule.node(slot));
             strides
@@ -111,7 +107,13 @@ impl Program {
 
     /// The loops of each entry of a map, and how to go through the entries; backward the tensors
     /// change places.
-    fn walk(&self, step: &Planned, schedule: &Schedule, map: &Map, backward: bool) -> (Nest, Walk) {
+    fn walk(
+        &self,
+        step: &ScheduledStep,
+        schedule: &Schedule,
+        map: &Map,
+        backward: bool,
+    ) -> (Nest, Walk) {
         let mapped: Vec<VarId> = map.over.iter().chain(&map.from).copied().collect();
         let nest = self.nest(step, schedule, &mapped);
         let loops = |vars: &[VarId]| vars.iter().map(|&v| self.axis(step, schedule, v)).collect();

@@ -1,12 +1,16 @@
 //! Circuits as graphs of tensor operations, and their execution.
 //!
-//! A [`Graph`] says what is computed. A program says how: which axis order each tensor
-//! has, which loops run over it, and when its memory is returned. The executor runs a program.
+//! A [`Graph`] is what is computed. A `schedule` is its order, a `layout` the axis order of each
+//! tensor and the `loops` over it. Two executors run that: the `fast` one batches of examples, the
+//! `careful` one single examples, with exponents that cannot overflow.
 
 pub(crate) mod careful;
+mod combine;
 pub(crate) mod fast;
 pub mod graph;
 pub(crate) mod layout;
+mod loops;
+mod number;
 pub(crate) mod schedule;
 pub(crate) mod select;
 

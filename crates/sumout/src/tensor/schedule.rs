@@ -16,7 +16,7 @@
 use crate::tensor::graph::{Graph, List, ListId, MapId, NodeId, Op, TableId};
 use crate::vars::VarSet;
 
-/// What a run must leave behind.
+/// The results that a run must leave behind.
 #[derive(Clone, Debug)]
 pub(crate) enum Want {
     /// The output.
@@ -34,7 +34,7 @@ pub(crate) enum Want {
 /// Where a tensor is kept: the value of node i at i, the adjoint of node i at n + i.
 pub(crate) type Slot = usize;
 
-/// What a step goes by.
+/// How a step finds the entries that it multiplies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Guide {
     /// The axes of its tensors.
@@ -49,6 +49,17 @@ pub(crate) enum Guide {
     Select,
     /// The same backward, to one of the inputs of the selection, by its place among them.
     Unselect(usize),
+}
+
+impl Guide {
+    /// The map that it goes by, and whether to where that points.
+    pub fn map(self) -> Option<(MapId, bool)> {
+        match self {
+            Guide::Gather(map) => Some((map, false)),
+            Guide::Scatter(map) => Some((map, true)),
+            _ => None,
+        }
+    }
 }
 
 /// A column of a list: forward the products go to the output, backward to one of the inputs.
@@ -73,7 +84,7 @@ impl Column {
 /// One contraction, join, gather or selection. Without `b` it is a projection of `a`, a gather, or
 /// a selection.
 #[derive(Clone, Debug)]
-pub(crate) struct Planned {
+pub(crate) struct ScheduledStep {
     pub a: Slot,
     pub b: Option<Slot>,
     /// Of a selection, the other tensors that are tested; backward all of them.
@@ -83,11 +94,11 @@ pub(crate) struct Planned {
     /// Whether `out` holds something already, to which this adds.
     pub accumulate: bool,
     pub rescale: bool,
-    /// What nobody reads after this step.
+    /// The slots that nobody reads after this step.
     pub free: Vec<Slot>,
 }
 
-impl Planned {
+impl ScheduledStep {
     /// The slots that it reads.
     pub fn reads(&self) -> impl Iterator<Item = Slot> + '_ {
         std::iter::once(self.a)
@@ -98,7 +109,7 @@ impl Planned {
 
 #[derive(Clone, Debug)]
 pub(crate) struct Schedule {
-    pub steps: Vec<Planned>,
+    pub steps: Vec<ScheduledStep>,
     /// How many of the steps are the forward pass.
     pub forward: usize,
     /// Whether no tensor is given up.
@@ -191,7 +202,7 @@ impl Schedule {
 
     fn push(&mut self, a: Slot, b: Option<Slot>, out: Slot, guide: Guide) {
         let more = vec![];
-        self.steps.push(Planned {
+        self.steps.push(ScheduledStep {
             a,
             b,
             more,
@@ -309,7 +320,7 @@ impl Schedule {
     /// The bytes of what an engine derives from lists and maps: each term's places, and where sums
     /// begin.
     pub fn term_bytes(&self, graph: &Graph) -> f64 {
-        let terms = |step: &Planned| {
+        let terms = |step: &ScheduledStep| {
             let (from, to) = (
                 graph.size(self.node(step.a)),
                 graph.size(self.node(step.out)),

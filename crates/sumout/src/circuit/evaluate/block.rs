@@ -252,7 +252,7 @@ fn load_likelihoods<T: Number>(
         worker.scale_evidence(var, lane, exponent);
         if row
             .iter()
-            .any(|&x| x > 0.0 && x.exponent() - exponent < T::TINY / 2)
+            .any(|&x| x > 0.0 && x.exponent() - exponent < T::MIN_EXPONENT / 2)
         {
             worker.lose(lane);
         }
@@ -310,7 +310,9 @@ pub(crate) fn sums<T: Number>(worker: &Worker<'_, T>, logs: &mut [f64]) -> Vec<f
 fn exponent(row: &[f64]) -> i32 {
     match row.iter().copied().fold(0.0, f64::max) {
         0.0 => 0,
-        largest => largest.exponent().clamp(f64::TINY, -f64::TINY),
+        largest => largest
+            .exponent()
+            .clamp(f64::MIN_EXPONENT, -f64::MIN_EXPONENT),
     }
 }
 

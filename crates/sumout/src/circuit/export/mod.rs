@@ -221,7 +221,7 @@ mod tests {
         assert_eq!(export.numbers_of_example, 4);
     }
 
-    /// What is forgotten is not mentioned again, and nothing but the output is kept.
+    /// A tensor that is forgotten is not mentioned again, and nothing but the output is kept.
     #[test]
     fn every_tensor_is_forgotten_once_and_not_used_after_that() {
         for level in [

@@ -12,7 +12,7 @@ use crate::error::Result;
 use crate::tensor::{Graph, Map};
 use crate::vars::VarId;
 
-/// What is not numbers.
+/// Everything but the numbers.
 #[derive(Serialize, Deserialize)]
 pub(super) struct Completing {
     /// The axis of each decoder, and its variables, whose states are the tensor `decoder.N`.

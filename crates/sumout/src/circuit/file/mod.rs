@@ -23,7 +23,7 @@ use crate::circuit::Circuit;
 use crate::error::{Error, ErrorKind, Remedy, Result};
 use crate::files;
 use crate::model::Variable;
-use crate::tensor::{Op, Rule};
+use crate::tensor::{NodeId, Op, Rule};
 use crate::vars::{VarId, VarSet};
 use completing::Completing;
 use numbers::Numbers;
@@ -37,7 +37,7 @@ const VERSION: u32 = 4;
 /// The entry of the metadata.
 const KEY: &str = "sumout";
 
-/// What is not numbers.
+/// The description of a circuit: everything but its numbers.
 #[derive(Serialize, Deserialize)]
 struct Header {
     version: u32,
@@ -56,7 +56,7 @@ struct Header {
     /// The axes that each map reads, and those that it has, with the tensor `map.N`.
     maps: Vec<(Vec<VarId>, Vec<VarId>)>,
     operations: Vec<Op>,
-    output: usize,
+    output: NodeId,
     /// How explanations are completed, if they are what the circuit is for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     completion: Option<Completing>,
@@ -125,7 +125,7 @@ impl Circuit {
             .metadata()
             .as_ref()
             .and_then(|m| m.get(KEY))
-            .ok_or_else(|| damaged("it is no circuit"))?;
+            .ok_or_else(|| damaged("it has no circuit"))?;
         check_version(text)?;
         let header: Header = serde_json::from_str(text).map_err(|e| damaged(&e.to_string()))?;
         let tensors = SafeTensors::deserialize(bytes).map_err(|e| damaged(&e.to_string()))?;
@@ -177,7 +177,7 @@ impl Circuit {
                 .map(|m| (m.from.clone(), m.over.clone()))
                 .collect(),
             operations: graph.ops().map(|(_, op)| op.clone()).collect(),
-            output: graph.output().index(),
+            output: graph.output(),
             completion: self.completion.as_ref().map(Completing::new),
             origins: origins::origins(graph),
             visible: (self.visible < self.variables.len()).then_some(self.visible),

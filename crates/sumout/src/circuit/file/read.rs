@@ -100,8 +100,7 @@ impl Reader<'_> {
             self.check_op(op)?;
             graph.try_add(op.clone()).map_err(damaged)?;
         }
-        let output = u32::try_from(self.header.output).unwrap_or(u32::MAX);
-        let finished = graph.try_set_output(NodeId::new(output as usize));
+        let finished = graph.try_set_output(self.header.output);
         finished.map_err(damaged)?;
         self.check_output(&graph)?;
         self.check_rules(&graph)?;

@@ -7,6 +7,7 @@ use super::*;
 use crate::compile::{Level, Question, lower, plan, prune};
 use crate::model::Network;
 use crate::model::random::{Shape, network};
+use crate::tensor::Op;
 use crate::tensor::careful::{Run, Tensor};
 use crate::tensor::layout::Program;
 use crate::tensor::schedule::{Schedule, Want};

@@ -1,14 +1,14 @@
 //! Maxima of products for one example after the other.
 //!
-//! For many examples, what does not depend on evidence is computed once, and the memory of an
+//! For many examples, tensors that do not depend on evidence are computed once, and the memory of an
 //! example is used again for the next. An example whose numbers are too far apart is repeated with
 //! logarithms, like any other run.
 
 use std::sync::OnceLock;
 
-use crate::tensor::careful::kernel::{LogMaxProduct, MaxProduct, Semiring};
 use crate::tensor::careful::trace::Trace;
 use crate::tensor::careful::{Run, Tensor, shared};
+use crate::tensor::combine::{Combine, LogMax, Max};
 use crate::tensor::graph::{Graph, NodeId, Op};
 use crate::tensor::layout::Program;
 use crate::vars::VarId;
@@ -21,7 +21,7 @@ pub(crate) struct Maxima<'g> {
     trace: Trace<'g>,
     varies: Vec<bool>,
     inputs: Vec<(NodeId, VarId)>,
-    /// What does not depend on evidence; none if small numbers could be lost of it.
+    /// The tensors that do not depend on evidence; none if they could have lost small numbers.
     shared: Option<Vec<Tensor>>,
     logarithms: OnceLock<Vec<Tensor>>,
 }
@@ -37,7 +37,7 @@ impl<'g> Maxima<'g> {
         };
         let inputs: Vec<(NodeId, VarId)> = graph.ops().filter_map(evidence).collect();
         let varies = graph.varies();
-        let shared = Some(shared::<MaxProduct>(graph, &program, &varies, vec![]));
+        let shared = Some(shared::<Max>(graph, &program, &varies, vec![]));
         let shared = shared.filter(|shared| !shared.iter().any(Tensor::is_at_risk));
         Maxima {
             graph,
@@ -52,26 +52,24 @@ impl<'g> Maxima<'g> {
 
     /// A run that was not begun.
     pub fn idle(&self) -> Run<'_> {
-        self.shared.as_ref().map_or_else(
-            || self.by_logarithms(),
-            |shared| self.over::<MaxProduct>(shared),
-        )
+        self.shared
+            .as_ref()
+            .map_or_else(|| self.by_logarithms(), |shared| self.over::<Max>(shared))
     }
 
     fn by_logarithms(&self) -> Run<'_> {
-        let logarithms =
-            || shared::<LogMaxProduct>(self.graph, &self.program, &self.varies, vec![]);
-        self.over::<LogMaxProduct>(self.logarithms.get_or_init(logarithms))
+        let logarithms = || shared::<LogMax>(self.graph, &self.program, &self.varies, vec![]);
+        self.over::<LogMax>(self.logarithms.get_or_init(logarithms))
     }
 
-    fn over<'m, S: Semiring>(&'m self, shared: &'m [Tensor]) -> Run<'m> {
+    fn over<'m, C: Combine>(&'m self, shared: &'m [Tensor]) -> Run<'m> {
         let slots = vec![Tensor::default(); self.program.sizes.len()];
         Run {
             graph: self.graph,
             program: &self.program,
             slots,
             shared,
-            is_log: S::IS_LOG,
+            is_log: C::IS_LOG,
         }
     }
 
@@ -80,9 +78,9 @@ impl<'g> Maxima<'g> {
         if run.is_log {
             *run = self.idle();
         }
-        if run.is_log || self.begin::<MaxProduct>(run, &evidence).is_none() {
+        if run.is_log || self.begin::<Max>(run, &evidence).is_none() {
             *run = self.by_logarithms();
-            self.begin::<LogMaxProduct>(run, &evidence);
+            self.begin::<LogMax>(run, &evidence);
         }
     }
 
@@ -91,14 +89,14 @@ impl<'g> Maxima<'g> {
         &self.trace
     }
 
-    fn begin<S: Semiring>(
+    fn begin<C: Combine>(
         &self,
         run: &mut Run<'_>,
         evidence: impl Fn(VarId) -> Vec<f64>,
     ) -> Option<()> {
         self.inputs
             .iter()
-            .for_each(|&(node, v)| run.slots[node.index()] = Tensor::input::<S>(evidence(v)));
-        run.run::<S>()
+            .for_each(|&(node, v)| run.slots[node.index()] = Tensor::input::<C>(evidence(v)));
+        run.run::<C>()
     }
 }

@@ -4,12 +4,12 @@
 //! first of its largest products. A functional variable that is summed out in several places gets
 //! the same state in all of them.
 //!
-//! What a step looks at depends on the states of its kept axes only, and is compiled once for all
-//! examples. A step that sums nothing has nothing to decide, and is left out.
+//! The products that a step compares depend on the states of its kept axes only, and are compiled
+//! once for all examples. A step that sums nothing has nothing to decide, and is left out.
 
 use crate::tensor::careful::Run;
-use crate::tensor::careful::kernel::Nest;
-use crate::tensor::graph::{Graph, List, Map, NodeId};
+use crate::tensor::careful::step::products;
+use crate::tensor::graph::{Graph, List, NodeId};
 use crate::tensor::layout::{Program, Step};
 use crate::tensor::schedule::{Guide, Schedule, Slot};
 use crate::vars::{VarId, VarSet};
@@ -43,7 +43,7 @@ struct Side {
 
 /// The products that an entry of a step's output is the largest of.
 #[derive(Debug)]
-enum Products<'g> {
+pub(super) enum Products<'g> {
     /// Positions in both inputs, from where the kept axes are.
     Sum(Vec<(usize, usize)>),
     /// Those of a list, from where each entry of the output begins.
@@ -144,31 +144,10 @@ impl<'g> Back<'g> {
     fn new(graph: &'g Graph, program: &Program, step: &Step) -> Self {
         let out = NodeId::new(step.planned.out);
         let side = |slot: Slot| Side::new(program, slot, graph.axes(out));
-        let products = match step.planned.guide {
-            Guide::Axes => Products::Sum(sums(&step.nest)),
-            Guide::List(list, _) => {
-                let list = &graph.lists()[list.index()];
-                let before = |o: usize| list.outs.partition_point(|&out| (out as usize) < o) as u32;
-                let starts = (0..=program.sizes[step.planned.out]).map(before).collect();
-                Products::List(list, program.strides(out).collect(), starts)
-            }
-            Guide::Gather(map) | Guide::Scatter(map) => {
-                let Map { over, index, .. } = &graph.maps()[map.index()];
-                let over = over
-                    .iter()
-                    .map(|&v| (v, graph.cards()[v.index()]))
-                    .collect();
-                Products::Map(
-                    over,
-                    index.iter().map(|&value| step.walk.from(value)).collect(),
-                )
-            }
-            Guide::Select | Guide::Unselect(_) => unreachable!("what is explained has no tests"),
-        };
         Back {
             a: side(step.planned.a),
             b: step.planned.b.map(side),
-            products,
+            products: products(graph, program, step),
         }
     }
 
@@ -210,13 +189,6 @@ impl Side {
             .collect();
         Side { slot, axes, kept }
     }
-}
-
-/// The positions in both inputs of all terms of a sum.
-fn sums(nest: &Nest) -> Vec<(usize, usize)> {
-    let mut terms = vec![];
-    nest.visit_summed((0, 0), &mut |a, b| terms.push((a, b)));
-    terms
 }
 
 /// The position that the states of some axes give.

@@ -1,6 +1,6 @@
-//! What an example may have lost: bounds that go forward with its numbers.
+//! Bounds of the numbers that an example may have lost, which go forward with its numbers.
 //!
-//! A number below η = 2^`TINY` becomes zero. That may count in the end, if what was large beside it
+//! A number below η = 2^`MIN_EXPONENT` becomes zero. That may count in the end, if what was large beside it
 //! turns out to be impossible. So every tensor of every example has four numbers: its *peak* (the
 //! largest entry), its *total* (the sum), a bound for the *error* of any entry, in units of η, and
 //! a bound for its *low* (the smallest positive entry). For out = Σ a·b with at most n terms, of
@@ -19,9 +19,9 @@
 // The loops run over the examples of a block, and index several arrays at once.
 #![allow(clippy::needless_range_loop)]
 
-use crate::tensor::fast::lanes::{Terms, Tiles};
-use crate::tensor::fast::number::Number;
+use crate::tensor::fast::operands::{Terms, Tiles};
 use crate::tensor::fast::single::Matrices;
+use crate::tensor::number::Number;
 
 /// How many numbers bound a tensor.
 pub(super) const BOUNDS: usize = 4;
@@ -103,12 +103,12 @@ impl<T: Number> Bound<T> {
     }
 }
 
-/// The bounds of so many numbers, each of them zero or one.
+/// The bounds of this many numbers, each of them zero or one.
 pub(super) fn indicators<T: Number>(entries: usize) -> [T; BOUNDS] {
     [T::ONE, T::of(entries as f64), T::ZERO, T::ONE]
 }
 
-/// The bounds of numbers that are what they are, the same for all examples.
+/// The bounds of exact numbers that are the same for all examples.
 pub(super) fn exact<T: Number>(numbers: &[T]) -> [T; BOUNDS] {
     const LANES: usize = 16; // which do not wait for each other
     let (mut peaks, mut totals, mut lows) = ([T::ZERO; LANES], [T::ZERO; LANES], [T::ONE; LANES]);
@@ -137,7 +137,7 @@ pub(super) fn exact<T: Number>(numbers: &[T]) -> [T; BOUNDS] {
     ]
 }
 
-/// The bounds of numbers that are what they are, for the examples of a block.
+/// The bounds of exact numbers, for the examples of a block.
 pub(super) fn bound_exact<T: Number>(numbers: &[T], row: &mut [T]) {
     let lanes = row.len() / BOUNDS;
     let (first, last) = row.split_at_mut(2 * lanes);
@@ -250,7 +250,7 @@ impl Growth {
     ) {
         let lanes = row.len() / BOUNDS;
         let [n, same_first, same_last] = [self.terms, self.same_first, self.same_last].map(T::of);
-        let tiny = T::power_of_two(T::TINY);
+        let tiny = T::power_of_two(T::MIN_EXPONENT);
         let (errors, lows) = row[2 * lanes..].split_at_mut(lanes);
         let cut = |k: usize| {
             if k + 1 < K {

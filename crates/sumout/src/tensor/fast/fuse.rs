@@ -6,11 +6,11 @@
 
 use std::collections::BTreeMap;
 
-use crate::tensor::fast::lanes::MOST;
+use crate::tensor::fast::operands::MAX_INPUTS;
 use crate::tensor::graph::{Graph, List, Op};
-use crate::tensor::schedule::{Column, Guide, Planned, Schedule, Slot};
+use crate::tensor::schedule::{Column, Guide, Schedule, ScheduledStep, Slot};
 
-/// What is not stored, and what to read instead.
+/// The tensors that are not stored, and those to read instead.
 #[derive(Debug, Default)]
 pub(super) struct Fusion {
     fused: BTreeMap<Slot, Product>,
@@ -21,12 +21,12 @@ pub(super) struct Fusion {
 struct Product {
     inputs: Vec<Slot>,
     columns: Vec<Vec<u32>>,
-    /// What nobody reads after it.
+    /// The slots that nobody reads after it.
     free: Vec<Slot>,
 }
 
 impl Fusion {
-    /// Finds what need not be stored. With a backward pass everything is read again, as it is to
+    /// Finds the products that need not be stored. With a backward pass everything is read again, as it is to
     /// find where maxima came from.
     pub fn of(graph: &Graph, schedule: &Schedule, varies: &[bool]) -> Self {
         let mut fusion = Fusion::default();
@@ -72,7 +72,7 @@ impl Fusion {
                 .iter()
                 .all(|&slot| varies[schedule.node(slot).index()]);
             if others.len() == 1
-                && inputs.len() + other <= MOST
+                && inputs.len() + other <= MAX_INPUTS
                 && terms <= 2 * list.outs.len()
                 && all_vary
                 && all_stay
@@ -96,8 +96,8 @@ impl Fusion {
         self.fused.contains_key(&slot)
     }
 
-    /// What a step reads, and, if it goes by a list, where.
-    pub fn inputs(&self, graph: &Graph, step: &Planned) -> (Vec<Slot>, Vec<Vec<u32>>) {
+    /// The slots that a step reads, and, if it goes by a list, the places.
+    pub fn inputs(&self, graph: &Graph, step: &ScheduledStep) -> (Vec<Slot>, Vec<Vec<u32>>) {
         let Guide::List(list, to) = step.guide else {
             return (step.reads().collect(), vec![]);
         };
@@ -125,8 +125,8 @@ impl Fusion {
         (slots, columns)
     }
 
-    /// What nobody reads after a step, and after the products that are part of it.
-    pub fn freed(&self, step: &Planned) -> Vec<Slot> {
+    /// The slots that nobody reads after a step, and after the products that are part of it.
+    pub fn freed(&self, step: &ScheduledStep) -> Vec<Slot> {
         let parts = std::iter::once(step.a)
             .chain(step.b)
             .filter_map(|slot| self.fused.get(&slot));
@@ -139,7 +139,7 @@ impl Fusion {
 }
 
 /// The list of a forward join.
-fn joined<'g>(graph: &'g Graph, step: &Planned) -> Option<&'g List> {
+fn joined<'g>(graph: &'g Graph, step: &ScheduledStep) -> Option<&'g List> {
     match step.guide {
         Guide::List(list, Column::Out) if step.b.is_some() => Some(&graph.lists()[list.index()]),
         _ => None,

@@ -11,143 +11,10 @@
 // The loops of a kernel run over constants, and index several arrays at once.
 #![allow(clippy::needless_range_loop)]
 
-use crate::tensor::fast::number::Number;
-
-/// How far a loop moves each tensor, in numbers.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Move {
-    pub extent: usize,
-    pub a: usize,
-    pub b: usize,
-    pub out: usize,
-}
-
-/// A contraction as outer loops over tiles.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Tiles {
-    /// Loops around the tiles, outermost first.
-    pub outer: Vec<Move>,
-    /// The innermost loop that moves all three tensors, or any two.
-    pub along: Move,
-    /// Moves the first input and the output.
-    pub across: Move,
-    /// Moves the second input and the output.
-    pub down: Move,
-    /// The places in both inputs of the terms of a sum.
-    pub sums: Vec<(u32, u32)>,
-    /// The last places that are read and written.
-    pub reach: [usize; 3],
-}
-
-/// A step by lists: `out[o]` is the sum of its terms, each a product of a number of each of one to
-/// four inputs.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Terms {
-    /// The terms of `out[o]` are those from `starts[o]` to before `starts[o + 1]`.
-    pub starts: Vec<u32>,
-    /// For each term, a place in each input.
-    pub terms: Vec<u32>,
-    /// The number of inputs.
-    pub arity: usize,
-    /// Whether every entry has one term.
-    pub is_plain: bool,
-    /// The last place that is read in each input.
-    pub reach: [usize; MOST],
-}
-
-/// A step has at most this many inputs.
-pub(crate) const MOST: usize = 4;
-
-impl Terms {
-    /// The terms of each sum.
-    pub fn sums(&self) -> impl Iterator<Item = &[u32]> {
-        self.starts.windows(2).map(|range| {
-            &self.terms[range[0] as usize * self.arity..range[1] as usize * self.arity]
-        })
-    }
-}
-
-/// What a step does with a sum.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Store {
-    /// Writes it.
-    Set,
-    /// Adds it to what is there.
-    Add,
-    /// Adds the sum over all examples to a number that they share.
-    Reduce,
-}
-
-/// The tensors of a step.
-pub(crate) struct Operands<'a, T> {
-    /// The inputs; those that a step does not have are empty.
-    pub inputs: [&'a [T]; MOST],
-    pub out: &'a mut [T],
-    /// The largest number of each example.
-    pub peaks: &'a mut [T],
-    /// The sum of the numbers of each example.
-    pub totals: &'a mut [T],
-}
-
-/// What is known of a step when it is compiled.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Form {
-    /// Whether each input differs between examples.
-    pub varies: [bool; MOST],
-    pub store: Store,
-    /// The number of examples in a block.
-    pub lanes: usize,
-}
-
-/// How products are summed.
-pub(crate) trait Fused: Copy {
-    /// Adds a product to a sum.
-    fn add<T: Number>(x: T, y: T, sum: T) -> T;
-
-    /// Adds a number to a sum.
-    #[inline(always)]
-    fn plus<T: Number>(x: T, sum: T) -> T {
-        sum + x
-    }
-}
-
-/// In two roundings, on any machine.
-#[derive(Clone, Copy)]
-pub(crate) struct Twice;
-
-/// In one rounding, where the machine can.
-#[derive(Clone, Copy)]
-pub(crate) struct Once;
-
-/// Not at all: the largest is kept, and all numbers are at least zero.
-#[derive(Clone, Copy)]
-pub(crate) struct Largest;
-
-impl Fused for Largest {
-    #[inline(always)]
-    fn add<T: Number>(x: T, y: T, sum: T) -> T {
-        sum.larger(x * y)
-    }
-
-    #[inline(always)]
-    fn plus<T: Number>(x: T, sum: T) -> T {
-        sum.larger(x)
-    }
-}
-
-impl Fused for Twice {
-    #[inline(always)]
-    fn add<T: Number>(x: T, y: T, sum: T) -> T {
-        x * y + sum
-    }
-}
-
-impl Fused for Once {
-    #[inline(always)]
-    fn add<T: Number>(x: T, y: T, sum: T) -> T {
-        x.mul_add(y, sum)
-    }
-}
+use crate::tensor::combine::Combine;
+use crate::tensor::fast::operands::{Form, Operands, Store, Terms, Tiles};
+use crate::tensor::loops::Loop;
+use crate::tensor::number::Number;
 
 /// A number for each example and value of a domain: one if the example has that value, or if
 /// nothing is known of it, which a negative position says; else zero. Examples that are not there
@@ -183,9 +50,10 @@ fn read<T: Number, const V: usize, const VARIES: bool>(
     });
     // SAFETY: a step checks that the last place, and the line behind it, are within the data before
     // it begins.
-    match VARIES {
-        true => unsafe { *data.as_ptr().add(at + chunk).cast::<[T; V]>() },
-        false => [unsafe { *data.get_unchecked(at) }; V],
+    if VARIES {
+        unsafe { *data.as_ptr().add(at + chunk).cast::<[T; V]>() }
+    } else {
+        [unsafe { *data.get_unchecked(at) }; V]
     }
 }
 
@@ -254,7 +122,7 @@ fn store<T: Number, const V: usize>(
 /// One tile of sums: `X` places of the first input by `Y` of the second.
 #[inline(always)]
 fn tile<
-    F: Fused,
+    C: Combine,
     T: Number,
     const V: usize,
     const A: bool,
@@ -283,7 +151,7 @@ fn tile<
                 read::<T, V, B>(on.inputs[1], b + t as usize + y * tiles.down.b, line.chunk);
             for x in 0..X {
                 for l in 0..V {
-                    sums[x][y][l] = F::add(left[x][l], right[l], sums[x][y][l]);
+                    sums[x][y][l] = C::add(left[x][l], right[l], sums[x][y][l]);
                 }
             }
         }
@@ -303,7 +171,7 @@ fn tile<
 
 /// All tiles at one place of the outer loops.
 #[inline(always)]
-fn tile_all<F: Fused, T: Number, const V: usize, const A: bool, const B: bool>(
+fn tile_all<C: Combine, T: Number, const V: usize, const A: bool, const B: bool>(
     tiles: &Tiles,
     form: &Form,
     [a, b, out]: [usize; 3],
@@ -327,10 +195,10 @@ fn tile_all<F: Fused, T: Number, const V: usize, const A: bool, const B: bool>(
                     out + x * across.out + y * down.out,
                 ];
                 match (is_wide, y + 2 <= down.extent) {
-                    (true, true) => tile::<F, T, V, A, B, 2, 2>(tiles, form, at, line, on),
-                    (true, false) => tile::<F, T, V, A, B, 2, 1>(tiles, form, at, line, on),
-                    (false, true) => tile::<F, T, V, A, B, 1, 2>(tiles, form, at, line, on),
-                    (false, false) => tile::<F, T, V, A, B, 1, 1>(tiles, form, at, line, on),
+                    (true, true) => tile::<C, T, V, A, B, 2, 2>(tiles, form, at, line, on),
+                    (true, false) => tile::<C, T, V, A, B, 2, 1>(tiles, form, at, line, on),
+                    (false, true) => tile::<C, T, V, A, B, 1, 2>(tiles, form, at, line, on),
+                    (false, false) => tile::<C, T, V, A, B, 1, 1>(tiles, form, at, line, on),
                 }
             }
         }
@@ -338,7 +206,7 @@ fn tile_all<F: Fused, T: Number, const V: usize, const A: bool, const B: bool>(
 }
 
 #[inline(always)]
-fn tiled<F: Fused, T: Number, const V: usize, const A: bool, const B: bool>(
+fn tiled<C: Combine, T: Number, const V: usize, const A: bool, const B: bool>(
     tiles: &Tiles,
     form: &Form,
     on: &mut Operands<'_, T>,
@@ -348,7 +216,7 @@ fn tiled<F: Fused, T: Number, const V: usize, const A: bool, const B: bool>(
         let mut line = Line::at(chunk);
         let mut at = [0; 3];
         loop {
-            tile_all::<F, T, V, A, B>(tiles, form, at, &mut line, on);
+            tile_all::<C, T, V, A, B>(tiles, form, at, &mut line, on);
             if !advance(&tiles.outer, &mut counters, &mut at) {
                 break;
             }
@@ -359,9 +227,9 @@ fn tiled<F: Fused, T: Number, const V: usize, const A: bool, const B: bool>(
 
 /// Moves on to the next round of a nest of loops; whether there is one.
 #[inline(always)]
-pub(super) fn advance(loops: &[Move], counters: &mut [usize], at: &mut [usize; 3]) -> bool {
+pub(super) fn advance(loops: &[Loop], counters: &mut [usize], at: &mut [usize; 3]) -> bool {
     for i in (0..loops.len()).rev() {
-        let Move { extent, a, b, out } = loops[i];
+        let Loop { extent, a, b, out } = loops[i];
         counters[i] += 1;
         if counters[i] < extent {
             *at = [at[0] + a, at[1] + b, at[2] + out];
@@ -379,7 +247,7 @@ pub(super) fn advance(loops: &[Move], counters: &mut [usize], at: &mut [usize; 3
 
 /// A contraction.
 #[inline(always)]
-pub(super) fn contract<F: Fused, T: Number, const V: usize>(
+pub(super) fn contract<C: Combine, T: Number, const V: usize>(
     tiles: &Tiles,
     form: &Form,
     on: &mut Operands<'_, T>,
@@ -396,16 +264,16 @@ pub(super) fn contract<F: Fused, T: Number, const V: usize>(
         form.lanes
     ));
     match form.varies[..2] {
-        [true, true] => tiled::<F, T, V, true, true>(tiles, form, on),
-        [true, false] => tiled::<F, T, V, true, false>(tiles, form, on),
-        [false, true] => tiled::<F, T, V, false, true>(tiles, form, on),
-        _ => tiled::<F, T, V, false, false>(tiles, form, on),
+        [true, true] => tiled::<C, T, V, true, true>(tiles, form, on),
+        [true, false] => tiled::<C, T, V, true, false>(tiles, form, on),
+        [false, true] => tiled::<C, T, V, false, true>(tiles, form, on),
+        _ => tiled::<C, T, V, false, false>(tiles, form, on),
     }
 }
 
 /// A step by lists.
 #[inline(always)]
-pub(super) fn by_list<F: Fused, T: Number, const V: usize>(
+pub(super) fn by_list<C: Combine, T: Number, const V: usize>(
     terms: &Terms,
     form: &Form,
     on: &mut Operands<'_, T>,
@@ -416,49 +284,35 @@ pub(super) fn by_list<F: Fused, T: Number, const V: usize>(
         (0..terms.arity).all(reached)
             && terms.starts[entries] as usize * terms.arity == terms.terms.len()
     );
-    assert!(
-        entries
-            * if form.store == Store::Reduce {
-                1
-            } else {
-                form.lanes
-            }
-            <= on.out.len()
-    );
+    assert!(entries * form.width() <= on.out.len());
     match (terms.arity, form.varies[0], form.varies[1]) {
-        (1, _, _) => match form.varies[0] {
-            true => listed::<F, T, V, 1, true, true>(terms, form, on),
-            false => listed::<F, T, V, 1, false, false>(terms, form, on),
-        },
-        (2, true, true) => listed::<F, T, V, 2, true, true>(terms, form, on),
-        (2, true, false) => listed::<F, T, V, 2, true, false>(terms, form, on),
-        (2, false, true) => listed::<F, T, V, 2, false, true>(terms, form, on),
-        (2, false, false) => listed::<F, T, V, 2, false, false>(terms, form, on),
-        (3, _, _) if form.varies[2] => listed::<F, T, V, 3, true, true>(terms, form, on),
-        (3, _, _) => listed::<F, T, V, 3, true, false>(terms, form, on),
-        _ if form.varies[3] => listed::<F, T, V, 4, true, true>(terms, form, on),
-        _ => listed::<F, T, V, 4, true, false>(terms, form, on),
+        (1, true, _) => listed::<C, T, V, 1, true, true>(terms, form, on),
+        (1, false, _) => listed::<C, T, V, 1, false, false>(terms, form, on),
+        (2, true, true) => listed::<C, T, V, 2, true, true>(terms, form, on),
+        (2, true, false) => listed::<C, T, V, 2, true, false>(terms, form, on),
+        (2, false, true) => listed::<C, T, V, 2, false, true>(terms, form, on),
+        (2, false, false) => listed::<C, T, V, 2, false, false>(terms, form, on),
+        (3, _, _) if form.varies[2] => listed::<C, T, V, 3, true, true>(terms, form, on),
+        (3, _, _) => listed::<C, T, V, 3, true, false>(terms, form, on),
+        _ if form.varies[3] => listed::<C, T, V, 4, true, true>(terms, form, on),
+        _ => listed::<C, T, V, 4, true, false>(terms, form, on),
     }
 }
 
-/// `A` says whether all inputs but the last vary, `B` whether the last does.
+/// `A`: all inputs but the last vary; `B`: the last does.
 #[inline(always)]
-fn listed<F: Fused, T: Number, const V: usize, const K: usize, const A: bool, const B: bool>(
+fn listed<C: Combine, T: Number, const V: usize, const K: usize, const A: bool, const B: bool>(
     list: &Terms,
     form: &Form,
     on: &mut Operands<'_, T>,
 ) {
-    let width = if form.store == Store::Reduce {
-        1
-    } else {
-        form.lanes
-    };
+    let width = form.width();
     let (terms, _) = list.terms.as_chunks::<K>();
     for chunk in (0..form.lanes).step_by(V) {
         let mut line = Line::at(chunk);
         if list.is_plain {
             for (o, term) in terms.iter().enumerate() {
-                let sum = add_term::<F, T, V, K, A, B>(term, [T::ZERO; V], chunk, on);
+                let sum = add_term::<C, T, V, K, A, B>(term, [T::ZERO; V], chunk, on);
                 store(sum, o * width, form.store, &mut line, on);
             }
         } else {
@@ -466,7 +320,7 @@ fn listed<F: Fused, T: Number, const V: usize, const K: usize, const A: bool, co
             for (o, &end) in list.starts[1..].iter().enumerate() {
                 let mut sum = [T::ZERO; V];
                 for term in &terms[first..end as usize] {
-                    sum = add_term::<F, T, V, K, A, B>(term, sum, chunk, on);
+                    sum = add_term::<C, T, V, K, A, B>(term, sum, chunk, on);
                 }
                 first = end as usize;
                 store(sum, o * width, form.store, &mut line, on);
@@ -478,7 +332,7 @@ fn listed<F: Fused, T: Number, const V: usize, const K: usize, const A: bool, co
 
 /// Adds a product to a sum.
 #[inline(always)]
-fn add_term<F: Fused, T: Number, const V: usize, const K: usize, const A: bool, const B: bool>(
+fn add_term<C: Combine, T: Number, const V: usize, const K: usize, const A: bool, const B: bool>(
     term: &[u32; K],
     sum: [T; V],
     chunk: usize,
@@ -488,7 +342,7 @@ fn add_term<F: Fused, T: Number, const V: usize, const K: usize, const A: bool, 
     let last = read::<T, V, B>(on.inputs[K - 1], term[K - 1] as usize, chunk);
     if K == 1 {
         for l in 0..V {
-            sum[l] = F::plus(last[l], sum[l]);
+            sum[l] = C::plus(last[l], sum[l]);
         }
         return sum;
     }
@@ -500,7 +354,7 @@ fn add_term<F: Fused, T: Number, const V: usize, const K: usize, const A: bool, 
         }
     }
     for l in 0..V {
-        sum[l] = F::add(product[l], last[l], sum[l]);
+        sum[l] = C::add(product[l], last[l], sum[l]);
     }
     sum
 }

@@ -1,45 +1,54 @@
-//! Runs circuits on batches: blocks of examples, side by side in vector lanes.
+//! The fast executor: blocks of examples, side by side in vector lanes, with error bounds.
+//!
+//! It runs whatever is compiled once and evaluated often: batches, streams, training, and single
+//! examples of a compiled circuit, which are blocks of one (`single`). Its numbers are `f32` or
+//! `f64`. The bounds say of each example whether its answer can be trusted; one that cannot is
+//! repeated in 64 bits, and then by the [careful executor](crate::tensor::careful).
 //!
 //! * A *block* is as many examples as keep its tensors within the second cache, in whole cache
 //!   lines; the examples are the innermost axis of every tensor (`lanes`). A row's answer does not
 //!   depend on the rows beside it.
-//! * What does not depend on the example is computed once and shared by all blocks (`program`).
+//! * A tensor that does not depend on the example is computed once and shared by all blocks (`program`).
 //! * Numbers of an example are data times a power of two. When the largest number of a tensor
 //!   leaves the range in which products are safe, its power of two moves to the exponent: exactly,
 //!   and for each example by itself.
 //! * Small numbers of a tensor may become zero all the same. Bounds go forward with the numbers and
 //!   say what that can have cost (`bounds`): an example for which it may be too much is marked. The
 //!   caller repeats it with more care.
-//! * What tests select is computed for each example by itself, from numbers that were judged like
-//!   those of an answer.
+//! * Tests select for each example by itself, from numbers that were judged like those of an
+//!   answer.
 //! * A product that is only read once, by another product, is never stored (`fuse`).
 //! * The largest of some products takes the place of their sum when examples are explained. All
 //!   tensors are then kept, to find where the largest came from.
 
 mod arena;
 mod bounds;
+mod build;
+mod flush;
 mod fuse;
 mod lanes;
-mod number;
+mod memory;
+mod operands;
 mod program;
 mod select;
 mod simd;
 mod single;
+mod step;
 mod worker;
 
-pub(crate) use crate::tensor::fast::number::{Matrix, Number};
 pub(crate) use crate::tensor::fast::simd::Isa;
-use crate::tensor::fast::worker::Memory;
 pub(crate) use crate::tensor::fast::worker::Worker;
+pub(crate) use crate::tensor::number::{Matrix, Number};
 
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use crate::tensor::careful;
-use crate::tensor::careful::kernel::{MaxProduct, SumProduct};
 use crate::tensor::careful::{Spare, Tensor};
+use crate::tensor::combine::{Max, Sum};
 use crate::tensor::fast::bounds::BOUNDS;
+use crate::tensor::fast::memory::BlockMemory;
 use crate::tensor::fast::program::{BlockProgram, Ends, Place};
 use crate::tensor::graph::{Graph, NodeId, Op, TableId};
 use crate::tensor::layout;
@@ -60,9 +69,9 @@ pub(crate) struct Engine<T> {
     shared: Vec<Vec<T>>,
     exponents: Vec<i32>,
     bounds: Vec<[T; BOUNDS]>,
-    /// The shared tensors as they are, if they are differentiated.
+    /// The shared tensors in 64 bits, if they are differentiated.
     before: Vec<Tensor>,
-    /// What their derivatives took the last time.
+    /// The memory that their derivatives took the last time.
     spare: Mutex<Spare>,
     layout: layout::Program,
     /// The selections, with the numbers of their tables.
@@ -72,13 +81,14 @@ pub(crate) struct Engine<T> {
     /// Whether maxima are computed, and all tensors kept to find where they came from; not sums.
     is_for_maxima: bool,
     /// The memory of workers that are done.
-    idle: Mutex<Vec<Memory<T>>>,
+    idle: Mutex<Vec<BlockMemory<T>>>,
 }
 
 /// A block has at most this many cache lines of examples.
-const MOST_LINES: usize = 8;
+const MAX_BLOCK_LINES: usize = 8;
 
-/// A block's tensors should take no more bytes than this: half of the second cache.
+/// A block's tensors should take no more bytes than this: half of the second cache. Its size is
+/// known on Linux alone; elsewhere it is taken to be 512 KiB.
 fn cache() -> usize {
     static FOUND: OnceLock<usize> = OnceLock::new();
     *FOUND.get_or_init(|| {
@@ -96,13 +106,14 @@ impl<T: Number> Engine<T> {
         let layout = layout::Program::new(graph, schedule);
         let one = BlockProgram::new(graph, schedule, &layout, each, T::LANES);
         let bytes = one.arena * T::LANES * size_of::<T>();
-        let lines = (1..=MOST_LINES)
+        let lines = (1..=MAX_BLOCK_LINES)
             .rev()
             .find(|n| n.is_power_of_two() && n * bytes <= cache())
             .unwrap_or(1);
-        let program = match lines {
-            1 => one,
-            _ => BlockProgram::new(graph, schedule, &layout, each, lines * T::LANES),
+        let program = if lines == 1 {
+            one
+        } else {
+            BlockProgram::new(graph, schedule, &layout, each, lines * T::LANES)
         };
         Engine::with(graph, schedule, layout, program, each)
     }
@@ -152,9 +163,10 @@ impl<T: Number> Engine<T> {
             .collect();
         let before = std::mem::take(&mut self.before);
         let (layout, varies) = (&self.layout, &self.program.varies);
-        let shared = match self.is_for_maxima {
-            false => careful::shared::<SumProduct>(graph, layout, varies, before),
-            true => careful::shared::<MaxProduct>(graph, layout, varies, before),
+        let shared = if self.is_for_maxima {
+            careful::shared::<Max>(graph, layout, varies, before)
+        } else {
+            careful::shared::<Sum>(graph, layout, varies, before)
         };
         self.shared.resize_with(shared.len(), Vec::new);
         self.exponents.resize(shared.len(), 0);
@@ -179,7 +191,7 @@ impl<T: Number> Engine<T> {
         }
     }
 
-    /// Memory that was used before.
+    /// BlockMemory that was used before.
     fn spare(&self) -> MutexGuard<'_, Spare> {
         self.spare.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -283,7 +295,7 @@ impl<T: Number> Engine<T> {
     }
 
     /// Takes the memory of a worker back.
-    fn give(&self, memory: Memory<T>) {
+    fn give(&self, memory: BlockMemory<T>) {
         if let Ok(mut idle) = self.idle.lock() {
             idle.push(memory);
         }
@@ -292,7 +304,7 @@ impl<T: Number> Engine<T> {
 
 /// Whether the smallest positive number of a tensor is too small beside the largest.
 fn is_fragile<T: Number>((low, high): (f64, f64)) -> bool {
-    high > 0.0 && low.exponent() - high.exponent() < T::TINY / 2
+    high > 0.0 && low.exponent() - high.exponent() < T::MIN_EXPONENT / 2
 }
 
 /// Writes the numbers of a tensor, the largest of them at least one and less than two; the exponent

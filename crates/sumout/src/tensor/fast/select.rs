@@ -1,10 +1,10 @@
 //! The selections of a block of examples: each for itself.
 
 use crate::tensor::fast::Worker;
-use crate::tensor::fast::lanes::Store;
-use crate::tensor::fast::number::Number;
+use crate::tensor::fast::operands::Store;
 use crate::tensor::fast::program::{BlockStep, Place};
 use crate::tensor::graph::{NodeId, Weighing};
+use crate::tensor::number::Number;
 use crate::tensor::select::{Selector, Slopes};
 
 /// The derivatives of a selection: with respect to what it tests, example after example, and to its
@@ -18,7 +18,7 @@ pub(super) struct Unselected {
 }
 
 impl<T: Number> Worker<'_, T> {
-    /// Weighs copies by what is tested. Whatever was lost of that must not count.
+    /// Weighs copies by what is tested. Numbers that were lost on the way there must not count.
     pub(super) fn select(&mut self, step: &BlockStep, node: NodeId) {
         let (Place::Block { slot, .. }, lanes) = (step.out, self.lanes()) else {
             return;
@@ -113,8 +113,8 @@ impl<T: Number> Worker<'_, T> {
         }
     }
 
-    /// Writes derivatives for all examples, which have so many of which some begin at `start`; or
-    /// adds them.
+    /// Writes, or adds, derivatives for all examples: of the `width` numbers of each, those from
+    /// `start` on.
     fn put(&mut self, step: &BlockStep, all: &[f64], start: usize, width: usize) {
         let (lanes, adds) = (self.lanes(), step.form.store == Store::Add);
         if let Place::Sum(sum) = step.out {

@@ -6,12 +6,13 @@
 
 use std::sync::OnceLock;
 
+use crate::tensor::combine::{Combine, FusedSum, Max, Sum};
 use crate::tensor::fast::bounds::{Growth, Known};
 use crate::tensor::fast::lanes;
-use crate::tensor::fast::lanes::{Form, Fused, Largest, Once, Operands, Twice};
-use crate::tensor::fast::number::Number;
+use crate::tensor::fast::operands::{Form, Operands};
 use crate::tensor::fast::program::Loops;
 use crate::tensor::fast::single;
+use crate::tensor::number::Number;
 
 /// A kind of machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,80 +70,6 @@ fn found() -> Isa {
     Isa::Portable
 }
 
-/// While it lives, results that are too small for a number become zero on this thread, which is
-/// much faster than to compute with them on many machines.
-///
-/// Machines other than x86-64 and 64-bit ARM keep them.
-pub(super) struct Flushing(u64);
-
-impl Flushing {
-    pub fn begin() -> Self {
-        let before = control();
-        set_control(before | FLUSH);
-        Flushing(before)
-    }
-}
-
-impl Drop for Flushing {
-    fn drop(&mut self) {
-        set_control(self.0);
-    }
-}
-
-/// Denormal results and denormal inputs are zero.
-#[cfg(target_arch = "x86_64")]
-const FLUSH: u64 = 1 << 15 | 1 << 6;
-#[cfg(target_arch = "aarch64")]
-const FLUSH: u64 = 1 << 24;
-#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
-const FLUSH: u64 = 0;
-
-/// The register that says how numbers are rounded.
-#[allow(unsafe_code)]
-fn control() -> u64 {
-    #[cfg(target_arch = "x86_64")]
-    {
-        let mut value = 0u32;
-        // SAFETY: stores the register in `value`.
-        unsafe {
-            std::arch::asm!("stmxcsr [{}]", in(reg) &raw mut value, options(nostack, preserves_flags))
-        };
-        u64::from(value)
-    }
-    #[cfg(target_arch = "aarch64")]
-    {
-        let value: u64;
-        // SAFETY: reads the register.
-        unsafe {
-            std::arch::asm!("mrs {}, fpcr", out(reg) value, options(nomem, nostack, preserves_flags))
-        };
-        value
-    }
-    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
-    0
-}
-
-#[allow(unsafe_code)]
-fn set_control(value: u64) {
-    #[cfg(target_arch = "x86_64")]
-    {
-        let value = value as u32;
-        // SAFETY: the value was read from the register, but for the two bits that flush; no code
-        // here depends on them.
-        unsafe {
-            std::arch::asm!("ldmxcsr [{}]", in(reg) &raw const value, options(nostack, preserves_flags))
-        };
-    }
-    #[cfg(target_arch = "aarch64")]
-    // SAFETY: the value was read from the register, but for the bit that flushes; no code here
-    // depends on it.
-    unsafe {
-        std::arch::asm!("msr fpcr, {}", in(reg) value, options(nomem, nostack, preserves_flags));
-    }
-    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
-    let _ = value;
-}
-
 /// Runs the loops of a step.
 #[cfg(target_arch = "x86_64")]
 #[allow(unsafe_code)]
@@ -151,7 +78,7 @@ pub(super) fn run<T: Number>(isa: Isa, loops: &Loops, form: &Form, on: &mut Oper
         // SAFETY: `Isa::detect` has found the features that these functions are compiled for.
         Isa::Avx512 => unsafe { run_avx512(loops, form, on) },
         Isa::Avx2 => unsafe { run_avx2(loops, form, on) },
-        Isa::Portable => dispatch::<Twice, T>(loops, form, on),
+        Isa::Portable => dispatch::<Sum, T>(loops, form, on),
     }
 }
 
@@ -159,8 +86,8 @@ pub(super) fn run<T: Number>(isa: Isa, loops: &Loops, form: &Form, on: &mut Oper
 pub(super) fn run<T: Number>(isa: Isa, loops: &Loops, form: &Form, on: &mut Operands<'_, T>) {
     match isa {
         #[cfg(target_arch = "aarch64")]
-        Isa::Neon => dispatch::<Once, T>(loops, form, on),
-        _ => dispatch::<Twice, T>(loops, form, on),
+        Isa::Neon => dispatch::<FusedSum, T>(loops, form, on),
+        _ => dispatch::<Sum, T>(loops, form, on),
     }
 }
 
@@ -192,8 +119,8 @@ fn maximise_avx512(loops: &Loops, form: &Form, on: &mut Operands<'_, f64>) {
 #[inline(always)]
 fn largest(loops: &Loops, form: &Form, on: &mut Operands<'_, f64>) {
     match loops {
-        Loops::Tiles(tiles) => lanes::contract::<Largest, f64, 8>(tiles, form, on),
-        Loops::Terms(terms) => lanes::by_list::<Largest, f64, 8>(terms, form, on),
+        Loops::Tiles(tiles) => lanes::contract::<Max, f64, 8>(tiles, form, on),
+        Loops::Terms(terms) => lanes::by_list::<Max, f64, 8>(terms, form, on),
         Loops::Matrices(_) => unreachable!("a block has more than one example"),
         Loops::Select(..) => unreachable!("what is explained has no tests"),
     }
@@ -250,25 +177,25 @@ fn bound_avx2<T: Number>(growth: &Growth, inputs: &[Known<'_, T>], row: &mut [T]
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma")]
 fn run_avx2<T: Number>(loops: &Loops, form: &Form, on: &mut Operands<'_, T>) {
-    dispatch::<Once, T>(loops, form, on);
+    dispatch::<FusedSum, T>(loops, form, on);
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,avx2,fma")]
 fn run_avx512<T: Number>(loops: &Loops, form: &Form, on: &mut Operands<'_, T>) {
-    dispatch::<Once, T>(loops, form, on);
+    dispatch::<FusedSum, T>(loops, form, on);
 }
 
 /// A cache line of examples at a time, or a single one.
 #[inline(always)]
-fn dispatch<F: Fused, T: Number>(loops: &Loops, form: &Form, on: &mut Operands<'_, T>) {
+fn dispatch<C: Combine, T: Number>(loops: &Loops, form: &Form, on: &mut Operands<'_, T>) {
     match (loops, T::LANES) {
-        (Loops::Tiles(tiles), 16) => lanes::contract::<F, T, 16>(tiles, form, on),
-        (Loops::Tiles(tiles), _) => lanes::contract::<F, T, 8>(tiles, form, on),
-        (Loops::Matrices(matrices), _) => single::contract::<F, T>(matrices, form, on),
-        (Loops::Terms(terms), _) if form.lanes == 1 => single::by_list::<F, T>(terms, form, on),
-        (Loops::Terms(terms), 16) => lanes::by_list::<F, T, 16>(terms, form, on),
-        (Loops::Terms(terms), _) => lanes::by_list::<F, T, 8>(terms, form, on),
-        (Loops::Select(..), _) => unreachable!("selections are no sums of products"),
+        (Loops::Tiles(tiles), 16) => lanes::contract::<C, T, 16>(tiles, form, on),
+        (Loops::Tiles(tiles), _) => lanes::contract::<C, T, 8>(tiles, form, on),
+        (Loops::Matrices(matrices), _) => single::contract::<C, T>(matrices, form, on),
+        (Loops::Terms(terms), _) if form.lanes == 1 => single::by_list::<C, T>(terms, form, on),
+        (Loops::Terms(terms), 16) => lanes::by_list::<C, T, 16>(terms, form, on),
+        (Loops::Terms(terms), _) => lanes::by_list::<C, T, 8>(terms, form, on),
+        (Loops::Select(..), _) => unreachable!("selections are not sums of products"),
     }
 }

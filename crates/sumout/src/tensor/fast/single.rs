@@ -10,44 +10,42 @@
 //! digits:16 at level `functional` took as long as before by the median of 15 turns, and 1 to 13 %
 //! less by the best of them, on a busy AVX-512 machine.
 
-use crate::tensor::fast::lanes::{Form, Fused, MOST, Move, Operands, Store, Terms, advance};
-use crate::tensor::fast::number::{Matrix, Number};
+use crate::tensor::combine::Combine;
+use crate::tensor::fast::lanes::advance;
+use crate::tensor::fast::operands::{Form, MAX_INPUTS, Operands, Store, Terms};
+use crate::tensor::loops::Loop;
+use crate::tensor::number::{Matrix, Number};
 
 /// A contraction as loops, outermost first: loops over matrices, then the three of a matrix
 /// product.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Matrices {
     /// Loops around the matrix products.
-    pub outer: Vec<Move>,
+    pub outer: Vec<Loop>,
     /// The loop just outside the innermost one, and the innermost: whichever tensors they move, or
     /// sum.
-    pub middle: Move,
-    pub inner: Move,
+    pub middle: Loop,
+    pub inner: Loop,
     /// The product's loops, if it is large: over the rows of `a`, the columns of `b`, and the sum.
-    pub product: Option<[Move; 3]>,
+    pub product: Option<[Loop; 3]>,
 }
 
 /// A matrix product with at least this many multiply-adds goes to the library.
-const LARGE: usize = 20 * 20 * 20;
+const MIN_LIBRARY_PRODUCT: usize = 20 * 20 * 20;
 
 impl Matrices {
     /// Orders the loops of a contraction.
-    pub fn new(loops: &[Move]) -> Self {
+    pub fn new(loops: &[Loop]) -> Self {
         let mut loops = loops.to_vec();
         if let Some(product) = large_product(&mut loops) {
-            let still = Move {
-                extent: 1,
-                ..Move::default()
-            };
             return Matrices {
                 outer: loops,
-                middle: still,
-                inner: still,
+                middle: Loop::ONCE,
+                inner: Loop::ONCE,
                 product: Some(product),
             };
         }
-        let is_unit = |m: &Move| m.a <= 1 && m.b <= 1 && m.out <= 1;
-        let inner = take(&mut loops, |m| if is_unit(m) { m.extent } else { 0 });
+        let inner = take(&mut loops, |m| if m.is_unit() { m.extent } else { 0 });
         let middle = take(&mut loops, |m| if m.out == 0 { m.extent } else { 0 });
         Matrices {
             outer: loops,
@@ -58,7 +56,7 @@ impl Matrices {
     }
 
     /// All loops.
-    pub fn loops(&self) -> impl Iterator<Item = &Move> {
+    pub fn loops(&self) -> impl Iterator<Item = &Loop> {
         self.outer
             .iter()
             .chain([&self.middle, &self.inner])
@@ -67,31 +65,25 @@ impl Matrices {
 }
 
 /// Takes the loop with the highest score; one round of nothing if all are zero.
-fn take(loops: &mut Vec<Move>, score: impl Fn(&Move) -> usize) -> Move {
+fn take(loops: &mut Vec<Loop>, score: impl Fn(&Loop) -> usize) -> Loop {
     let best = (0..loops.len())
         .max_by_key(|&i| score(&loops[i]))
         .filter(|&i| score(&loops[i]) > 0);
-    best.map_or(
-        Move {
-            extent: 1,
-            ..Move::default()
-        },
-        |i| loops.remove(i),
-    )
+    best.map_or(Loop::ONCE, |i| loops.remove(i))
 }
 
 /// Takes the three loops of a matrix product, if there is a large one.
-fn large_product(loops: &mut Vec<Move>) -> Option<[Move; 3]> {
-    let kinds: [fn(&Move) -> bool; 3] = [
+fn large_product(loops: &mut Vec<Loop>) -> Option<[Loop; 3]> {
+    let kinds: [fn(&Loop) -> bool; 3] = [
         |m| m.a > 0 && m.b == 0 && m.out > 0,
         |m| m.a == 0 && m.b > 0 && m.out > 0,
         |m| m.a > 0 && m.b > 0 && m.out == 0,
     ];
     let longest =
-        |kind: fn(&Move) -> bool| loops.iter().copied().filter(kind).max_by_key(|m| m.extent);
+        |kind: fn(&Loop) -> bool| loops.iter().copied().filter(kind).max_by_key(|m| m.extent);
     let product = [longest(kinds[0])?, longest(kinds[1])?, longest(kinds[2])?];
     let is_large = product.iter().all(|m| m.extent >= 8)
-        && product.iter().map(|m| m.extent).product::<usize>() >= LARGE;
+        && product.iter().map(|m| m.extent).product::<usize>() >= MIN_LIBRARY_PRODUCT;
     is_large.then(|| {
         loops.retain(|m| !product.contains(m));
         product
@@ -100,7 +92,7 @@ fn large_product(loops: &mut Vec<Move>) -> Option<[Move; 3]> {
 
 /// A contraction.
 #[inline(always)]
-pub(super) fn contract<F: Fused, T: Number>(
+pub(super) fn contract<C: Combine, T: Number>(
     matrices: &Matrices,
     form: &Form,
     on: &mut Operands<'_, T>,
@@ -108,7 +100,7 @@ pub(super) fn contract<F: Fused, T: Number>(
     if form.store == Store::Set {
         on.out.fill(T::ZERO);
     }
-    outer::<F, T>(
+    outer::<C, T>(
         &matrices.outer,
         matrices,
         on.inputs[0],
@@ -119,7 +111,7 @@ pub(super) fn contract<F: Fused, T: Number>(
 }
 
 #[inline(always)]
-fn outer<F: Fused, T: Number>(loops: &[Move], on: &Matrices, a: &[T], b: &[T], out: &mut [T]) {
+fn outer<C: Combine, T: Number>(loops: &[Loop], on: &Matrices, a: &[T], b: &[T], out: &mut [T]) {
     let (mut few, mut many) = ([0; 8], vec![]);
     let counters = match few.get_mut(..loops.len()) {
         Some(few) => few, // small steps are too quick for an allocation
@@ -133,7 +125,7 @@ fn outer<F: Fused, T: Number>(loops: &[Move], on: &Matrices, a: &[T], b: &[T], o
         let (a, b, out) = (&a[at[0]..], &b[at[1]..], &mut out[at[2]..]);
         match &on.product {
             Some(product) => multiply(product, a, b, out),
-            None => rows::<F, T>(on, a, b, out),
+            None => rows::<C, T>(on, a, b, out),
         }
         if !advance(loops, counters, &mut at) {
             return;
@@ -142,7 +134,7 @@ fn outer<F: Fused, T: Number>(loops: &[Move], on: &Matrices, a: &[T], b: &[T], o
 }
 
 /// Adds a product of matrices.
-fn multiply<T: Number>([m, n, k]: &[Move; 3], a: &[T], b: &[T], out: &mut [T]) {
+fn multiply<T: Number>([m, n, k]: &[Loop; 3], a: &[T], b: &[T], out: &mut [T]) {
     let a = Matrix {
         data: a,
         strides: [m.a, k.a],
@@ -156,13 +148,13 @@ fn multiply<T: Number>([m, n, k]: &[Move; 3], a: &[T], b: &[T], out: &mut [T]) {
 
 /// The two innermost loops.
 #[inline(always)]
-fn rows<F: Fused, T: Number>(on: &Matrices, a: &[T], b: &[T], out: &mut [T]) {
+fn rows<C: Combine, T: Number>(on: &Matrices, a: &[T], b: &[T], out: &mut [T]) {
     let Matrices { middle, inner, .. } = on;
     let n = inner.extent;
     let mut k = 0;
     if middle.out == 0 && inner.out == 1 {
         while k + 4 <= middle.extent {
-            four::<F, T>(
+            four::<C, T>(
                 inner,
                 middle,
                 &a[k * middle.a..],
@@ -173,7 +165,7 @@ fn rows<F: Fused, T: Number>(on: &Matrices, a: &[T], b: &[T], out: &mut [T]) {
         }
     }
     for k in k..middle.extent {
-        row::<F, T>(
+        row::<C, T>(
             inner,
             &a[k * middle.a..],
             &b[k * middle.b..],
@@ -184,13 +176,13 @@ fn rows<F: Fused, T: Number>(on: &Matrices, a: &[T], b: &[T], out: &mut [T]) {
 
 /// Four terms of each sum of a row.
 #[inline(always)]
-fn four<F: Fused, T: Number>(inner: &Move, middle: &Move, a: &[T], b: &[T], out: &mut [T]) {
+fn four<C: Combine, T: Number>(inner: &Loop, middle: &Loop, a: &[T], b: &[T], out: &mut [T]) {
     match (inner.a, inner.b) {
-        (0, 1) => add_scaled::<F, T>(a, middle.a, b, middle.b, out),
-        (1, 0) => add_scaled::<F, T>(b, middle.b, a, middle.a, out),
+        (0, 1) => add_scaled::<C, T>(a, middle.a, b, middle.b, out),
+        (1, 0) => add_scaled::<C, T>(b, middle.b, a, middle.a, out),
         _ => {
             for k in 0..4 {
-                row::<F, T>(inner, &a[k * middle.a..], &b[k * middle.b..], out);
+                row::<C, T>(inner, &a[k * middle.a..], &b[k * middle.b..], out);
             }
         }
     }
@@ -198,7 +190,7 @@ fn four<F: Fused, T: Number>(inner: &Move, middle: &Move, a: &[T], b: &[T], out:
 
 /// Adds four rows, each times a number.
 #[inline(always)]
-fn add_scaled<F: Fused, T: Number>(
+fn add_scaled<C: Combine, T: Number>(
     by: &[T],
     by_step: usize,
     rows: &[T],
@@ -210,13 +202,13 @@ fn add_scaled<F: Fused, T: Number>(
     let (r, s) = (&rows[2 * step..][..n], &rows[3 * step..][..n]);
     let by = [by[0], by[by_step], by[2 * by_step], by[3 * by_step]];
     for i in 0..n {
-        out[i] = F::add(
+        out[i] = C::add(
             by[0],
             p[i],
-            F::add(
+            C::add(
                 by[1],
                 q[i],
-                F::add(by[2], r[i], F::add(by[3], s[i], out[i])),
+                C::add(by[2], r[i], C::add(by[3], s[i], out[i])),
             ),
         );
     }
@@ -224,54 +216,57 @@ fn add_scaled<F: Fused, T: Number>(
 
 /// The innermost loop, in the forms for which the compiler finds vector code.
 #[inline(always)]
-fn row<F: Fused, T: Number>(inner: &Move, a: &[T], b: &[T], out: &mut [T]) {
+fn row<C: Combine, T: Number>(inner: &Loop, a: &[T], b: &[T], out: &mut [T]) {
     let n = inner.extent;
     match (inner.a, inner.b, inner.out) {
-        (1, 1, 1) => products::<F, T>(&a[..n], &b[..n], &mut out[..n]),
-        (0, 1, 1) => scaled::<F, T>(a[0], &b[..n], &mut out[..n]),
-        (1, 0, 1) => scaled::<F, T>(b[0], &a[..n], &mut out[..n]),
-        (1, 1, 0) => out[0] = out[0] + dot::<F, T>(&a[..n], &b[..n]),
-        (1, 0, 0) => out[0] = F::add(sum(&a[..n]), b[0], out[0]),
-        (0, 1, 0) => out[0] = F::add(a[0], sum(&b[..n]), out[0]),
+        (1, 1, 1) => products::<C, T>(&a[..n], &b[..n], &mut out[..n]),
+        (0, 1, 1) => scaled::<C, T>(a[0], &b[..n], &mut out[..n]),
+        (1, 0, 1) => scaled::<C, T>(b[0], &a[..n], &mut out[..n]),
+        (1, 1, 0) => out[0] = out[0] + dot::<C, T>(&a[..n], &b[..n]),
+        (1, 0, 0) => out[0] = C::add(sum(&a[..n]), b[0], out[0]),
+        (0, 1, 0) => out[0] = C::add(a[0], sum(&b[..n]), out[0]),
         (x, y, z) => {
             for i in 0..n {
-                out[i * z] = F::add(a[i * x], b[i * y], out[i * z]);
+                out[i * z] = C::add(a[i * x], b[i * y], out[i * z]);
             }
         }
     }
 }
 
 #[inline(always)]
-fn products<F: Fused, T: Number>(a: &[T], b: &[T], out: &mut [T]) {
+fn products<C: Combine, T: Number>(a: &[T], b: &[T], out: &mut [T]) {
     let n = out.len();
     let (a, b) = (&a[..n], &b[..n]);
     for i in 0..n {
-        out[i] = F::add(a[i], b[i], out[i]);
+        out[i] = C::add(a[i], b[i], out[i]);
     }
 }
 
 #[inline(always)]
-fn scaled<F: Fused, T: Number>(by: T, row: &[T], out: &mut [T]) {
+fn scaled<C: Combine, T: Number>(by: T, row: &[T], out: &mut [T]) {
     let n = out.len();
     let row = &row[..n];
     for i in 0..n {
-        out[i] = F::add(by, row[i], out[i]);
+        out[i] = C::add(by, row[i], out[i]);
     }
 }
 
-/// How many sums run side by side.
-const SIDE: usize = 16;
+/// The number of sums that run side by side.
+const PARALLEL_SUMS: usize = 16;
 
 #[inline(always)]
-fn dot<F: Fused, T: Number>(a: &[T], b: &[T]) -> T {
+fn dot<C: Combine, T: Number>(a: &[T], b: &[T]) -> T {
     let n = a.len();
     let b = &b[..n];
-    let mut sums = [T::ZERO; SIDE];
-    let whole = n - n % SIDE;
-    for start in (0..whole).step_by(SIDE) {
-        let (x, y) = (&a[start..start + SIDE], &b[start..start + SIDE]);
-        for l in 0..SIDE {
-            sums[l] = F::add(x[l], y[l], sums[l]);
+    let mut sums = [T::ZERO; PARALLEL_SUMS];
+    let whole = n - n % PARALLEL_SUMS;
+    for start in (0..whole).step_by(PARALLEL_SUMS) {
+        let (x, y) = (
+            &a[start..start + PARALLEL_SUMS],
+            &b[start..start + PARALLEL_SUMS],
+        );
+        for l in 0..PARALLEL_SUMS {
+            sums[l] = C::add(x[l], y[l], sums[l]);
         }
     }
     let mut total = if whole > 0 {
@@ -280,18 +275,18 @@ fn dot<F: Fused, T: Number>(a: &[T], b: &[T]) -> T {
         T::ZERO
     };
     for i in whole..n {
-        total = F::add(a[i], b[i], total);
+        total = C::add(a[i], b[i], total);
     }
     total
 }
 
 #[inline(always)]
 fn sum<T: Number>(a: &[T]) -> T {
-    let mut sums = [T::ZERO; SIDE];
-    let whole = a.len() - a.len() % SIDE;
-    for start in (0..whole).step_by(SIDE) {
-        let x = &a[start..start + SIDE];
-        for l in 0..SIDE {
+    let mut sums = [T::ZERO; PARALLEL_SUMS];
+    let whole = a.len() - a.len() % PARALLEL_SUMS;
+    for start in (0..whole).step_by(PARALLEL_SUMS) {
+        let x = &a[start..start + PARALLEL_SUMS];
+        for l in 0..PARALLEL_SUMS {
             sums[l] = sums[l] + x[l];
         }
     }
@@ -305,11 +300,11 @@ fn sum<T: Number>(a: &[T]) -> T {
 
 #[inline(always)]
 fn peak<T: Number>(a: &[T]) -> T {
-    let mut peaks = [T::ZERO; SIDE];
-    let whole = a.len() - a.len() % SIDE;
-    for start in (0..whole).step_by(SIDE) {
-        let x = &a[start..start + SIDE];
-        for l in 0..SIDE {
+    let mut peaks = [T::ZERO; PARALLEL_SUMS];
+    let whole = a.len() - a.len() % PARALLEL_SUMS;
+    for start in (0..whole).step_by(PARALLEL_SUMS) {
+        let x = &a[start..start + PARALLEL_SUMS];
+        for l in 0..PARALLEL_SUMS {
             peaks[l] = peaks[l].larger(x[l]);
         }
     }
@@ -321,10 +316,10 @@ fn peak<T: Number>(a: &[T]) -> T {
     a[whole..].iter().fold(peak, |peak, x| peak.larger(*x))
 }
 
-/// What is computed side by side, in one: half by half, so that little waits for what comes before.
+/// Combines numbers that were computed side by side: half by half, which waits for little.
 #[inline(always)]
-fn folded<T: Number>(mut side: [T; SIDE], with: impl Fn(T, T) -> T) -> T {
-    let mut half = SIDE / 2;
+fn folded<T: Number>(mut side: [T; PARALLEL_SUMS], with: impl Fn(T, T) -> T) -> T {
+    let mut half = PARALLEL_SUMS / 2;
     while half > 0 {
         for l in 0..half {
             side[l] = with(side[l], side[l + half]);
@@ -336,19 +331,19 @@ fn folded<T: Number>(mut side: [T; SIDE], with: impl Fn(T, T) -> T) -> T {
 
 /// A step by lists.
 #[inline(always)]
-pub(super) fn by_list<F: Fused, T: Number>(terms: &Terms, form: &Form, on: &mut Operands<'_, T>) {
+pub(super) fn by_list<C: Combine, T: Number>(terms: &Terms, form: &Form, on: &mut Operands<'_, T>) {
     assert!((0..terms.arity).all(|k| terms.reach[k] < on.inputs[k].len()));
     match terms.arity {
-        1 => listed::<F, T, 1>(terms, form, on),
-        2 => listed::<F, T, 2>(terms, form, on),
-        3 => listed::<F, T, 3>(terms, form, on),
-        _ => listed::<F, T, 4>(terms, form, on),
+        1 => listed::<C, T, 1>(terms, form, on),
+        2 => listed::<C, T, 2>(terms, form, on),
+        3 => listed::<C, T, 3>(terms, form, on),
+        _ => listed::<C, T, 4>(terms, form, on),
     }
     (on.peaks[0], on.totals[0]) = (peak(on.out), sum(on.out));
 }
 
 #[inline(always)]
-fn listed<F: Fused, T: Number, const K: usize>(
+fn listed<C: Combine, T: Number, const K: usize>(
     list: &Terms,
     form: &Form,
     on: &mut Operands<'_, T>,
@@ -385,7 +380,7 @@ fn listed<F: Fused, T: Number, const K: usize>(
 /// A product of a number of each input.
 #[allow(unsafe_code)]
 #[inline(always)]
-fn product<T: Number, const K: usize>(term: &[u32; K], inputs: &[&[T]; MOST]) -> T {
+fn product<T: Number, const K: usize>(term: &[u32; K], inputs: &[&[T]; MAX_INPUTS]) -> T {
     // SAFETY: a step checks that the last place is within each input before it begins.
     let at = |k: usize| unsafe { *inputs[k].get_unchecked(term[k] as usize) };
     let mut product = at(0);

@@ -2,100 +2,26 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use rayon::prelude::*;
-
 use crate::tensor::careful::Numbers;
 use crate::tensor::fast::Engine;
-use crate::tensor::fast::bounds;
-use crate::tensor::fast::bounds::{BOUNDS, Known};
-use crate::tensor::fast::lanes::{Form, MOST, Move, Operands};
-use crate::tensor::fast::number::Number;
-use crate::tensor::fast::program::{BlockStep, Loops, Place};
-use crate::tensor::fast::select::Unselected;
+use crate::tensor::fast::flush::flushed;
+use crate::tensor::fast::memory::BlockMemory;
+use crate::tensor::fast::program::{Loops, Place};
 use crate::tensor::fast::simd;
 use crate::tensor::fast::simd::Isa;
+use crate::tensor::fast::step::Kernel;
 use crate::tensor::graph::TableId;
+use crate::tensor::number::Number;
 use crate::tensor::schedule::Slot;
 use crate::vars::VarId;
-
-/// What runs the loops of a step.
-type Kernel<T> = fn(Isa, &Loops, &Form, &mut Operands<'_, T>);
 
 /// Runs blocks, one at a time. Its memory goes back to the engine for the next worker.
 pub(crate) struct Worker<'e, T: Number> {
     pub(super) engine: &'e Engine<T>,
-    isa: Isa,
-    pub(super) memory: Memory<T>,
+    pub(super) isa: Isa,
+    pub(super) memory: BlockMemory<T>,
     /// Set when nobody wants the answer any more.
     stop: Option<&'e AtomicBool>,
-}
-
-/// The tensors of a block.
-#[derive(Debug, Default)]
-pub(super) struct Memory<T> {
-    arena: Vec<T>,
-    /// Where the arena's first cache line begins.
-    start: usize,
-    /// The exponent of each tensor for each example.
-    pub(super) exponents: Vec<i32>,
-    /// By how much each tensor's last step was rescaled, for each example.
-    pub(super) shifts: Vec<i32>,
-    /// The bounds of each tensor; the last row is that of the step that runs.
-    bounds: Vec<T>,
-    /// A number for each example.
-    factors: Vec<T>,
-    /// What examples add up to.
-    pub(super) sums: Vec<Vec<T>>,
-    lost: Vec<bool>,
-    /// The derivatives of the selection that was last gone through.
-    pub(super) unselected: Option<Unselected>,
-    /// Inputs with numbers other than zero and one.
-    measured: Vec<Place>,
-}
-
-impl<T: Number> Memory<T> {
-    fn new(engine: &Engine<T>) -> Self {
-        let (lanes, tensors) = (engine.lanes(), engine.program.tensors);
-        let arena = vec![T::ZERO; engine.program.arena * lanes + T::LANES];
-        let start = arena
-            .as_ptr()
-            .align_offset(T::LANES * size_of::<T>())
-            .min(T::LANES);
-        let mut memory = Memory {
-            arena,
-            start,
-            exponents: vec![0; tensors * lanes],
-            shifts: vec![0; tensors * lanes],
-            bounds: vec![T::ZERO; (tensors + 1) * BOUNDS * lanes],
-            factors: vec![T::ZERO; lanes],
-            sums: engine
-                .program
-                .sums
-                .iter()
-                .map(|(_, entries)| vec![T::ZERO; *entries])
-                .collect(),
-            lost: vec![false; lanes],
-            unselected: None,
-            measured: vec![],
-        };
-        engine
-            .inputs
-            .iter()
-            .flatten()
-            .for_each(|(place, _)| memory.expect(*place, lanes));
-        memory
-    }
-
-    /// An input has zeros and ones, unless it is measured.
-    fn expect(&mut self, place: Place, lanes: usize) {
-        let Place::Block { slot, entries, .. } = place else {
-            return;
-        };
-        self.exponents[slot * lanes..][..lanes].fill(0);
-        let row = self.bounds[slot * BOUNDS * lanes..][..BOUNDS * lanes].chunks_exact_mut(lanes);
-        row.zip(bounds::indicators(entries))
-            .for_each(|(row, x)| row.fill(x));
-    }
 }
 
 impl<T: Number> Drop for Worker<'_, T> {
@@ -105,8 +31,8 @@ impl<T: Number> Drop for Worker<'_, T> {
 }
 
 impl<'e, T: Number> Worker<'e, T> {
-    pub(super) fn new(engine: &'e Engine<T>, idle: Option<Memory<T>>) -> Self {
-        let memory = idle.unwrap_or_else(|| Memory::new(engine));
+    pub(super) fn new(engine: &'e Engine<T>, idle: Option<BlockMemory<T>>) -> Self {
+        let memory = idle.unwrap_or_else(|| BlockMemory::new(engine));
         Worker {
             engine,
             isa: Isa::detect(),
@@ -186,7 +112,10 @@ impl<'e, T: Number> Worker<'e, T> {
     }
 
     fn forward_by(&mut self, kernel: Kernel<T>) {
-        let _flushing = simd::Flushing::begin();
+        flushed(|| self.run_forward(kernel));
+    }
+
+    fn run_forward(&mut self, kernel: Kernel<T>) {
         let engine = self.engine;
         (0..self.memory.measured.len()).for_each(|i| self.bound_input(self.memory.measured[i]));
         for step in &engine.program.steps[..engine.program.forward] {
@@ -203,16 +132,18 @@ impl<'e, T: Number> Worker<'e, T> {
 
     /// Computes derivatives, those with respect to the output being given as they are to its data.
     pub fn backward(&mut self, seed: impl FnOnce(&mut [T])) {
-        let _flushing = simd::Flushing::begin();
-        let engine = self.engine;
-        let Some(place) = engine.ends.seed else {
+        let Some(place) = self.engine.ends.seed else {
             return;
         };
         seed(self.block_mut(place));
-        self.memory
-            .sums
-            .iter_mut()
-            .for_each(|sum| sum.fill(T::ZERO));
+        flushed(|| self.run_backward());
+    }
+
+    fn run_backward(&mut self) {
+        let engine = self.engine;
+        for sum in &mut self.memory.sums {
+            sum.fill(T::ZERO);
+        }
         self.memory.unselected = None;
         for step in &engine.program.steps[engine.program.forward..] {
             if self.is_stopped() {
@@ -315,272 +246,10 @@ impl<'e, T: Number> Worker<'e, T> {
         }
     }
 
-    /// Runs the loops of a step. The last row of bounds gets the peaks and totals.
-    fn run(&mut self, step: &BlockStep, kernel: Kernel<T>) {
-        let lanes = self.engine.lanes();
-        let Memory {
-            arena,
-            start: first,
-            bounds,
-            sums,
-            ..
-        } = &mut self.memory;
-        let (start, entries) = if let Place::Block { start, entries, .. } = step.out {
-            (start, entries)
-        } else {
-            (0, 0)
-        };
-        let (before, rest) = arena[*first..].split_at_mut(start * lanes);
-        let (out, after) = rest.split_at_mut(entries * lanes);
-        let end = (start + entries) * lanes;
-        let out = if let Place::Sum(sum) = step.out {
-            &mut sums[sum][..]
-        } else {
-            out
-        };
-        let input = |place: Place| match place {
-            Place::Shared(slot) => &self.engine.shared[slot][..],
-            Place::Sum(_) => unreachable!("sums are read when all examples are done"),
-            Place::Block {
-                start: at, entries, ..
-            } if at < start => &before[at * lanes..][..entries * lanes],
-            Place::Block {
-                start: at, entries, ..
-            } => &after[at * lanes - end..][..entries * lanes],
-        };
-        let one = [T::ONE];
-        let mut inputs = [&one[..]; MOST];
-        step.inputs
-            .iter()
-            .zip(&mut inputs)
-            .for_each(|(place, data)| *data = input(*place));
-        let row = bounds.len() - BOUNDS * lanes;
-        let (peaks, totals) = bounds[row..][..2 * lanes].split_at_mut(lanes);
-        match step.split {
-            None => kernel(
-                self.isa,
-                &step.loops,
-                &step.form,
-                &mut Operands {
-                    inputs,
-                    out,
-                    peaks,
-                    totals,
-                },
-            ),
-            Some(split) => (peaks[0], totals[0]) = run_split(self.isa, step, split, inputs, out),
-        }
-    }
-
-    fn step_forward(&mut self, step: &BlockStep, kernel: Kernel<T>) {
-        self.run(step, kernel);
-        let Place::Block { slot, .. } = step.out else {
-            return;
-        };
-        let lanes = self.lanes();
-        let (known, row) = self
-            .memory
-            .bounds
-            .split_at_mut(self.engine.program.tensors * BOUNDS * lanes);
-        let of = |place: Place| match place {
-            Place::Shared(slot) | Place::Sum(slot) => Known::of(&self.engine.bounds[slot]),
-            Place::Block { slot, .. } => {
-                Known::of(&known[slot * BOUNDS * lanes..][..BOUNDS * lanes])
-            }
-        };
-        let mut inputs = [of(step.inputs[0]); MOST];
-        step.inputs
-            .iter()
-            .zip(&mut inputs)
-            .for_each(|(place, known)| *known = of(*place));
-        simd::bound(self.isa, &step.growth, &inputs[..step.inputs.len()], row);
-        self.add_exponents(slot, step);
-        self.rescale(slot, step.out);
-        let row = self.memory.bounds.len() - BOUNDS * lanes;
-        self.memory.bounds.copy_within(row.., slot * BOUNDS * lanes);
-    }
-
-    fn add_exponents(&mut self, slot: usize, step: &BlockStep) {
-        let lanes = self.lanes();
-        let Memory {
-            exponents, shifts, ..
-        } = &mut self.memory;
-        let sums = &mut shifts[slot * lanes..][..lanes];
-        sums.fill(0);
-        for place in &step.inputs {
-            match *place {
-                Place::Shared(slot) | Place::Sum(slot) => {
-                    sums.iter_mut()
-                        .for_each(|sum| *sum += self.engine.exponents[slot]);
-                }
-                Place::Block { slot, .. } => {
-                    sums.iter_mut()
-                        .zip(&exponents[slot * lanes..][..lanes])
-                        .for_each(|(sum, e)| *sum += e);
-                }
-            }
-        }
-        exponents[slot * lanes..][..lanes].copy_from_slice(sums);
-    }
-
-    /// Brings the largest number of each example into its range, if it has left it.
-    fn rescale(&mut self, slot: usize, place: Place) {
-        let lanes = self.lanes();
-        let row = self.memory.bounds.len() - BOUNDS * lanes;
-        let (floor, ceiling) = (T::power_of_two(-T::CALM), T::power_of_two(2 * T::CALM));
-        let is_calm = |peak: &T| ((*peak >= floor) & (*peak < ceiling)) | (*peak == T::ZERO);
-        let calm: usize = self.memory.bounds[row..][..lanes]
-            .iter()
-            .map(|peak| usize::from(is_calm(peak)))
-            .sum();
-        let Memory {
-            bounds,
-            shifts,
-            exponents,
-            ..
-        } = &mut self.memory;
-        let shifts = &mut shifts[slot * lanes..][..lanes];
-        shifts.fill(0);
-        if calm == lanes {
-            return;
-        }
-        for (lane, shift) in shifts.iter_mut().enumerate() {
-            let peak = bounds[row + lane];
-            *shift = if is_calm(&peak) || !peak.is_finite() {
-                0
-            } else {
-                peak.exponent().clamp(T::TINY, -T::TINY)
-            };
-            exponents[slot * lanes + lane] += *shift;
-        }
-        self.shift(slot, place);
-        let Memory {
-            bounds, factors, ..
-        } = &mut self.memory;
-        for values in bounds[row..].chunks_exact_mut(lanes) {
-            values
-                .iter_mut()
-                .zip(&*factors)
-                .for_each(|(x, factor)| *x = *x * *factor);
-        }
-        let (errors, lows) = bounds[row + 2 * lanes..].split_at_mut(lanes);
-        let tiny = T::power_of_two(T::TINY);
-        for ((error, low), factor) in errors.iter_mut().zip(lows).zip(&*factors) {
-            if *factor < T::ONE && *low < tiny {
-                *error = *error + T::ONE; // scaling may have made a number zero
-            }
-        }
-    }
-
-    /// An input is what it is.
-    pub(super) fn bound_input(&mut self, place: Place) {
-        let Place::Block {
-            slot,
-            start,
-            entries,
-        } = place
-        else {
-            return;
-        };
-        let lanes = self.lanes();
-        let Memory {
-            arena,
-            start: first,
-            bounds,
-            ..
-        } = &mut self.memory;
-        let numbers = &arena[*first + start * lanes..][..entries * lanes];
-        bounds::bound_exact(
-            numbers,
-            &mut bounds[slot * BOUNDS * lanes..][..BOUNDS * lanes],
-        );
-    }
-
-    /// Marks the examples for which what became zero may count beside the sum of a tensor, or
-    /// beside each of its numbers: the output's, or those of what a test compares.
-    pub(super) fn judge(&mut self, place: Place, beside_each: bool) {
-        let Place::Block {
-            slot,
-            start,
-            entries,
-        } = place
-        else {
-            return;
-        };
-        let lanes = self.lanes();
-        let Memory {
-            arena,
-            start: first,
-            bounds,
-            factors,
-            lost,
-            ..
-        } = &mut self.memory;
-        factors.fill(if beside_each { T::ONE } else { T::ZERO });
-        for numbers in arena[*first + start * lanes..][..entries * lanes].chunks_exact(lanes) {
-            match beside_each {
-                true => factors
-                    .iter_mut()
-                    .zip(numbers)
-                    .for_each(|(least, x)| *least = least.smaller(*x)),
-                false => factors
-                    .iter_mut()
-                    .zip(numbers)
-                    .for_each(|(sum, x)| *sum = *sum + *x),
-            }
-        }
-        let unit = T::of(entries as f64) * T::power_of_two(T::TINY - T::TOLERANCE);
-        let Known { errors, .. } = Known::of(&bounds[slot * BOUNDS * lanes..][..BOUNDS * lanes]);
-        for ((lost, error), sum) in lost.iter_mut().zip(errors).zip(factors) {
-            *lost |= !(*error * unit <= *sum && sum.is_finite());
-        }
-    }
-
     fn exponent_of(&self, place: Place, lane: usize) -> i32 {
         match place {
             Place::Shared(slot) | Place::Sum(slot) => self.engine.exponents[slot],
             Place::Block { slot, .. } => self.memory.exponents[slot * self.lanes() + lane],
-        }
-    }
-
-    /// The shift of a tensor changes what its data mean, and so the derivative with respect to
-    /// them.
-    fn unscale(&mut self, slot: usize, adjoint: Place) {
-        let lanes = self.lanes();
-        if self.memory.shifts[slot * lanes..][..lanes]
-            .iter()
-            .any(|&shift| shift != 0)
-        {
-            self.shift(slot, adjoint);
-        }
-    }
-
-    /// Multiplies each example's numbers by two to the power of minus its shift.
-    fn shift(&mut self, slot: usize, place: Place) {
-        let lanes = self.lanes();
-        let Place::Block { start, entries, .. } = place else {
-            return;
-        };
-        let Memory {
-            arena,
-            start: first,
-            factors,
-            shifts,
-            ..
-        } = &mut self.memory;
-        let shifts = &shifts[slot * lanes..][..lanes];
-        factors
-            .iter_mut()
-            .zip(shifts)
-            .for_each(|(factor, shift)| *factor = T::power_of_two(-shift));
-        let numbers = &mut arena[*first + start * lanes..][..entries * lanes];
-        if let [factor] = factors[..] {
-            return numbers.iter_mut().for_each(|x| *x = *x * factor); // in vectors, as the rows of a block are
-        }
-        for row in numbers.chunks_exact_mut(lanes) {
-            row.iter_mut()
-                .zip(&*factors)
-                .for_each(|(x, factor)| *x = *x * *factor);
         }
     }
 }
@@ -605,43 +274,4 @@ impl Worker<'_, f64> {
             },
         }
     }
-}
-
-/// Runs the rounds of the outermost loop of a step for a single example, on all threads; the peak
-/// and the total.
-fn run_split<T: Number>(
-    isa: Isa,
-    step: &BlockStep,
-    split: Move,
-    inputs: [&[T]; MOST],
-    out: &mut [T],
-) -> (T, T) {
-    let round = |(i, out): (usize, &mut [T])| {
-        let _flushing = simd::Flushing::begin();
-        let (mut peaks, mut totals) = ([T::ZERO], [T::ZERO]);
-        let inputs = [
-            &inputs[0][i * split.a..],
-            &inputs[1][i * split.b..],
-            inputs[2],
-            inputs[3],
-        ];
-        let mut on = Operands {
-            inputs,
-            out,
-            peaks: &mut peaks,
-            totals: &mut totals,
-        };
-        simd::run(isa, &step.loops, &step.form, &mut on);
-        (peaks[0], totals[0])
-    };
-    let found: Vec<(T, T)> = out
-        .par_chunks_mut(split.out)
-        .enumerate()
-        .map(round)
-        .collect();
-    found
-        .into_iter()
-        .fold((T::ZERO, T::ZERO), |(peak, total), (p, t)| {
-            (peak.larger(p), total + t)
-        })
 }

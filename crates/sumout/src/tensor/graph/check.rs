@@ -1,4 +1,4 @@
-//! What must hold of a graph, whoever made it.
+//! The conditions that every graph must meet, whoever made it.
 //!
 //! The compiler's own graphs are checked in debug builds, each operation when it is added and the
 //! whole when it is finished; those of files always are, by the same rules. Executors rely on them:
@@ -95,7 +95,7 @@ impl Graph {
         )
     }
 
-    /// Whether a rule can weigh copies by what it is given.
+    /// Whether a rule can weigh copies by its inputs.
     fn fits_rule(&self, inputs: &[NodeId], rule: &Rule) -> bool {
         let weights = self.cards[rule.axis.index()];
         if rule.copies < 2

@@ -47,7 +47,7 @@ impl fmt::Debug for NodeId {
     }
 }
 
-/// What a circuit computes: a list of operations, inputs before uses.
+/// The computation of a circuit: a list of operations, inputs before uses.
 #[derive(Clone, Debug)]
 pub struct Graph {
     cards: Vec<usize>,
@@ -119,7 +119,7 @@ impl Graph {
         self.table(table)
     }
 
-    /// Adds an axis that is no variable of the network.
+    /// Adds an axis that is not a variable of the network.
     pub fn axis(&mut self, card: usize) -> VarId {
         self.cards.push(card);
         VarId::new(self.cards.len() - 1)

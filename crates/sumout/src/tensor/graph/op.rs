@@ -1,7 +1,7 @@
 //! The operations of a graph: everything that can be told of one without running it.
 //!
-//! What an operation reads, which axes it has, what must hold of it ([`Graph::check`]), how many
-//! products it takes, and what pictures call it, are here. Files store it by its derived form.
+//! Its inputs, its axes, the conditions that it must meet ([`Graph::check`]), the number of products
+//! that it takes, and its line in pictures. Files store it by its derived form.
 
 use serde::{Deserialize, Serialize};
 

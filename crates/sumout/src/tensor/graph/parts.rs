@@ -105,7 +105,7 @@ pub struct List {
 ///
 /// The tensor loses the axes `from` and gets the axes `over`. For each joint state p of `over` and
 /// each state of the tensor's other axes, `out[p, rest] = a[from = index[p], rest]`. The tensor may
-/// have axes of `over` already: they are among its other axes, and stay what they are.
+/// have axes of `over` already: they are among its other axes, and stay.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Map {
     /// The values of the function, axes of the tensor that is read. None of them is in `over`.

@@ -3,7 +3,7 @@
 //! A test of X looks at numbers p(u), one for each joint state u of the parents of X, and says for
 //! each u how much of each copy the row of u is made of. It looks at tensors up to a common factor,
 //! and divides by their sum. What it compares them with, or multiplies them by, are the numbers of
-//! tables: parameters like any others, but no tensors.
+//! tables: parameters like any others, but not tensors.
 
 use serde::{Deserialize, Serialize};
 
@@ -39,7 +39,7 @@ pub struct Rule {
     pub weighing: Weighing,
 }
 
-/// What weights depend on.
+/// How weights depend on the numbers that are tested.
 ///
 /// The thresholds of a row are the sums of its first gaps, of which it has as many as there are
 /// copies.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::circuit::export::onnx::Writer;
 use crate::circuit::export::onnx::proto::Attribute;
-use crate::circuit::export::program::{Step, Tensor};
+use crate::circuit::export::program::{Step, Value};
 use crate::tensor::{List, ListId, Map};
 
 impl Writer<'_> {
@@ -37,7 +37,7 @@ impl Writer<'_> {
     }
 
     /// A factor with one axis, besides the batch.
-    fn flat(&mut self, tensor: &Tensor, name: &str) -> String {
+    fn flat(&mut self, tensor: &Value, name: &str) -> String {
         if tensor.axes.is_empty() {
             self.build.unsqueeze(name, 0)
         } else {
@@ -45,7 +45,7 @@ impl Writer<'_> {
         }
     }
 
-    /// The states of which each is a sum of so many products.
+    /// The states that are sums of `length` products each.
     fn group(
         &mut self,
         step: &Step,
@@ -105,7 +105,7 @@ impl Writer<'_> {
     }
 }
 
-/// For each number of products, the states that have so many, each with the place of its first
+/// For each number of products, the states with that many, each with the place of its first
 /// product in the list.
 fn groups(list: &List) -> BTreeMap<usize, Vec<(u32, usize)>> {
     let mut groups: BTreeMap<usize, Vec<(u32, usize)>> = BTreeMap::new();

@@ -1,7 +1,7 @@
 //! A program as an ONNX model, of operations that every runtime has.
 //!
 //! The batch is the last axis of every tensor inside, as in the engine: then lists of places read
-//! whole rows of it. What does not depend on evidence is left to the runtime, which computes
+//! whole rows of it. Tensors that do not depend on evidence are left to the runtime, which computes
 //! constants when it loads a model.
 //!
 //! Sums that a list describes are not scattered, which some runtimes do from several threads at
@@ -18,7 +18,7 @@ use std::f64::consts::LN_2;
 use serde_json::json;
 
 use crate::circuit::export::Export;
-use crate::circuit::export::program::{Call, Program, Step, Tensor};
+use crate::circuit::export::program::{Call, Listing, Step, Value};
 use crate::circuit::{Circuit, Precision};
 use crate::error::{Error, ErrorKind, Remedy, Result};
 use crate::tensor::{Map, TableId};
@@ -30,10 +30,10 @@ use proto::{Attribute, Parts, Type, value};
 /// The version of the operations that are used.
 const OPSET: i64 = 13;
 
-/// Messages are not longer.
-const LONGEST: usize = i32::MAX as usize;
+/// The longest message that the format allows.
+const MAX_MODEL_BYTES: usize = i32::MAX as usize;
 
-/// What an ONNX model computes with, and what it takes.
+/// The precision and the inputs of an ONNX model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Onnx {
     /// The precision of its numbers.
@@ -68,7 +68,7 @@ impl Circuit {
                 }),
             );
         }
-        let program = Program::new(self)?;
+        let program = Listing::new(self)?;
         let real = if options.precision == Precision::F32 {
             Type::F32
         } else {
@@ -80,9 +80,9 @@ impl Circuit {
             ("target", notes(self, self.target.into_iter())),
         ];
         let bytes = proto::model(&self.title(), parts, OPSET, &notes).0;
-        if bytes.len() > LONGEST {
+        if bytes.len() > MAX_MODEL_BYTES {
             let message = format!(
-                "the model has {} bytes, and ONNX allows {LONGEST}",
+                "the model has {} bytes, and ONNX allows {MAX_MODEL_BYTES}",
                 bytes.len()
             );
             return Err(
@@ -110,18 +110,18 @@ fn notes(circuit: &Circuit, vars: impl Iterator<Item = VarId>) -> String {
 }
 
 struct Writer<'a> {
-    program: &'a Program<'a>,
+    program: &'a Listing<'a>,
     build: Build,
     /// The name of a tensor with a row of likelihoods for each value of each input.
     likelihoods: String,
-    /// The tables whose numbers are no tensors.
+    /// The tables whose numbers are not tensors.
     of_rules: BTreeSet<TableId>,
-    /// What the variables of the program are called in the model.
+    /// The names of the program's variables in the model.
     values: BTreeMap<String, String>,
 }
 
 impl<'a> Writer<'a> {
-    fn new(program: &'a Program<'a>, real: Type) -> Self {
+    fn new(program: &'a Listing<'a>, real: Type) -> Self {
         let (likelihoods, of_rules) = (String::new(), program.graph.rule_tables().collect());
         Writer {
             program,
@@ -219,7 +219,7 @@ impl<'a> Writer<'a> {
             Call::Table(table) => self.table(*table),
             Call::Einsum => {
                 let term =
-                    |t: &Tensor, letters: String| if t.varies { letters + "Z" } else { letters };
+                    |t: &Value, letters: String| if t.varies { letters + "Z" } else { letters };
                 let equation = Attribute::Text(spelled(&step.equation(term)));
                 self.build
                     .add("Einsum", &[&of[0], &of[1]], &[("equation", equation)])
@@ -247,13 +247,13 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// What a variable of the program is called in the model.
+    /// The name of a variable of the program in the model.
     fn value(&self, variable: &str) -> String {
         self.values[variable].clone()
     }
 
-    /// The likelihoods of an input. A variable whose posterior could be asked for, and that is no
-    /// input, has ones.
+    /// The likelihoods of an input. A variable whose posterior could be asked for, and that is not
+    /// an input, has ones.
     fn given(&mut self, var: VarId) -> String {
         let left = &self.program.circuit.domains[var.index()];
         let source = self.program.circuit.source(var);
@@ -348,7 +348,7 @@ impl<'a> Writer<'a> {
 
     /// The output with an axis for the target, and one for the batch.
     fn output(&mut self) -> String {
-        let Tensor { axes, varies, .. } = &self.program.output;
+        let Value { axes, varies, .. } = &self.program.output;
         let mut output = self.value(&self.program.output.name());
         if axes.is_empty() {
             output = self.build.unsqueeze(&output, 0);
@@ -373,7 +373,7 @@ impl<'a> Writer<'a> {
         self.build.add("Expand", &[column, &shape], &[])
     }
 
-    /// Evidence on a variable of which one value is left is no tensor, but multiplies into P(e).
+    /// Evidence on a variable of which one value is left is not a tensor, but multiplies into P(e).
     fn weigh_closed(&mut self, log: &str) {
         let domains = &self.program.circuit.domains;
         let closed: Vec<VarId> = self.program.closed().collect();

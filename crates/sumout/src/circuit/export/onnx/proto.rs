@@ -101,7 +101,7 @@ fn attribute(name: &str, value: &Attribute) -> Message {
     }
 }
 
-/// What a model takes or gives: a tensor whose first axis is the batch.
+/// An input or output of a model: a tensor whose first axis is the batch.
 pub(crate) fn value(name: &str, of: Type, columns: Option<usize>, doc: &str) -> Message {
     let batch = Message::default().bytes(2, "batch");
     let columns = columns.map(|n| Message::default().int(1, n as i64));

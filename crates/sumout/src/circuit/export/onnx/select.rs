@@ -1,13 +1,13 @@
-//! What tests select.
+//! The selections of tests.
 
 use crate::circuit::export::onnx::Writer;
 use crate::circuit::export::onnx::proto::Attribute;
-use crate::circuit::export::program::{Step, Tensor};
+use crate::circuit::export::program::{Step, Value};
 use crate::tensor::select::{ROUNDING, Selector};
 use crate::tensor::{NodeId, RuleId, Weighing};
 
-/// What differs by rounding is equal, in 32 bits.
-const ROUGHLY: f64 = 1e-6;
+/// Numbers of 32 bits that are not further apart are equal.
+const ROUNDING_F32: f64 = 1e-6;
 
 impl Writer<'_> {
     /// The weights of copies, one after the other for each row of the CPT. The numbers of tables
@@ -34,7 +34,7 @@ impl Writer<'_> {
 
     /// Numbers divided by their sum, equal ones if that is zero; with an axis for the batch if any
     /// has one.
-    fn share(&mut self, tensor: &Tensor, name: &str, varies: bool) -> String {
+    fn share(&mut self, tensor: &Value, name: &str, varies: bool) -> String {
         let mut x = name.to_owned();
         if !tensor.varies {
             x = self.build.unsqueeze(&x, 1);
@@ -83,18 +83,17 @@ impl Writer<'_> {
         );
         let distance = self.build.add("Abs", &[&above], &[]);
         let rounding = if self.build.real == super::Type::F32 {
-            ROUGHLY
+            ROUNDING_F32
         } else {
             ROUNDING
         };
         let rounding = self.build.real(rounding);
         let is_far = self.build.add("Greater", &[&distance, &rounding], &[]);
-        let passes = match equal {
-            false => self.build.add("And", &[&passes, &is_far], &[]),
-            true => {
-                let is_near = self.build.add("Not", &[&is_far], &[]);
-                self.build.add("Or", &[&passes, &is_near], &[])
-            }
+        let passes = if equal {
+            let is_near = self.build.add("Not", &[&is_far], &[]);
+            self.build.add("Or", &[&passes, &is_near], &[])
+        } else {
+            self.build.add("And", &[&passes, &is_far], &[])
         };
         let passes = self.cast(&passes);
         let passed = self.build.sum(&passes, &[1]);

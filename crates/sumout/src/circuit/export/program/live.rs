@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::circuit::export::program::{Program, Step, Tensor};
+use crate::circuit::export::program::{Listing, Step, Value};
 
-impl Tensor {
+impl Value {
     /// The variables of the program that have it.
     fn variables(&self) -> impl Iterator<Item = Variable> + use<> {
         let exponent = self.exponent.map(|number| (number, 'e'));
@@ -22,11 +22,11 @@ fn named((number, kind): Variable) -> String {
 impl Step {
     /// The variables of the program that it mentions.
     fn mentioned(&self) -> impl Iterator<Item = Variable> {
-        self.of.iter().chain([&self.to]).flat_map(Tensor::variables)
+        self.of.iter().chain([&self.to]).flat_map(Value::variables)
     }
 }
 
-impl Program<'_> {
+impl Listing<'_> {
     /// The steps that depend on evidence.
     pub fn varying(&self) -> impl DoubleEndedIterator<Item = &Step> {
         self.steps.iter().filter(|step| step.to.varies)
@@ -107,7 +107,7 @@ impl Program<'_> {
         tensors.map(|step| self.size(&step.to)).sum::<f64>() as usize
     }
 
-    fn size(&self, tensor: &Tensor) -> f64 {
+    fn size(&self, tensor: &Value) -> f64 {
         self.shape(&tensor.axes).iter().map(|&n| n as f64).product()
     }
 }

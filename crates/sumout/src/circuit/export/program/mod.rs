@@ -22,14 +22,14 @@ use crate::vars::{VarId, VarSet};
 const LETTERS: &str = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXY";
 
 /// Numbers that may have lost this many bits are rescaled. A number of 32 bits can lose 126.
-const BITS: f64 = 40.0;
+const MAX_LOST_BITS: f64 = 40.0;
 
-/// A likelihood counts as so many bits.
+/// The number of bits that a likelihood counts as.
 const EVIDENCE_BITS: f64 = 4.0;
 
 /// A tensor of a program.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Tensor {
+pub(crate) struct Value {
     /// Its number, which names it.
     number: usize,
     /// Its axes in their order, without the batch.
@@ -42,7 +42,7 @@ pub(crate) struct Tensor {
     lost: f64,
 }
 
-impl Tensor {
+impl Value {
     /// The variable of the program that has it.
     pub fn name(&self) -> String {
         format!("t{}", self.number)
@@ -83,29 +83,29 @@ pub(crate) enum Call {
 /// A tensor, and what it is computed from.
 #[derive(Clone, Debug)]
 pub(crate) struct Step {
-    pub to: Tensor,
-    pub of: Vec<Tensor>,
+    pub to: Value,
+    pub of: Vec<Value>,
     pub call: Call,
 }
 
 /// The steps that compute a circuit's output.
 #[derive(Debug)]
-pub(crate) struct Program<'a> {
+pub(crate) struct Listing<'a> {
     pub circuit: &'a Circuit,
     pub graph: &'a Graph,
     pub steps: Vec<Step>,
-    pub output: Tensor,
+    pub output: Value,
     /// For each entry of what gathers give, its place in the tensor that is read, or
     /// [`Map::NOWHERE`].
     pub places: Vec<Vec<u32>>,
     known: BTreeMap<(MapId, Vec<VarId>), usize>,
 }
 
-impl<'a> Program<'a> {
+impl<'a> Listing<'a> {
     pub fn new(circuit: &'a Circuit) -> Result<Self> {
         let graph = &circuit.graph;
-        let (steps, output, places) = (vec![], Tensor::default(), vec![]);
-        let mut program = Program {
+        let (steps, output, places) = (vec![], Value::default(), vec![]);
+        let mut program = Listing {
             circuit,
             graph,
             steps,
@@ -114,9 +114,9 @@ impl<'a> Program<'a> {
             known: BTreeMap::new(),
         };
         let used = used(graph);
-        let mut tensors = vec![Tensor::default(); graph.len()];
+        let mut tensors = vec![Value::default(); graph.len()];
         for (node, op) in graph.ops().filter(|(node, _)| used[node.index()]) {
-            let of: Vec<Tensor> = op
+            let of: Vec<Value> = op
                 .inputs()
                 .map(|input| tensors[input.index()].clone())
                 .collect();
@@ -127,7 +127,7 @@ impl<'a> Program<'a> {
     }
 
     /// Adds the step of an operation, if it needs one.
-    fn step(&mut self, node: NodeId, op: &Op, of: Vec<Tensor>) -> Result<Tensor> {
+    fn step(&mut self, node: NodeId, op: &Op, of: Vec<Value>) -> Result<Value> {
         let mut to = combined(node.index(), &of);
         let call = match op {
             Op::Evidence(v) => {
@@ -143,7 +143,7 @@ impl<'a> Program<'a> {
             }
             Op::Gather(_, map) => self.gather(&of[0], *map, &mut to),
             Op::Select(_, rule) => {
-                to = Tensor {
+                to = Value {
                     exponent: None,
                     lost: least_weight(&Selector::of(self.graph, node)),
                     ..to
@@ -151,9 +151,9 @@ impl<'a> Program<'a> {
                 to.axes = vec![self.graph.rules()[rule.index()].axis];
                 Call::Select(*rule)
             }
-            Op::Rescale(_) if to.lost <= BITS => return Ok(of[0].clone()),
+            Op::Rescale(_) if to.lost <= MAX_LOST_BITS => return Ok(of[0].clone()),
             Op::Rescale(_) => {
-                to = Tensor {
+                to = Value {
                     axes: of[0].axes.clone(),
                     exponent: Some(node.index()),
                     lost: 0.0,
@@ -170,7 +170,7 @@ impl<'a> Program<'a> {
         Ok(to)
     }
 
-    fn table(&self, id: TableId, to: &mut Tensor) -> Call {
+    fn table(&self, id: TableId, to: &mut Value) -> Call {
         let table = &self.graph.tables()[id.index()];
         let smallest = table
             .values
@@ -182,7 +182,7 @@ impl<'a> Program<'a> {
         Call::Table(id)
     }
 
-    fn contract(&self, of: &[Tensor], keep: &VarSet, to: &mut Tensor) -> Result<Call> {
+    fn contract(&self, of: &[Value], keep: &VarSet, to: &mut Value) -> Result<Call> {
         let [a, b] = [&of[0].axes, &of[1].axes];
         let kept = |v: &&VarId| keep.contains(**v);
         let both = a.iter().filter(kept).filter(|v| b.contains(v));
@@ -201,7 +201,7 @@ impl<'a> Program<'a> {
         Ok(Call::Einsum)
     }
 
-    fn gather(&mut self, a: &Tensor, id: MapId, to: &mut Tensor) -> Call {
+    fn gather(&mut self, a: &Value, id: MapId, to: &mut Value) -> Call {
         let map = &self.graph.maps()[id.index()];
         let rest = a
             .axes
@@ -240,7 +240,7 @@ impl<'a> Program<'a> {
         axes.iter().map(|v| self.graph.cards()[v.index()]).collect()
     }
 
-    /// The inputs of which one value is left. Evidence on them is no tensor, but multiplies into
+    /// The inputs of which one value is left. Evidence on them is not a tensor, but multiplies into
     /// P(e).
     pub fn closed(&self) -> impl Iterator<Item = VarId> + '_ {
         self.circuit
@@ -251,12 +251,12 @@ impl<'a> Program<'a> {
 
 impl Step {
     /// The equation of a product; a term says where a tensor's letters and that of the batch are.
-    pub fn equation(&self, term: impl Fn(&Tensor, String) -> String) -> String {
+    pub fn equation(&self, term: impl Fn(&Value, String) -> String) -> String {
         let all = all_axes(&self.of);
         let letter = |v: &VarId| {
             LETTERS.as_bytes()[all.as_slice().binary_search(v).unwrap_or_default()] as char
         };
-        let term = |t: &Tensor| term(t, t.axes.iter().map(letter).collect());
+        let term = |t: &Value| term(t, t.axes.iter().map(letter).collect());
         format!(
             "{},{}->{}",
             term(&self.of[0]),
@@ -272,12 +272,12 @@ impl Step {
         } else {
             &self.of[..]
         };
-        of.iter().filter_map(Tensor::exponent).collect()
+        of.iter().filter_map(Value::exponent).collect()
     }
 }
 
-/// What follows from the inputs: whether a tensor varies, and its exponent.
-fn combined(number: usize, of: &[Tensor]) -> Tensor {
+/// A tensor's properties that follow from its inputs: whether it varies, and its exponent.
+fn combined(number: usize, of: &[Value]) -> Value {
     let mut exponents = of.iter().filter_map(|input| input.exponent);
     let exponent = match (exponents.next(), exponents.next()) {
         (Some(_), Some(_)) => Some(number),
@@ -285,7 +285,7 @@ fn combined(number: usize, of: &[Tensor]) -> Tensor {
     };
     let varies = of.iter().any(|input| input.varies);
     let lost = of.iter().map(|input| input.lost).sum();
-    Tensor {
+    Value {
         number,
         axes: vec![],
         varies,
@@ -299,7 +299,7 @@ fn least_weight(selector: &Selector) -> f64 {
     match selector.weighing {
         Weighing::Step { .. } => 0.0,
         Weighing::Sigmoid => selector.slope * std::f64::consts::LOG2_E,
-        Weighing::Linear => 2.0 * BITS,
+        Weighing::Linear => 2.0 * MAX_LOST_BITS,
         Weighing::Softmax => {
             let largest = selector.tables[0]
                 .iter()
@@ -310,7 +310,7 @@ fn least_weight(selector: &Selector) -> f64 {
     }
 }
 
-fn project(a: &Tensor, keep: &VarSet, to: &mut Tensor) -> Call {
+fn project(a: &Value, keep: &VarSet, to: &mut Value) -> Call {
     to.axes = a
         .axes
         .iter()
@@ -325,7 +325,7 @@ fn project(a: &Tensor, keep: &VarSet, to: &mut Tensor) -> Call {
     Call::Sum(summed.map(|(place, _)| place).collect())
 }
 
-fn all_axes(of: &[Tensor]) -> VarSet {
+fn all_axes(of: &[Value]) -> VarSet {
     of.iter().flat_map(|tensor| &tensor.axes).copied().collect()
 }
 

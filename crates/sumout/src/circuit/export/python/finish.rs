@@ -1,6 +1,7 @@
 //! The last lines of a program: they make answers of its output.
 
-use crate::circuit::export::python::{Library, Writer, quoted};
+use crate::circuit::export::python::names::quoted;
+use crate::circuit::export::python::{Library, Writer};
 
 impl Writer<'_> {
     /// The lines that make answers of the output.
@@ -37,7 +38,7 @@ impl Writer<'_> {
             .extend(lines.into_iter().map(|line| format!("        {line}")));
     }
 
-    /// What the program calls its library.
+    /// The name of the library in the program.
     fn module(&self) -> &'static str {
         match self.library {
             Library::Torch => "torch",
@@ -46,7 +47,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Evidence on a variable of which one value is left is no tensor, but multiplies into P(e).
+    /// Evidence on a variable of which one value is left is not a tensor, but multiplies into P(e).
     fn weigh_closed(&self) -> Vec<String> {
         let circuit = self.program.circuit;
         let line = |v| {

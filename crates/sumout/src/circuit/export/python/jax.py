@@ -1,43 +1,18 @@
-"""{title}
-
-Written by sumout {version}, for JAX. The numbers are in the .safetensors file beside this one.
-
-    model = Model()
-    posterior, log_evidence = jax.jit(model)({"input": jnp.array([0, 1, -1])})
-
-An input is given as the positions of its values, -1 where nothing is known, or as an array [batch, values] of likelihoods. Inputs that are
-left out are not known; an example without one value of each input in HARD is impossible. `posterior` is [batch, values of the target],
-`log_evidence` is [batch]; impossible evidence has zeros, and -inf.{target_note}
-
-`model(evidence, tables)` takes tables instead of `model.tables`, so that `jax.grad` trains them. 64 bits need
-jax.config.update("jax_enable_x64", True), and Model(jnp.float64). An example of a batch takes about {peak} numbers at once, besides
-{shared} that all share.{tests_note}
-"""
-
-import json
-import math
-from pathlib import Path
-
-import jax
-import jax.numpy as jnp
-import numpy as np
-
-INPUTS = {inputs}
-HARD = {hard}
-TARGET = {target}
+def from_bytes(data, kind):
+    """The numbers of a tensor."""
+    return np.frombuffer(data, {"F64": "<f8", "I32": "<i4"}[kind])
 
 
-def read(path):
-    """The tensors of a safetensors file."""
-    data = path.read_bytes()
-    start = 8 + int.from_bytes(data[:8], "little")
-    kinds = {"F64": "<f8", "I32": "<i4"}
-    tensors = {}
-    for name, entry in json.loads(data[8:start]).items():
-        begin, end = entry["data_offsets"]
-        numbers = np.frombuffer(data[start + begin : start + end], kinds[entry["dtype"]])
-        tensors[name] = numbers.reshape(entry["shape"])
-    return tensors
+def take(x, index):
+    """The entries of the last axis at some places; zeros where these are -1."""
+    return jnp.where(index >= 0, x[..., np.maximum(index, 0)], 0)
+
+
+def power(x):
+    """A power of two that brings the largest entry near one, and its exponent."""
+    largest = jax.lax.stop_gradient(x).max(-1).clip(2.0**-120, 2.0**120)
+    mantissa, shift = jnp.frexp(largest)
+    return mantissa / largest, shift.astype(x.dtype)
 
 
 def join(a, b, pairs, size):
@@ -45,21 +20,6 @@ def join(a, b, pairs, size):
     to, of_a, of_b = pairs
     product = a[..., of_a] * b[..., of_b]
     return jnp.zeros((*product.shape[:-1], size), product.dtype).at[..., to].add(product, indices_are_sorted=True)
-
-
-def gather(x, axes, index, shape):
-    """The entries of the last axes that an index points to; zeros where it is -1."""
-    lead = x.shape[: x.ndim - axes]
-    taken = x.reshape(*lead, -1)[..., np.maximum(index, 0)]
-    return jnp.where(index >= 0, taken, 0).reshape(*lead, *shape)
-
-
-def rescale(x, axes):
-    """Moves a power of two out of the last axes, so that products do not underflow."""
-    lead = x.shape[: x.ndim - axes]
-    largest = jax.lax.stop_gradient(x).reshape(*lead, -1).max(-1).clip(2.0**-120, 2.0**120)
-    mantissa, shift = jnp.frexp(largest)
-    return x * (mantissa / largest).reshape(*lead, *[1] * axes), shift.astype(x.dtype)
 
 
 def log(x):
@@ -97,13 +57,7 @@ class Model:
 {constants}
 
     def __call__(self, evidence, tables=None):
-        unknown = sorted(set(evidence) - set(INPUTS))
-        if unknown:
-            raise KeyError(f"no inputs: {unknown}")
-        missing = sorted(set(HARD) - set(evidence))
-        if missing:
-            raise KeyError(f"inputs that need values: {missing}")
-        batch = len(next(iter(evidence.values()))) if evidence else 1
+        batch = examples(evidence)
         constant = self.constant if tables is None else self.constants(tables)
 
         def given(name, values, left):

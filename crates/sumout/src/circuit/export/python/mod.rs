@@ -1,20 +1,22 @@
 //! A program as Python: a line for each tensor, the batch its first axis.
 //!
-//! What does not depend on evidence is computed once. A tensor is forgotten after its last use, so
+//! Tensors that do not depend on evidence are computed once. A tensor is forgotten after its last use, so
 //! that the program needs no more memory than it must.
 
 mod finish;
+mod names;
 
 use safetensors::tensor::{Dtype, TensorView, serialize};
 
 use crate::circuit::Circuit;
 use crate::circuit::export::Export;
-use crate::circuit::export::program::{Call, Program, Step, Tensor};
+use crate::circuit::export::program::{Call, Listing, Step, Value};
 use crate::error::{Error, ErrorKind, Result};
 use crate::tensor::{List, ListId, NodeId, Op, RuleId, TableId, Weighing};
 use crate::vars::VarId;
+use names::{named_hard, named_inputs, named_target, quoted, target_note};
 
-/// What a program computes with.
+/// The library that a program computes with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Library {
     Torch,
@@ -22,26 +24,67 @@ pub(crate) enum Library {
     Jax,
 }
 
-impl Library {
-    const fn template(self) -> &'static str {
-        match self {
-            Library::Torch => include_str!("torch.py"),
-            Library::Numpy => include_str!("numpy.py"),
-            Library::Jax => include_str!("jax.py"),
-        }
-    }
+/// The parts of a program's text that depend on the library.
+struct Text {
+    name: &'static str,
+    imports: &'static str,
+    /// How a model is called.
+    call: &'static str,
+    /// The consequence for an example without a value of a hard input.
+    hard_note: &'static str,
+    /// How to train it, and with how many bits.
+    usage: &'static str,
+    /// The functions that the text that all libraries share needs, and the model.
+    model: &'static str,
+    /// The functions of tests.
+    selections: &'static str,
+}
 
-    /// What programs with tests have besides.
-    const fn selections(self) -> &'static str {
+/// The text that all libraries share; that of a library follows it.
+const COMMON: &str = include_str!("common.py");
+
+/// Why an example is refused.
+const HARD_NOTE: &str = "those in HARD need a value in every example";
+
+impl Library {
+    const fn text(self) -> Text {
         match self {
-            Library::Torch => include_str!("select_torch.py"),
-            Library::Numpy => include_str!("select_numpy.py"),
-            Library::Jax => include_str!("select_jax.py"),
+            Library::Torch => Text {
+                name: "PyTorch",
+                imports: "import torch",
+                call: "model({\"input\": [0, 1, -1]})",
+                hard_note: HARD_NOTE,
+                usage: "Model(trainable=True) has the tables as parameters. ",
+                model: include_str!("torch.py"),
+                selections: include_str!("select_torch.py"),
+            },
+            Library::Numpy => Text {
+                name: "NumPy",
+                imports: "import numpy as np",
+                call: "model({\"input\": [0, 1, -1]})",
+                hard_note: HARD_NOTE,
+                usage: "",
+                model: include_str!("numpy.py"),
+                selections: include_str!("select_numpy.py"),
+            },
+            Library::Jax => Text {
+                name: "JAX",
+                imports: "import jax\nimport jax.numpy as jnp\nimport numpy as np",
+                call: "jax.jit(model)({\"input\": jnp.array([0, 1, -1])})",
+                hard_note: "an example without one value of each input in HARD is impossible",
+                usage: JAX_USAGE,
+                model: include_str!("jax.py"),
+                selections: include_str!("select_jax.py"),
+            },
         }
     }
 }
 
-/// What the text of a program with tests says besides.
+const JAX_USAGE: &str = "\
+`model(evidence, tables)` takes tables instead of `model.tables`, so that `jax.grad` trains them. 64 bits need
+jax.config.update(\"jax_enable_x64\", True), and Model(jnp.float64). ";
+
+/// A note in the text of a program with tests.
 const TESTS_NOTE: &str = "
 
 Tests compare posteriors with thresholds, and should be computed in 64 bits: in 32 bits what is less than 1e-6 apart counts as equal, and a
@@ -56,7 +99,7 @@ struct Numbers {
 }
 
 struct Writer<'a> {
-    program: &'a Program<'a>,
+    program: &'a Listing<'a>,
     library: Library,
     constants: Vec<String>,
     forward: Vec<String>,
@@ -65,7 +108,7 @@ struct Writer<'a> {
 
 /// Writes a circuit for a library of Python.
 pub(crate) fn export(circuit: &Circuit, library: Library) -> Result<Export> {
-    let program = Program::new(circuit)?;
+    let program = Listing::new(circuit)?;
     let (constants, forward, numbers) = (vec![], vec![], vec![]);
     let mut writer = Writer {
         program: &program,
@@ -78,7 +121,13 @@ pub(crate) fn export(circuit: &Circuit, library: Library) -> Result<Export> {
     let (numbers_of_example, numbers_of_all) =
         (program.numbers_of_example(), program.numbers_of_all());
     let is_tested = circuit.tested().next().is_some();
+    let text = library.text();
     let parts = [
+        ("library", text.name.into()),
+        ("imports", text.imports.into()),
+        ("call", text.call.into()),
+        ("hard_note", text.hard_note.into()),
+        ("usage", text.usage.into()),
         ("title", circuit.title().replace(['\\', '"', '\n'], "_")),
         ("version", env!("CARGO_PKG_VERSION").into()),
         ("target_note", target_note(circuit).into()),
@@ -95,7 +144,7 @@ pub(crate) fn export(circuit: &Circuit, library: Library) -> Result<Export> {
         (
             "selections",
             if is_tested {
-                library.selections().into()
+                text.selections.into()
             } else {
                 String::new()
             },
@@ -105,7 +154,7 @@ pub(crate) fn export(circuit: &Circuit, library: Library) -> Result<Export> {
     ];
     let fill =
         |text: String, (key, part): &(&str, String)| text.replace(&format!("{{{key}}}"), part);
-    let source = parts.iter().fold(library.template().to_owned(), fill);
+    let source = parts.iter().fold([COMMON, text.model].concat(), fill);
     let numbers = Some(serialized(&writer.numbers)?);
     Ok(Export {
         program: source.into_bytes(),
@@ -209,7 +258,7 @@ impl Writer<'_> {
         }
     }
 
-    /// What a table of a test is.
+    /// A comment on the table of a test.
     fn remark(&self, id: TableId) -> String {
         let graph = self.program.graph;
         if graph.rules().is_empty() {
@@ -240,7 +289,7 @@ impl Writer<'_> {
     }
 
     fn einsum(&self, step: &Step) -> String {
-        let term = |t: &Tensor, letters: String| {
+        let term = |t: &Value, letters: String| {
             if t.varies {
                 format!("Z{letters}")
             } else {
@@ -255,7 +304,7 @@ impl Writer<'_> {
         }
     }
 
-    fn join(&mut self, a: &Tensor, b: &Tensor, id: ListId) -> String {
+    fn join(&mut self, a: &Value, b: &Value, id: ListId) -> String {
         let List {
             axis,
             outs,
@@ -266,7 +315,7 @@ impl Writer<'_> {
         let columns = [outs.as_slice(), of_a, of_b].concat();
         self.numbers
             .push(places(name.clone(), vec![3, outs.len()], &columns));
-        let flat = |t: &Tensor| {
+        let flat = |t: &Value| {
             format!(
                 "{}{}",
                 t.name(),
@@ -315,7 +364,7 @@ impl Writer<'_> {
             Weighing::Softmax => vec![format!("[{}]", shares.collect::<Vec<_>>().join(", "))],
             _ => shares.collect(),
         };
-        arguments.extend(tables.iter().map(Tensor::name));
+        arguments.extend(tables.iter().map(Value::name));
         let truth = |is: bool| if is { "True" } else { "False" };
         let (name, more) = match rule.weighing {
             Weighing::Step { larger, equal } => (
@@ -337,7 +386,7 @@ impl Writer<'_> {
     }
 }
 
-fn sum(a: &Tensor, places: &[usize]) -> String {
+fn sum(a: &Value, places: &[usize]) -> String {
     let places: Vec<String> = places
         .iter()
         .map(|place| (place + usize::from(a.varies)).to_string())
@@ -353,60 +402,6 @@ fn places(name: String, shape: Vec<usize>, places: &[u32]) -> Numbers {
         shape,
         bytes: places.iter().flat_map(|x| x.to_le_bytes()).collect(),
     }
-}
-
-fn target_note(circuit: &Circuit) -> &'static str {
-    match circuit.target {
-        Some(_) => "",
-        None => " The circuit has no single target, so that `posterior` is None.",
-    }
-}
-
-fn named_target(circuit: &Circuit) -> String {
-    let named = |t: VarId| {
-        format!(
-            "({}, [{}])",
-            quoted(&circuit.variable(t).name),
-            values(circuit, t)
-        )
-    };
-    circuit.target.map_or("None".into(), named)
-}
-
-fn named_inputs(circuit: &Circuit) -> String {
-    let line = |v: VarId| {
-        format!(
-            "    {}: [{}],\n",
-            quoted(&circuit.variable(v).name),
-            values(circuit, v)
-        )
-    };
-    format!("{{\n{}}}", circuit.inputs().map(line).collect::<String>())
-}
-
-fn named_hard(circuit: &Circuit) -> String {
-    let names: Vec<String> = circuit
-        .hard
-        .iter()
-        .map(|v| quoted(&circuit.variable(v).name))
-        .collect();
-    format!("[{}]", names.join(", "))
-}
-
-/// The names of a variable's values, in Python.
-fn values(circuit: &Circuit, var: VarId) -> String {
-    circuit
-        .variable(var)
-        .values
-        .iter()
-        .map(|value| quoted(value))
-        .collect::<Vec<_>>()
-        .join(", ")
-}
-
-/// A string of Python. What JSON escapes, Python understands.
-fn quoted(text: &str) -> String {
-    serde_json::Value::from(text).to_string()
 }
 
 fn serialized(numbers: &[Numbers]) -> Result<Vec<u8>> {

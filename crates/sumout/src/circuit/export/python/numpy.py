@@ -1,39 +1,17 @@
-"""{title}
-
-Written by sumout {version}, for NumPy. The numbers are in the .safetensors file beside this one.
-
-    model = Model()
-    posterior, log_evidence = model({"input": [0, 1, -1]})
-
-An input is given as the positions of its values, -1 where nothing is known, or as an array [batch, values] of likelihoods. Inputs that are
-left out are not known; those in HARD need a value in every example. `posterior` is [batch, values of the target], `log_evidence` is [batch]; impossible evidence has zeros, and
--inf.{target_note}
-
-An example of a batch takes about {peak} numbers at once, besides {shared} that all share.{tests_note}
-"""
-
-import json
-import math
-from pathlib import Path
-
-import numpy as np
-
-INPUTS = {inputs}
-HARD = {hard}
-TARGET = {target}
+def from_bytes(data, kind):
+    """The numbers of a tensor."""
+    return np.frombuffer(data, {"F64": "<f8", "I32": "<i4"}[kind])
 
 
-def read(path):
-    """The tensors of a safetensors file."""
-    data = path.read_bytes()
-    start = 8 + int.from_bytes(data[:8], "little")
-    kinds = {"F64": "<f8", "I32": "<i4"}
-    tensors = {}
-    for name, entry in json.loads(data[8:start]).items():
-        begin, end = entry["data_offsets"]
-        numbers = np.frombuffer(data[start + begin : start + end], kinds[entry["dtype"]])
-        tensors[name] = numbers.reshape(entry["shape"])
-    return tensors
+def take(x, index):
+    """The entries of the last axis at some places; zeros where these are -1."""
+    return np.where(index >= 0, x[..., np.maximum(index, 0)], x.dtype.type(0))
+
+
+def power(x):
+    """A power of two that brings the largest entry near one, and its exponent."""
+    shift = np.frexp(x.max(-1))[1].clip(-120, 120)
+    return np.ldexp(x.dtype.type(1), -shift), shift.astype(np.float64)
 
 
 def join(a, b, pairs, size):
@@ -45,20 +23,6 @@ def join(a, b, pairs, size):
         starts = np.flatnonzero(np.diff(to, prepend=-1))
         sums[..., to[starts]] = np.add.reduceat(product, starts, axis=-1)
     return sums
-
-
-def gather(x, axes, index, shape):
-    """The entries of the last axes that an index points to; zeros where it is -1."""
-    lead = x.shape[: x.ndim - axes]
-    taken = x.reshape(*lead, -1)[..., np.maximum(index, 0)]
-    return np.where(index >= 0, taken, x.dtype.type(0)).reshape(*lead, *shape)
-
-
-def rescale(x, axes):
-    """Moves a power of two out of the last axes, so that products do not underflow."""
-    lead = x.shape[: x.ndim - axes]
-    shift = np.frexp(x.reshape(*lead, -1).max(-1))[1].clip(-120, 120)
-    return np.ldexp(x, -shift.reshape(*lead, *[1] * axes)), shift.astype(np.float64)
 
 
 def log(x):
@@ -93,13 +57,7 @@ class Model:
 {constants}
 
     def __call__(self, evidence):
-        unknown = sorted(set(evidence) - set(INPUTS))
-        if unknown:
-            raise KeyError(f"no inputs: {unknown}")
-        missing = sorted(set(HARD) - set(evidence))
-        if missing:
-            raise KeyError(f"inputs that need values: {missing}")
-        batch = len(next(iter(evidence.values()))) if evidence else 1
+        batch = examples(evidence)
         constant = self.constant
 
         def given(name, values, left):

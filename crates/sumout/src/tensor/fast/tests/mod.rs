@@ -37,7 +37,7 @@ fn product(graph: &mut Graph, a: NodeId, b: NodeId) -> NodeId {
     graph.join(a, b, list)
 }
 
-/// So many sums of products, each entry of the larger tensor in one of them.
+/// This many sums of products, each entry of the larger tensor in one of them.
 fn summed(graph: &mut Graph, a: NodeId, b: NodeId, size: usize) -> NodeId {
     let [n, m] = [a, b].map(|node| graph.size(node) as u32);
     let terms = n.max(m).max(size as u32);
@@ -308,7 +308,8 @@ fn what_rescaling_may_have_cost_is_known() {
     }
 }
 
-/// What lists and maps become in an engine is known before there is one; fusing makes it less.
+/// The size of what an engine derives from lists and maps is known before there is one; fusing
+/// makes it less.
 #[test]
 fn the_bytes_of_terms_are_predicted() {
     let (mut graph, [a, b]) = inputs([30, 40]);

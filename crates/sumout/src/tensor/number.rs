@@ -1,4 +1,4 @@
-//! The numbers that an engine computes with: `f32` or `f64`.
+//! The numbers that executors compute with: `f32` or `f64`.
 
 use std::fmt::Debug;
 use std::ops::{Add, Mul};
@@ -21,12 +21,12 @@ pub trait Number:
     const ZERO: Self;
     /// One.
     const ONE: Self;
-    /// The largest number of a tensor is brought to one when it has left the range from 2^-`CALM`
-    /// to 2^(2 `CALM`). The product of four does not overflow.
-    const CALM: i32;
-    /// Numbers below 2^`TINY` become zero.
-    const TINY: i32;
-    /// What was lost counts if it is more than 2^`TOLERANCE` of the answer.
+    /// The largest number of a tensor is brought to one when it has left the range from 2^-`SAFE_EXPONENT`
+    /// to 2^(2 `SAFE_EXPONENT`). The product of four does not overflow.
+    const SAFE_EXPONENT: i32;
+    /// Numbers below 2^`MIN_EXPONENT` become zero.
+    const MIN_EXPONENT: i32;
+    /// A loss counts if it is more than 2^`TOLERANCE` of the answer.
     const TOLERANCE: i32;
 
     /// The nearest number.
@@ -79,13 +79,13 @@ fn last([rows, columns]: [usize; 2], strides: [usize; 2]) -> usize {
 
 macro_rules! number {
     ($type:ty, $bits:ty, product $product:path, lanes $lanes:literal, mantissa $mantissa:literal,
-     bias $bias:literal, calm $calm:literal, tolerance $tolerance:literal) => {
+     bias $bias:literal, safe $safe:literal, tolerance $tolerance:literal) => {
         impl Number for $type {
             const LANES: usize = $lanes;
             const ZERO: Self = 0.0;
             const ONE: Self = 1.0;
-            const CALM: i32 = $calm;
-            const TINY: i32 = 1 - $bias;
+            const SAFE_EXPONENT: i32 = $safe;
+            const MIN_EXPONENT: i32 = 1 - $bias;
             const TOLERANCE: i32 = $tolerance;
 
             #[inline(always)]
@@ -154,8 +154,8 @@ macro_rules! number {
     };
 }
 
-number!(f32, u32, product matrixmultiply::sgemm, lanes 16, mantissa 23, bias 127, calm 13, tolerance -22);
-number!(f64, u64, product matrixmultiply::dgemm, lanes 8, mantissa 52, bias 1023, calm 100, tolerance -44);
+number!(f32, u32, product matrixmultiply::sgemm, lanes 16, mantissa 23, bias 127, safe 13, tolerance -22);
+number!(f64, u64, product matrixmultiply::dgemm, lanes 8, mantissa 52, bias 1023, safe 100, tolerance -44);
 
 #[cfg(test)]
 mod tests {

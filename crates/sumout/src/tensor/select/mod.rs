@@ -1,4 +1,4 @@
-//! What selections compute, for one example.
+//! Selections, for one example.
 //!
 //! With out(u) the numbers that are tested, p(u) = out(u) / Σ out(v), and weights w that depend on
 //! p:
@@ -16,8 +16,8 @@ use crate::tensor::graph::{Graph, NodeId, Op, Weighing};
 /// could make them so.
 pub(crate) const ROUNDING: f64 = 1e-12;
 
-/// Less of a copy than this is none of it: products of such numbers could not be told from zero.
-const NOTHING: f64 = 1e-300;
+/// A smaller weight is zero: products of such numbers could not be told from zero.
+const MIN_WEIGHT: f64 = 1e-300;
 
 /// A selection, with the numbers of its tables.
 #[derive(Clone, Debug)]
@@ -31,17 +31,17 @@ pub(crate) struct Selector {
     pub slope: f64,
 }
 
-/// The derivatives of a loss with respect to all that the weights of copies depend on.
+/// The derivatives of a loss with respect to everything that the weights of copies depend on.
 #[derive(Debug)]
 pub(crate) struct Slopes {
-    /// What is tested.
+    /// With respect to the numbers that are tested.
     pub seen: Vec<f64>,
-    /// The numbers of each table.
+    /// With respect to the numbers of each table.
     pub tables: Vec<Vec<f64>>,
 }
 
 impl Selector {
-    /// A selection from tensors with so many entries, by the numbers of some tables.
+    /// A selection from tensors with these numbers of entries, by the numbers of some tables.
     pub fn new(
         weighing: Weighing,
         copies: usize,
@@ -156,7 +156,7 @@ impl Selector {
             }
         }
         to.iter_mut()
-            .filter(|w| **w < NOTHING)
+            .filter(|w| **w < MIN_WEIGHT)
             .for_each(|w| *w = 0.0);
     }
 
@@ -290,7 +290,7 @@ fn weigh_linearly(seen: &[f64], to: &mut [f64]) {
     }
 }
 
-/// What differs by rounding is equal.
+/// Whether a threshold is passed; numbers that differ by rounding are equal.
 fn passes(p: f64, threshold: f64, larger: bool, equal: bool) -> bool {
     if (p - threshold).abs() <= ROUNDING {
         equal
@@ -321,134 +321,4 @@ fn split<'n>(numbers: &'n mut [f64], lengths: &[usize]) -> impl Iterator<Item = 
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn central(of: &dyn Fn(&[f64]) -> f64, at: &[f64]) -> Vec<f64> {
-        let moved = |i: usize, h: f64| {
-            let mut at = at.to_vec();
-            at[i] += h;
-            of(&at)
-        };
-        (0..at.len())
-            .map(|i| (moved(i, 1e-6) - moved(i, -1e-6)) / 2e-6)
-            .collect()
-    }
-
-    fn close(found: &[f64], expected: &[f64]) {
-        assert_eq!(found.len(), expected.len());
-        assert!(
-            found
-                .iter()
-                .zip(expected)
-                .all(|(x, y)| (x - y).abs() < 1e-7),
-            "{found:?} {expected:?}"
-        );
-    }
-
-    /// Σ g·w for weights w of the copies, with derivatives with respect to all that they depend on.
-    fn check(
-        weighing: Weighing,
-        copies: usize,
-        before: &[f64],
-        parts: &[usize],
-        rows: usize,
-        tables: &[&[f64]],
-    ) {
-        let given: Vec<f64> = (0..rows * copies)
-            .map(|i| ((7 * i) % 5) as f64 - 1.5)
-            .collect();
-        let selector = |tables: &[&[f64]]| {
-            let tables = tables.iter().map(|table| table.to_vec()).collect();
-            Selector::new(weighing, copies, parts.to_vec(), tables)
-        };
-        let loss = |before: &[f64], tables: &[&[f64]]| {
-            let selector = selector(tables);
-            let (mut seen, mut weights) = (before.to_vec(), vec![0.0; given.len()]);
-            selector.normalise(&mut seen);
-            selector.weigh(&seen, &mut weights);
-            for row in weights.chunks_exact(copies) {
-                assert!(
-                    (row.iter().sum::<f64>() - 1.0).abs() < 1e-12 && row.iter().all(|w| *w >= 0.0)
-                );
-            }
-            dot(&weights, &given)
-        };
-        let selector = selector(tables);
-        let (mut seen, mut slopes) = (before.to_vec(), selector.slopes());
-        selector.normalise(&mut seen);
-        selector.differentiate(&seen, &given, &mut slopes);
-        selector.pull(before, &seen, &mut slopes.seen);
-        close(
-            &slopes.seen,
-            &central(&|before| loss(before, tables), before),
-        );
-        for (k, found) in slopes.tables.iter().enumerate() {
-            let with = |numbers: &[f64]| {
-                let mut tables = tables.to_vec();
-                tables[k] = numbers;
-                loss(before, &tables)
-            };
-            close(found, &central(&with, tables[k]));
-        }
-    }
-
-    #[test]
-    fn derivatives_of_weights_are_central_differences() {
-        let three = [0.2, 0.3, 0.5, 0.3, 0.6, 0.1, 0.05, 0.55, 0.4];
-        check(
-            Weighing::Sigmoid,
-            3,
-            &[2.5, 7.0, 0.5],
-            &[3],
-            3,
-            &[&three, &[9f64.ln()]],
-        );
-        check(
-            Weighing::Sigmoid,
-            2,
-            &[0.3, 0.7],
-            &[2],
-            2,
-            &[&[0.4, 0.6, 0.4, 0.6], &[2.0]],
-        );
-        check(Weighing::Linear, 2, &[0.2, 1.2, 0.6], &[3], 3, &[]);
-        let numbers = [0.3, -1.0, 0.8, 2.0, 0.0, 0.5, 0.1, 0.2, -0.3];
-        check(Weighing::Softmax, 3, &[0.25, 0.75], &[2], 2, &[&numbers]);
-        let each: Vec<f64> = (0..36).map(|i| f64::from((5 * i) % 7) - 3.0).collect();
-        check(
-            Weighing::Softmax,
-            3,
-            &[0.5, 1.5, 0.1, 0.2, 0.7],
-            &[2, 3],
-            2,
-            &[&each],
-        );
-    }
-
-    #[test]
-    fn a_step_selects_the_copy_of_the_interval_that_the_posterior_is_in() {
-        let all = |larger: bool, equal: bool| {
-            let (weighing, tables) = (Weighing::Step { larger, equal }, vec![vec![0.2, 0.3, 0.5]]);
-            let selector = Selector::new(weighing, 3, vec![1], tables);
-            [0.1, 0.2, 0.3, 0.5, 0.6].map(|p| {
-                let mut weights = [0.0; 3];
-                selector.weigh(&[p], &mut weights);
-                weights.iter().position(|&w| w == 1.0).unwrap()
-            })
-        };
-        assert_eq!(all(true, true), [0, 1, 1, 2, 2]);
-        assert_eq!(all(true, false), [0, 0, 1, 1, 2]);
-        assert_eq!(all(false, true), [2, 2, 1, 1, 0]);
-        assert_eq!(all(false, false), [2, 1, 1, 0, 0]);
-    }
-
-    #[test]
-    fn what_is_impossible_is_no_number_less() {
-        let selector = Selector::new(Weighing::Linear, 2, vec![2], vec![]);
-        let (mut seen, mut slopes) = ([0.0, 0.0], [1.0, 3.0]);
-        selector.normalise(&mut seen);
-        selector.pull(&[0.0, 0.0], &seen, &mut slopes);
-        assert_eq!((seen, slopes), ([0.5, 0.5], [0.0, 0.0]));
-    }
-}
+mod tests;
