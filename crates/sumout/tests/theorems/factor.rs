@@ -70,6 +70,10 @@ impl Factor {
         Factor::new(vars, |x| f64::from(x[&child] as f64 == parents.at(x)))
     }
 
+    fn all_vars(&self, other: &Factor) -> BTreeSet<char> {
+        &self.vars | &other.vars
+    }
+
     /// The number of the only instantiation that is compatible with `x`.
     fn at(&self, x: &Instantiation) -> f64 {
         let own = self.vars.iter().map(|var| (*var, x[var])).collect();
@@ -106,9 +110,8 @@ impl Factor {
 
     /// Whether all numbers are the same, up to rounding, wherever one of the two has variables.
     pub fn is_same(&self, other: &Factor) -> bool {
-        let vars = &self.vars | &other.vars;
         let differ = |x: &Instantiation| (self.at(x) - other.at(x)).abs() > 1e-12;
-        !instantiations(&vars).iter().any(differ)
+        !instantiations(&self.all_vars(other)).iter().any(differ)
     }
 }
 
@@ -116,6 +119,6 @@ impl Mul for &Factor {
     type Output = Factor;
 
     fn mul(self, other: &Factor) -> Factor {
-        Factor::new(&self.vars | &other.vars, |z| self.at(z) * other.at(z))
+        Factor::new(self.all_vars(other), |z| self.at(z) * other.at(z))
     }
 }
