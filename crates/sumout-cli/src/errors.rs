@@ -65,7 +65,7 @@ mod tests {
     use clap::Parser;
 
     use super::*;
-    use crate::args::Cli;
+    use crate::commands::Cli;
 
     #[test]
     fn remedies_are_flags() {

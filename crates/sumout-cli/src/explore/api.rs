@@ -18,7 +18,6 @@ use super::guard::{self, Guard};
 use super::models::{self, Models, Planning};
 use super::page;
 use super::wire::{self, Question, Refusal};
-use crate::json;
 
 type Answered = Result<Json<Value>, Refusal>;
 type Open = State<Arc<Models>>;
@@ -111,7 +110,7 @@ async fn ask(State(models): Open, Path(id): Path<String>, body: Body) -> Answere
     if !targets.is_empty() {
         answer.posteriors.retain(|(var, _)| targets.contains(var));
     }
-    let mut answered = json::answer(&model.net, &answer);
+    let mut answered = crate::json::answer(&model.net, &answer);
     answered["seconds"] = json!(begun.elapsed().as_secs_f64());
     Ok(Json(answered))
 }
@@ -120,7 +119,7 @@ async fn explain(State(models): Open, Path(id): Path<String>, body: Body) -> Ans
     let model = models.get(&id)?;
     let evidence = wire::read::<Question>(body).await?.evidence(&model.net)?;
     let explanation = model.explain(evidence).await?;
-    Ok(Json(json::explanation(&model.net, &explanation)))
+    Ok(Json(crate::json::explanation(&model.net, &explanation)))
 }
 
 async fn plan(State(models): Open, Path(id): Path<String>, body: Body) -> Answered {
