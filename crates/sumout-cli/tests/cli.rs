@@ -4,19 +4,16 @@
 //! `TRYCMD=overwrite cargo test -p sumout-cli --test cli` writes what is printed today into the
 //! files.
 
+mod common;
+
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-const SUMOUT: &str = env!("CARGO_BIN_EXE_sumout");
+use common::root;
 
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("../..")
-        .canonicalize()
-        .unwrap()
-}
+const SUMOUT: &str = env!("CARGO_BIN_EXE_sumout");
 
 /// Commands run in a folder of their own that looks like the root of the repository, so that they
 /// may write.

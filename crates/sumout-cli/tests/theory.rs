@@ -1,17 +1,14 @@
 //! The pictures in docs/theory.md are what the commands above them draw.
 
+mod common;
+
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 use serde_json::Value;
 
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("../..")
-        .canonicalize()
-        .unwrap()
-}
+use common::root;
 
 /// The command lines of the document, and the picture that each draws.
 fn commands(text: &str) -> Vec<(Vec<String>, String)> {

@@ -1,4 +1,5 @@
 use super::*;
+use crate::model::format::Loss;
 
 fn parse(text: &str) -> Result<Network> {
     read(

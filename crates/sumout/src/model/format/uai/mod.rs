@@ -19,18 +19,18 @@
 //! Evidence is a file of its own: the number of findings, then a variable and a value for each.
 //! Older files begin with the number of such lists. The number of numbers tells which it is.
 
-use std::fmt::Write;
-use std::fs;
-use std::path::Path;
+mod evidence;
+mod write;
 
 use crate::error::{Error, Result, many};
 use crate::model::format::lexer::{Dialect, Kind, Lexer, Token};
 use crate::model::format::source::{CptMarks, Marks, Numbers};
-use crate::model::format::{
-    Format, Loss, ReadOptions, Source, cannot_carry, decompress, refuse_roles,
-};
-use crate::model::{Builder, Cpt, Evidence, Finding, Network, Node, miscount};
+use crate::model::format::{ReadOptions, Source};
+use crate::model::{Builder, Network, Node, miscount};
 use crate::vars::VarId;
+
+pub use evidence::read_evidence;
+pub(super) use write::write;
 
 static UAI: Dialect = Dialect {
     punctuation: "",
@@ -316,85 +316,6 @@ fn no_variable(source: &Source, variable: usize, token: &Token<'_>, count: usize
     error.hint(format!("the network has {count} variables, counted from 0"))
 }
 
-/// Reads evidence in the UAI competitions' format, compressed or not.
-///
-/// Variable i is the one called `x{i}` in a network with UAI's names; in others, the one with that
-/// id.
-pub fn read_evidence(path: &Path, net: &Network) -> Result<Evidence> {
-    let shown = path.display().to_string();
-    let bytes = fs::read(path).map_err(|e| Error::io(format_args!("cannot read `{shown}`"), e))?;
-    evidence(&Source::new(&shown, decompress(&shown, &bytes)?)?, net)
-}
-
-fn evidence(source: &Source, net: &Network) -> Result<Evidence> {
-    let mut lexer = Lexer::new(source, &UAI);
-    let mut numbers = vec![];
-    while lexer.peek()?.kind != Kind::End {
-        let number = lexer.count("in the evidence");
-        numbers.push(number.map_err(|error| {
-            error.hint("variables and values are named by numbers, counted from 0")
-        })?);
-    }
-    let order = numbering(net).unwrap_or_else(|| net.ids().collect());
-    let mut evidence = Evidence::new();
-    for pair in findings(source, &numbers)?.chunks_exact(2) {
-        let ((variable, token), (value, place)) = (&pair[0], &pair[1]);
-        let Some(&id) = order.get(*variable) else {
-            return Err(no_variable(source, *variable, token, order.len()));
-        };
-        let place = source.place(place.span.clone());
-        evidence
-            .insert(net, id, Finding::Hard(*value))
-            .map_err(|error| error.at(place))?;
-    }
-    Ok(evidence)
-}
-
-/// A number of a file of evidence.
-type Number<'a> = (usize, Token<'a>);
-
-/// The variables and values, in turn.
-fn findings<'n, 'a>(source: &Source, numbers: &'n [Number<'a>]) -> Result<&'n [Number<'a>]> {
-    let Some(((count, token), rest)) = numbers.split_first() else {
-        return Ok(&[]);
-    };
-    let error = |message| source.error(token.span.clone(), message);
-    match *count {
-        n if n.checked_mul(2) == Some(rest.len()) => Ok(rest),
-        1 if are_sets(1, rest) => Ok(&rest[1..]),
-        n if are_sets(n, rest) => {
-            let error = error(format!(
-                "the file has {n} sets of evidence; one is supported"
-            ));
-            Err(error.hint("make a file of each set"))
-        }
-        n => {
-            let needed = n
-                .checked_mul(2)
-                .map_or("more than 2^64".to_owned(), |needed| needed.to_string());
-            let findings = many(n, "finding");
-            let error = error(format!(
-                "for {findings}, {needed} numbers must follow, not {}",
-                rest.len()
-            ));
-            Err(error.hint("a finding is two numbers: a variable and a value"))
-        }
-    }
-}
-
-/// Whether the numbers are so many lists of findings, each with its length before it.
-fn are_sets(count: usize, mut numbers: &[Number<'_>]) -> bool {
-    let mut found = 0;
-    while let Some(((length, _), rest)) = numbers.split_first() {
-        let Some(after) = length.checked_mul(2).and_then(|length| rest.get(length..)) else {
-            return false;
-        };
-        numbers = after;
-        found += 1;
-    }
-    found == count
-}
-
 /// The variables called `x0`, `x1`, …, if those are all and their values are called `s0`, `s1`, ….
 fn numbering(net: &Network) -> Option<Vec<VarId>> {
     let is_plain = |values: &[String]| {
@@ -409,62 +330,6 @@ fn numbering(net: &Network) -> Option<Vec<VarId>> {
     (0..net.variables().len())
         .map(|i| net.find(&format!("x{i}")).ok())
         .collect()
-}
-
-pub(super) fn write(net: &Network, loss: Loss) -> Result<String> {
-    refuse_roles(net, Format::Uai, loss)?;
-    let order = match numbering(net) {
-        Some(order) => order,
-        None if loss == Loss::Refuse => {
-            return Err(cannot_carry(
-                Format::Uai,
-                "the names of variables and values",
-            ));
-        }
-        None => net.ids().collect(),
-    };
-    let cpts: Vec<&Cpt> = match net.is_markov() {
-        true => net.cpts().iter().collect(),
-        false => order.iter().map(|v| &net.cpts()[v.index()]).collect(),
-    };
-    let kind = if net.is_markov() { "MARKOV" } else { "BAYES" };
-    let ordered_cards = joined(order.iter().map(|&v| net.card(v)));
-    let mut out = format!("{kind}\n{}\n{ordered_cards}\n{}\n", order.len(), cpts.len());
-    write_scopes(&mut out, &cpts, &order);
-    write_tables(&mut out, &cpts, &net.cards());
-    Ok(out)
-}
-
-fn write_scopes(out: &mut String, cpts: &[&Cpt], order: &[VarId]) {
-    let mut number = vec![0; order.len()];
-    order
-        .iter()
-        .enumerate()
-        .for_each(|(i, v)| number[v.index()] = i);
-    for cpt in cpts {
-        let scope = cpt.scope().iter().map(|v| number[v.index()]);
-        let _ = writeln!(out, "{}", joined([scope.len()].into_iter().chain(scope)));
-    }
-}
-
-fn write_tables(out: &mut String, cpts: &[&Cpt], cards: &[usize]) {
-    for cpt in cpts {
-        let table = cpt.table(cards);
-        let width = cpt.scope().last().map_or(1, |v| cards[v.index()]);
-        let _ = writeln!(out, "\n{}", table.len());
-        for row in table.chunks_exact(width) {
-            let _ = writeln!(out, " {}", joined(row));
-        }
-    }
-}
-
-/// Numbers so that reading gives back the same bits.
-fn joined<T: std::fmt::Debug>(numbers: impl IntoIterator<Item = T>) -> String {
-    numbers
-        .into_iter()
-        .map(|n| format!("{n:?}"))
-        .collect::<Vec<_>>()
-        .join(" ")
 }
 
 #[cfg(test)]

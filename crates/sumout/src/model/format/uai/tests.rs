@@ -1,4 +1,7 @@
+use super::evidence::evidence;
 use super::*;
+use crate::model::format::Loss;
+use crate::model::{Evidence, Finding};
 
 const COINS: &str = "BAYES 2  2 3  2  1 0  2 0 1   2 0.4 0.6   6 0.1 0.2 0.7  0.3 0.3 0.4";
 

@@ -1,44 +1,29 @@
-//! `sumout eval` and `sumout bench`: files of rows in, posteriors out.
+//! `sumout eval`, `sumout export` and `sumout bench`: files of rows in, posteriors out.
+
+#[path = "../common/mod.rs"]
+mod common;
+mod export;
+mod metric;
+mod parquet;
+mod resume;
+mod rows;
 
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::path::PathBuf;
 
 use serde_json::Value;
 
+use common::{empty_folder, output, sumout};
+
 /// A folder with a circuit for P(lung | xray, dysp), and cases in `cases.csv`.
 fn folder(name: &str, cases: &str) -> PathBuf {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
-    let _ = fs::remove_dir_all(&folder);
-    fs::create_dir_all(&folder).unwrap();
+    let folder = empty_folder(name);
     fs::write(folder.join("cases.csv"), cases).unwrap();
     sumout(
         &folder,
         "compile asia lung --given xray dysp -o lung.sumout",
     );
     folder
-}
-
-fn output(folder: &Path, line: &str) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_sumout"))
-        .args(line.split(' '))
-        .current_dir(folder)
-        .output()
-        .unwrap()
-}
-
-fn sumout(folder: &Path, line: &str) -> String {
-    let Output {
-        status,
-        stdout,
-        stderr,
-    } = output(folder, line);
-    assert!(
-        status.success(),
-        "sumout {line}: {}",
-        String::from_utf8_lossy(&stderr)
-    );
-    String::from_utf8(stdout).unwrap()
 }
 
 const CASES: &str = "dysp,name,xray\nno,first,yes\n,second,yes\nyes,third,\nno,fourth,no\n";
@@ -78,158 +63,6 @@ fn every_row_is_answered_as_a_query_is() {
         assert!(row.ends_with(",false"));
     }
     assert_eq!(rows.lines().count(), 5);
-}
-
-/// Leaves an output as a run leaves it that is interrupted after some bytes.
-fn interrupt(folder: &Path, whole: &str, bytes: usize) {
-    sumout(
-        folder,
-        &format!("eval lung.sumout bad.csv -o {whole} --skip-bad-rows"),
-    );
-    // The last row of bad.csv stops the run, and the chunk before it is written.
-    let stopped = output(folder, &format!("eval lung.sumout bad.csv -o rest-{whole}"));
-    assert_eq!(stopped.status.code(), Some(2));
-    let part = folder.join(format!("rest-{whole}.partial"));
-    let kept = fs::read(&part).unwrap();
-    fs::write(&part, &kept[..bytes.min(kept.len())]).unwrap();
-}
-
-/// More rows than are in a chunk, the last of which is bad.
-fn many_cases(folder: &Path) {
-    let row = |i: usize| ["yes,no", "no,", ",yes", "no,no", "yes,yes"][i * i % 5];
-    let rows: Vec<&str> = (0..5000).map(row).chain(["maybe,no"]).collect();
-    fs::write(
-        folder.join("bad.csv"),
-        format!("xray,dysp\n{}\n", rows.join("\n")),
-    )
-    .unwrap();
-}
-
-#[test]
-fn an_interrupted_run_goes_on_where_it_was() {
-    let folder = folder("eval-resume", CASES);
-    many_cases(&folder);
-    for (whole, cuts) in [
-        ("a.csv", [0, 30, 41, 150, 9999]),
-        ("a.npy", [0, 30, 128, 200, 9999]),
-        ("a.parquet", [0, 30, 128, 200, 9999]),
-    ] {
-        for cut in cuts.into_iter().chain([usize::MAX]) {
-            interrupt(&folder, whole, cut);
-            let line =
-                format!("eval lung.sumout bad.csv -o rest-{whole} --resume --skip-bad-rows --json");
-            let seen: Value = serde_json::from_str(&sumout(&folder, &line)).unwrap();
-            let rows = seen["resumed_after"].as_u64().unwrap();
-            assert_eq!(rows > 0, cut >= 150, "{whole} cut at {cut}");
-            assert_eq!(seen["rows"].as_u64().unwrap() + rows, 5001);
-            let [found, expected] = [format!("rest-{whole}"), whole.into()]
-                .map(|name| fs::read(folder.join(name)).unwrap());
-            assert!(found == expected, "{whole} cut at {cut}");
-        }
-    }
-    let left: Vec<_> = fs::read_dir(&folder)
-        .unwrap()
-        .map(|entry| entry.unwrap().file_name())
-        .collect();
-    assert!(
-        left.iter()
-            .all(|name| !name.to_string_lossy().contains("partial")),
-        "{left:?}"
-    );
-}
-
-#[test]
-fn a_run_does_not_go_on_with_what_was_computed_from_something_else() {
-    let folder = folder("eval-other", CASES);
-    many_cases(&folder);
-    sumout(
-        &folder,
-        "compile asia lung --given xray dysp --level classical --seed 3 -o other.sumout",
-    );
-    sumout(
-        &folder,
-        "compile asia bronc --given xray dysp -o bronc.sumout",
-    );
-    let text = fs::read_to_string(folder.join("bad.csv")).unwrap();
-    fs::write(
-        folder.join("changed.csv"),
-        text.replacen("yes,no", "no,no", 1),
-    )
-    .unwrap();
-    fs::write(folder.join("short.csv"), &text[..200]).unwrap();
-    interrupt(&folder, "a.csv", usize::MAX);
-    for (line, complaint) in [
-        (
-            "eval other.sumout bad.csv",
-            "it was computed with another circuit",
-        ),
-        ("eval bronc.sumout bad.csv", "it has other columns"),
-        (
-            "eval lung.sumout bad.csv --precision f64",
-            "it was computed with another precision",
-        ),
-        (
-            "eval lung.sumout changed.csv",
-            "was computed from other data",
-        ),
-        (
-            "eval lung.sumout short.csv",
-            "but the unfinished file was computed from",
-        ),
-    ] {
-        let refused = output(
-            &folder,
-            &format!("{line} -o rest-a.csv --resume --skip-bad-rows"),
-        );
-        let stderr = String::from_utf8_lossy(&refused.stderr);
-        assert!(
-            refused.status.code() == Some(2) && stderr.contains(complaint),
-            "{line}: {stderr}"
-        );
-    }
-    fs::remove_file(folder.join("rest-a.csv.partial.journal")).unwrap();
-    let refused = output(&folder, "eval lung.sumout bad.csv -o rest-a.csv --resume");
-    assert!(String::from_utf8_lossy(&refused.stderr).contains("it has no journal"));
-}
-
-#[test]
-fn a_run_that_is_killed_loses_nothing_that_was_written() {
-    let folder = folder("eval-killed", CASES);
-    sumout(
-        &folder,
-        "compile rect:6 label --given pixel_* -o rect.sumout",
-    );
-    sumout(
-        &folder,
-        "sample rect:6 -n 60000 --columns pixel_* -o pixels.npy",
-    );
-    sumout(&folder, "eval rect.sumout pixels.npy -o whole.csv");
-    let line = "eval rect.sumout pixels.npy -o rest.csv --resume --threads 1 --json";
-    for _ in 0..3 {
-        let mut run = Command::new(env!("CARGO_BIN_EXE_sumout"));
-        let run = run
-            .args(line.split(' '))
-            .current_dir(&folder)
-            .stdout(std::process::Stdio::null());
-        let mut run = run.spawn().unwrap();
-        let size = |name: &str| fs::metadata(folder.join(name)).map_or(0, |found| found.len());
-        let before = size("rest.csv.partial");
-        while size("rest.csv.partial") <= before + 100_000 && run.try_wait().unwrap().is_none() {
-            std::thread::sleep(std::time::Duration::from_millis(1));
-        }
-        run.kill().unwrap();
-        run.wait().unwrap();
-    }
-    let rows = fs::read_to_string(folder.join("rest.csv.partial"))
-        .map_or(0, |text| text.matches('\n').count());
-    let seen: Value = serde_json::from_str(&sumout(&folder, line)).unwrap();
-    assert_eq!(
-        seen["resumed_after"].as_u64().unwrap(),
-        rows.saturating_sub(1) as u64
-    );
-    assert!(
-        fs::read(folder.join("rest.csv")).unwrap() == fs::read(folder.join("whole.csv")).unwrap()
-    );
 }
 
 #[test]
@@ -392,51 +225,6 @@ fn variables_with_many_values_are_read_as_others_are() {
 }
 
 #[test]
-fn bad_rows_are_named_and_stop_the_run_unless_they_are_skipped() {
-    let folder = folder("eval-bad", "xray,dysp\nyes,no\nmaybe,no\nno,no\n");
-    let refused = output(&folder, "eval lung.sumout cases.csv -o posteriors.csv");
-    assert_eq!(refused.status.code(), Some(2));
-    assert!(
-        String::from_utf8_lossy(&refused.stderr).contains("row 2: `xray` has no value `maybe`")
-    );
-    let Output { stdout, stderr, .. } =
-        output(&folder, "eval lung.sumout cases.csv --skip-bad-rows");
-    let rows = String::from_utf8(stdout).unwrap();
-    assert_eq!(rows.lines().nth(2), Some(",,,"));
-    assert!(String::from_utf8_lossy(&stderr).contains("row 2 is left empty"));
-    fs::write(folder.join("cases.csv"), "id,label\n1,2\n").unwrap();
-    let refused = output(&folder, "eval lung.sumout cases.csv");
-    assert!(
-        String::from_utf8_lossy(&refused.stderr).contains("no column is an input of the circuit")
-    );
-}
-
-#[test]
-fn rows_of_other_lengths_and_promises_that_are_not_kept_are_bad_rows() {
-    let folder = folder("eval-ragged", "xray,dysp\nyes\nyes,no,no\nyes,no\n,no\n");
-    sumout(
-        &folder,
-        "compile asia lung --given dysp --hard xray -o hard.sumout",
-    );
-    let stderr = |line: &str| String::from_utf8(output(&folder, line).stderr).unwrap();
-    assert!(
-        stderr("eval lung.sumout cases.csv")
-            .contains("row 1: it has 1 cells, but the header has 2")
-    );
-    let skipped = stderr("eval hard.sumout cases.csv --skip-bad-rows");
-    assert!(
-        skipped.contains("row 4 is left empty: `xray` is missing") && skipped.contains("3 bad"),
-        "{skipped}"
-    );
-    fs::write(folder.join("cases.csv"), "dysp\nno\n").unwrap();
-    assert!(stderr("eval hard.sumout cases.csv").contains("there is no column `xray`"));
-    assert!(
-        stderr("eval lung.sumout cases.csv")
-            .contains("inputs without a column are missing in all rows: xray")
-    );
-}
-
-#[test]
 fn answers_never_take_the_place_of_what_they_are_computed_from() {
     let folder = folder("eval-overwrite", CASES);
     for victim in ["cases.csv", "lung.sumout"] {
@@ -448,53 +236,6 @@ fn answers_never_take_the_place_of_what_they_are_computed_from() {
         assert!(String::from_utf8_lossy(&refused.stderr).contains("would be overwritten"));
         assert_eq!(fs::read(folder.join(victim)).unwrap(), before);
     }
-}
-
-#[test]
-fn what_is_no_value_is_a_bad_row_whatever_its_bytes_and_blank_lines_of_one_column_are_rows() {
-    let folder = folder("eval-bytes", CASES);
-    fs::write(
-        folder.join("cases.csv"),
-        b"dysp,note,xray\nno,\xff\xfe,yes\nno,a,\xff\n\nno,\"b\n,c\",no\n",
-    )
-    .unwrap();
-    let Output { stdout, stderr, .. } =
-        output(&folder, "eval lung.sumout cases.csv --skip-bad-rows");
-    let rows = String::from_utf8(stdout).unwrap();
-    assert_eq!(
-        rows.lines().map(|row| row == ",,,").collect::<Vec<_>>(),
-        [false, false, true, false]
-    );
-    assert!(
-        String::from_utf8_lossy(&stderr)
-            .contains("row 2 is left empty: `xray` has no value `\u{fffd}`")
-    );
-    fs::write(
-        folder.join("cases.csv"),
-        "\u{feff}xray\r\nyes\r\n\r\nno\r\n",
-    )
-    .unwrap();
-    let rows = sumout(&folder, "eval lung.sumout cases.csv");
-    assert_eq!(rows.lines().count(), 4);
-    assert!(rows.lines().nth(2).unwrap().starts_with("0.055"), "{rows}");
-}
-
-#[test]
-fn mistakes_come_with_what_was_meant() {
-    let folder = folder("eval-meant", "xry,dysp\nyes,no\n");
-    let stderr = |line: &str| String::from_utf8(output(&folder, line).stderr).unwrap();
-    assert!(
-        stderr("eval lung.sumout cases.csv").contains("are ignored: xry (did you mean `xray`?)")
-    );
-    sumout(&folder, "convert asia asia.bif");
-    for network in ["asia.bif", "asia"] {
-        let told = stderr(&format!("eval {network} cases.csv"));
-        assert!(
-            told.contains(&format!("`{network}` is a network")) && told.contains("sumout compile"),
-            "{told}"
-        );
-    }
-    assert!(stderr("compile asia lung --order nofile.txt").contains("cannot read `nofile.txt`"));
 }
 
 #[test]
@@ -611,51 +352,6 @@ fn explanations_of_rows_are_those_of_single_questions() {
             .status
             .code(),
         Some(2)
-    );
-}
-
-#[test]
-fn exported_models_are_one_file_and_programs_two() {
-    let folder = folder("export", CASES);
-    sumout(
-        &folder,
-        "compile asia lung --given xray dysp -o lung.sumout",
-    );
-    let said = sumout(&folder, "export lung.sumout -o lung.onnx --json");
-    let said: Value = serde_json::from_str(&said).unwrap();
-    assert_eq!(
-        (&said["program"], &said["numbers"]),
-        (&Value::from("lung.onnx"), &Value::Null)
-    );
-    assert!(
-        fs::read(folder.join("lung.onnx"))
-            .unwrap()
-            .windows(6)
-            .any(|bytes| bytes == b"Einsum")
-    );
-    assert!(!folder.join("lung.safetensors").exists());
-    for (options, said) in [
-        (
-            "-o lung.py --precision f64",
-            "`--precision` is for ONNX models",
-        ),
-        (
-            "-o lung.onnx --to jax --likelihoods",
-            "`--likelihoods` is for ONNX models",
-        ),
-    ] {
-        let refused = output(&folder, &format!("export lung.sumout {options}"));
-        assert!(
-            String::from_utf8_lossy(&refused.stderr).contains(said),
-            "{options}"
-        );
-        assert_eq!(refused.status.code(), Some(2));
-    }
-    sumout(&folder, "compile asia lung --hard xray -o hard.sumout");
-    let refused = output(&folder, "export hard.sumout -o hard.onnx --likelihoods");
-    assert!(
-        String::from_utf8_lossy(&refused.stderr)
-            .contains("`xray` needs values and takes no likelihoods")
     );
 }
 

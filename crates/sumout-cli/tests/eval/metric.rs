@@ -1,45 +1,12 @@
 //! `sumout eval --metric`: answers compared with labels, against sums that are made here.
 
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::path::Path;
+use std::process::Output;
 
 use serde_json::Value;
 
-fn folder(name: &str) -> PathBuf {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
-    let _ = fs::remove_dir_all(&folder);
-    fs::create_dir_all(&folder).unwrap();
-    folder
-}
-
-fn output(folder: &Path, line: &str) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_sumout"))
-        .args(line.split(' '))
-        .current_dir(folder)
-        .output()
-        .unwrap()
-}
-
-fn sumout(folder: &Path, line: &str) -> String {
-    let Output {
-        status,
-        stdout,
-        stderr,
-    } = output(folder, line);
-    assert!(
-        status.success(),
-        "sumout {line}: {}",
-        String::from_utf8_lossy(&stderr)
-    );
-    String::from_utf8(stdout).unwrap()
-}
-
-fn refused(folder: &Path, line: &str) -> String {
-    let Output { status, stderr, .. } = output(folder, line);
-    assert_eq!(status.code(), Some(2), "sumout {line}");
-    String::from_utf8(stderr).unwrap()
-}
+use crate::common::{empty_folder, output, refused, sumout};
 
 fn metrics(folder: &Path, line: &str) -> Value {
     let report: Value = serde_json::from_str(&sumout(folder, &format!("{line} --json"))).unwrap();
@@ -80,7 +47,7 @@ fn by_hand(rows: &[(Vec<f64>, usize)]) -> [f64; 3] {
 
 #[test]
 fn metrics_are_the_sums_over_all_rows_in_all_kinds_of_files() {
-    let folder = folder("metric-files");
+    let folder = empty_folder("metric-files");
     sumout(
         &folder,
         "compile rect:6 label --given pixel_* --effort 0.1 -o rect.sumout",
@@ -139,6 +106,7 @@ fn metrics_are_the_sums_over_all_rows_in_all_kinds_of_files() {
 
 /// A coin, of which `a` says nothing, `b` is impossible, `c` says a little, and `d` all.
 const COIN: &str = "network coin {}
+
 variable coin { type discrete [ 2 ] { heads, tails }; }
 variable seen { type discrete [ 5 ] { a, b, c, d, e }; }
 probability ( coin ) { table 0.5, 0.5; }
@@ -154,7 +122,7 @@ const SEEN: &str = "seen,coin\na,heads\nb,tails\nc,heads\nc,tails\nd,tails\ne,\n
 
 #[test]
 fn ties_and_impossible_rows_are_wrong_and_rows_without_a_label_do_not_count() {
-    let folder = folder("metric-coin");
+    let folder = empty_folder("metric-coin");
     fs::write(folder.join("coin.bif"), COIN).unwrap();
     fs::write(folder.join("seen.csv"), SEEN).unwrap();
     sumout(&folder, "compile coin.bif coin --given seen -o coin.sumout");
@@ -203,6 +171,7 @@ label / answer  heads  tails  undecided
 heads               1      0          1
 tails               2      0          1
 ";
+
     assert_eq!(String::from_utf8(stdout).unwrap(), expected);
     let stderr = String::from_utf8(stderr).unwrap();
     assert!(
@@ -223,7 +192,7 @@ tails               2      0          1
 
 #[test]
 fn answers_are_written_as_without_metrics_but_only_to_a_file() {
-    let folder = folder("metric-rows");
+    let folder = empty_folder("metric-rows");
     fs::write(folder.join("coin.bif"), COIN).unwrap();
     fs::write(folder.join("seen.csv"), SEEN).unwrap();
     sumout(&folder, "compile coin.bif coin --given seen -o coin.sumout");
@@ -242,7 +211,7 @@ fn answers_are_written_as_without_metrics_but_only_to_a_file() {
 
 #[test]
 fn mistakes_say_what_is_missing() {
-    let folder = folder("metric-mistakes");
+    let folder = empty_folder("metric-mistakes");
     fs::write(folder.join("coin.bif"), COIN).unwrap();
     sumout(&folder, "compile coin.bif coin --given seen -o coin.sumout");
     sumout(&folder, "compile coin.bif --given seen -o all.sumout");

@@ -14,15 +14,17 @@
 //! skipped. Names that are no plain words are quoted; BIF has no way to write a name with a quote
 //! in it.
 
-use std::fmt::Write;
+mod write;
 
 use crate::error::{Error, Result, many};
+use crate::model::format::bif::write::states;
 use crate::model::format::lexer::{Dialect, Kind, Lexer, Token};
 use crate::model::format::source::{CptMarks, Marks, Numbers, Span};
-use crate::model::format::spelling::Spelling;
 use crate::model::format::variables::{Variables, Word};
-use crate::model::format::{Format, Loss, ReadOptions, Source, refuse_markov, refuse_roles};
-use crate::model::{Builder, Cpt, Network, Node};
+use crate::model::format::{ReadOptions, Source};
+use crate::model::{Builder, Network, Node};
+
+pub(super) use write::write;
 
 static BIF: Dialect = Dialect {
     punctuation: "{}()[],;|",
@@ -432,202 +434,5 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// The values of the parents in a row, the last parent fastest.
-fn states<'v, S: AsRef<str> + 'v>(
-    parents: impl DoubleEndedIterator<Item = &'v [S]>,
-    mut row: usize,
-) -> String {
-    let mut states = vec![];
-    for values in parents.rev() {
-        states.push(values[row % values.len()].as_ref());
-        row /= values.len();
-    }
-    states.reverse();
-    states.join(", ")
-}
-
-/// The names that come back when they are read.
-const NAMES: Spelling = Spelling {
-    format: Format::Bif,
-    fits: |name| !name.contains('"'),
-    mend: |name| name.replace('"', "'"),
-    complaint: "which contains a quote",
-};
-
-/// A variable as BIF writes it.
-struct Spelled {
-    name: String,
-    values: Vec<String>,
-}
-
-pub(super) fn write(net: &Network, loss: Loss) -> Result<String> {
-    refuse_markov(net, Format::Bif)?;
-    refuse_roles(net, Format::Bif, loss)?;
-    let title = spelled([net.name()].into_iter(), loss)?.concat();
-    let title = if title == NAMELESS {
-        format!("\"{title}\"")
-    } else {
-        title
-    };
-    let mut out = format!("network {title} {{\n}}\n");
-    let mut variables = vec![];
-    for (variable, name) in net.variables().iter().zip(spelled(
-        net.variables().iter().map(|v| v.name.as_str()),
-        loss,
-    )?) {
-        let values = spelled(variable.values.iter().map(String::as_str), loss)?;
-        let (count, list) = (values.len(), values.join(", "));
-        let _ = writeln!(
-            out,
-            "variable {name} {{\n  type discrete [ {count} ] {{ {list} }};\n}}"
-        );
-        variables.push(Spelled { name, values });
-    }
-    let cards = net.cards();
-    net.cpts()
-        .iter()
-        .for_each(|cpt| write_cpt(&mut out, cpt, &variables, &cards));
-    Ok(out)
-}
-
-fn write_cpt(out: &mut String, cpt: &Cpt, variables: &[Spelled], cards: &[usize]) {
-    let scope: Vec<&Spelled> = cpt.scope().iter().map(|v| &variables[v.index()]).collect();
-    let (Spelled { name, values }, parents) = scope.split_last().expect("a CPT has a child");
-    let table = cpt.table(cards);
-    let rows = table.chunks_exact(values.len()).map(numbers);
-    if parents.is_empty() {
-        let _ = writeln!(
-            out,
-            "probability ( {name} ) {{\n  table {};\n}}",
-            rows.collect::<String>()
-        );
-        return;
-    }
-    let names: Vec<&str> = parents.iter().map(|p| p.name.as_str()).collect();
-    let _ = writeln!(out, "probability ( {name} | {} ) {{", names.join(", "));
-    for (row, numbers) in rows.enumerate() {
-        let _ = writeln!(
-            out,
-            "  ({}) {numbers};",
-            states(parents.iter().map(|p| p.values.as_slice()), row)
-        );
-    }
-    out.push_str("}\n");
-}
-
-/// Numbers so that reading gives back the same bits.
-fn numbers(row: &[f64]) -> String {
-    row.iter()
-        .map(|p| format!("{p:?}"))
-        .collect::<Vec<_>>()
-        .join(", ")
-}
-
-/// Names as BIF writes them.
-fn spelled<'n>(names: impl Iterator<Item = &'n str> + Clone, loss: Loss) -> Result<Vec<String>> {
-    Ok(NAMES.apply(names, loss)?.into_iter().map(quoted).collect())
-}
-
-/// A plain word as it is, any other name in quotes.
-fn quoted(name: String) -> String {
-    let is_plain = |c: char| !c.is_whitespace() && !BIF.punctuation.contains(c);
-    let is_word = !name.is_empty()
-        && name.chars().all(is_plain)
-        && !name.starts_with("//")
-        && !name.starts_with("/*");
-    if is_word { name } else { format!("\"{name}\"") }
-}
-
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::model::random::{Shape, network};
-
-    fn parse(text: &str) -> Result<Network> {
-        read(
-            &Source {
-                name: "test.bif".to_owned(),
-                text: text.to_owned(),
-            },
-            &ReadOptions::default(),
-        )
-    }
-
-    /// The dog problem of JavaBayes: P(light-on = yes | family-out = no) is 0.05, the *second*
-    /// number.
-    #[test]
-    fn in_a_table_the_child_moves_slowest() -> Result<()> {
-        let net = parse(
-            "network dog { } variable f { type discrete [ 2 ] { yes, no }; } \
-             variable light { type discrete [ 2 ] { yes, no }; } \
-             probability ( f ) { table 0.15 0.85; } probability ( light | f ) { table 0.6 0.05 0.4 0.95; }",
-        )?;
-        assert_eq!(net.cpts()[1].table(&net.cards()), [0.6, 0.4, 0.05, 0.95]);
-        Ok(())
-    }
-
-    #[test]
-    fn networks_come_back_as_they_were() -> Result<()> {
-        for seed in 0..50 {
-            let net = network(
-                &Shape {
-                    nodes: 12,
-                    max_values: 4,
-                    max_parents: 3,
-                    functional: 0.4,
-                },
-                seed,
-            )?;
-            assert_eq!(parse(&write(&net, Loss::Refuse)?)?, net, "seed {seed}");
-        }
-        let names = [
-            "",
-            "two\n\tand\r\nlines",
-            "// no",
-            "/*",
-            "a//b",
-            "table",
-            "{(|",
-            "\\",
-            "unknown",
-            "λ\u{a0}",
-        ];
-        for title in names {
-            let mut b = Network::builder(title);
-            let nodes = names.map(|name| b.variable(name, names));
-            b.table(nodes[0], [], [0.1; 10]);
-            for pair in nodes.windows(2) {
-                b.function(pair[1], [pair[0]], |u| u[0]);
-            }
-            let net = b.build()?;
-            assert_eq!(parse(&write(&net, Loss::Refuse)?)?, net);
-        }
-        Ok(())
-    }
-
-    #[test]
-    fn names_with_quotes_are_refused_or_mended() -> Result<()> {
-        let mut b = Network::builder("\"n\"");
-        let x = b.variable("5\"", ["\"", "'"]);
-        let y = b.variable("5'", ["a", "b"]);
-        b.table(x, [], [0.5, 0.5]);
-        b.function(y, [x], |u| u[0]);
-        let net = b.build()?;
-        let error = write(&net, Loss::Refuse).unwrap_err();
-        assert_eq!(
-            error.message(),
-            "BIF cannot carry the name `\"n\"`, which contains a quote"
-        );
-        let back = parse(&write(&net, Loss::Accept)?)?;
-        assert_eq!((back.name(), back.cpts()), ("'n'", net.cpts()));
-        assert_eq!(
-            (
-                back.variables()[0].name.as_str(),
-                back.variables()[1].name.as_str()
-            ),
-            ("5'_2", "5'")
-        );
-        assert_eq!(back.variables()[0].values, ["'_2", "'"]);
-        Ok(())
-    }
-}
+mod tests;

@@ -3,7 +3,7 @@
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::Output;
 use std::sync::Arc;
 
 use parquet::basic::{Compression, Encoding, ZstdLevel};
@@ -14,43 +14,12 @@ use parquet::file::writer::SerializedFileWriter;
 use parquet::record::Field;
 use parquet::schema::parser::parse_message_type;
 
+use crate::common::{output, sumout};
+use crate::folder;
+
 /// A folder with a circuit for P(lung | xray, dysp), and four cases in `cases.csv`.
-fn folder(name: &str) -> PathBuf {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
-    let _ = fs::remove_dir_all(&folder);
-    fs::create_dir_all(&folder).unwrap();
-    fs::write(
-        folder.join("cases.csv"),
-        "xray,dysp\nyes,no\nyes,\n,yes\nno,no\n",
-    )
-    .unwrap();
-    sumout(
-        &folder,
-        "compile asia lung --given xray dysp -o lung.sumout",
-    );
-    folder
-}
-
-fn output(folder: &Path, line: &str) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_sumout"))
-        .args(line.split(' '))
-        .current_dir(folder)
-        .output()
-        .unwrap()
-}
-
-fn sumout(folder: &Path, line: &str) -> String {
-    let Output {
-        status,
-        stdout,
-        stderr,
-    } = output(folder, line);
-    assert!(
-        status.success(),
-        "sumout {line}: {}",
-        String::from_utf8_lossy(&stderr)
-    );
-    String::from_utf8(stdout).unwrap()
+fn cases(name: &str) -> PathBuf {
+    folder(name, "xray,dysp\nyes,no\nyes,\n,yes\nno,no\n")
 }
 
 /// A column of two row groups: cells by their number, null if missing.
@@ -139,7 +108,7 @@ const XRAY: [Option<&str>; 4] = [Some("yes"), Some("yes"), None, Some("no")];
 
 #[test]
 fn text_and_numbers_say_what_the_cells_of_csv_say() {
-    let folder = folder("parquet-kinds");
+    let folder = cases("parquet-kinds");
     let expected = sumout(&folder, "eval lung.sumout cases.csv");
     let kinds = || {
         [
@@ -198,7 +167,7 @@ fn ways() -> Vec<WriterPropertiesBuilder> {
 
 #[test]
 fn columns_say_the_same_however_they_are_written() {
-    let folder = folder("parquet-ways");
+    let folder = cases("parquet-ways");
     let (path, line) = (
         folder.join("cases.parquet"),
         "eval lung.sumout cases.parquet --skip-bad-rows",
@@ -227,7 +196,7 @@ fn columns_say_the_same_however_they_are_written() {
 
 #[test]
 fn damaged_files_are_refused_or_understood_otherwise() {
-    let folder = folder("parquet-damage");
+    let folder = cases("parquet-damage");
     let path = folder.join("cases.parquet");
     let dysp = Cells::Int64(vec![Some(1), None, Some(0), Some(1)]);
     write(
@@ -251,7 +220,7 @@ fn damaged_files_are_refused_or_understood_otherwise() {
 
 #[test]
 fn cells_that_are_no_values_are_bad_rows_and_columns_of_other_kinds_are_refused() {
-    let folder = folder("parquet-bad");
+    let folder = cases("parquet-bad");
     let path = folder.join("cases.parquet");
     let cases = [
         (
@@ -311,7 +280,7 @@ fn cells_that_are_no_values_are_bad_rows_and_columns_of_other_kinds_are_refused(
 
 #[test]
 fn answers_are_columns_and_null_where_there_is_none() {
-    let folder = folder("parquet-answers");
+    let folder = cases("parquet-answers");
     fs::write(
         folder.join("cases.csv"),
         "either,tub,dysp\nyes,no,no\nno,yes,no\nmaybe,no,no\n",
@@ -357,7 +326,7 @@ fn answers_are_columns_and_null_where_there_is_none() {
 
 #[test]
 fn explanations_are_columns_of_names() {
-    let folder = folder("parquet-mpe");
+    let folder = cases("parquet-mpe");
     fs::write(
         folder.join("cases.csv"),
         "either,tub\nyes,no\nno,yes\nmaybe,no\n",
@@ -406,7 +375,7 @@ fn return_shortest(number: String, cell: &str) -> String {
 
 #[test]
 fn cases_are_drawn_alike_in_all_formats() {
-    let folder = folder("parquet-sample");
+    let folder = cases("parquet-sample");
     for name in ["drawn.csv", "drawn.parquet", "drawn.npy"] {
         sumout(
             &folder,

@@ -9,7 +9,7 @@
 //! are never expanded, and nothing is ever fetched. Blanks around text do not count, comments
 //! neither.
 
-use std::ops::Range;
+mod text;
 
 use quick_xml::Reader;
 use quick_xml::errors::{Error as XmlError, IllFormedError, SyntaxError};
@@ -19,10 +19,10 @@ use quick_xml::events::attributes::Attributes;
 use crate::error::{Error, Result, shown};
 use crate::model::format::source::{Numbers, Span};
 use crate::model::format::variables::Word;
+use crate::model::format::xml::text::{BLANK, predefined};
 use crate::model::format::{Format, Source};
 
-/// What XML takes for blank.
-const BLANK: [char; 4] = [' ', '\t', '\r', '\n'];
+pub(super) use text::{Content, digits, escaped, is_legal, is_padded};
 
 /// Reads XML from the start to the end.
 pub(super) struct Xml<'a> {
@@ -375,99 +375,4 @@ impl<'a> Xml<'a> {
             )
         })
     }
-}
-
-/// The entities that need no definition.
-fn predefined(name: &str) -> Option<char> {
-    match name {
-        "lt" => Some('<'),
-        "gt" => Some('>'),
-        "amp" => Some('&'),
-        "quot" => Some('"'),
-        "apos" => Some('\''),
-        _ => None,
-    }
-}
-
-/// The text of an element.
-pub(super) struct Content {
-    /// Where the element is.
-    span: Span,
-    text: String,
-    /// Where pieces begin, in `text` and in the source. Comments and entities are between them.
-    pieces: Vec<(usize, usize)>,
-}
-
-impl Content {
-    fn push(&mut self, text: &str, at: usize) {
-        self.pieces.push((self.text.len(), at));
-        self.text.push_str(text);
-    }
-
-    /// Where the text is; if there is none, where the element is.
-    pub fn inner(&self) -> Span {
-        let start = self.text.len() - self.text.trim_start_matches(BLANK).len();
-        let end = self.text.trim_end_matches(BLANK).len();
-        if start < end {
-            self.place(start..end)
-        } else {
-            self.span.clone()
-        }
-    }
-
-    /// The words with blanks between them.
-    pub fn words(&self) -> impl Iterator<Item = (&str, Span)> {
-        let mut at = 0;
-        std::iter::from_fn(move || {
-            let start = at + self.text[at..].find(|c| !BLANK.contains(&c))?;
-            at = self.text[start..]
-                .find(BLANK)
-                .map_or(self.text.len(), |length| start + length);
-            Some((&self.text[start..at], self.place(start..at)))
-        })
-    }
-
-    /// Where in the source a part of the text is, which must not be empty.
-    fn place(&self, part: Range<usize>) -> Span {
-        let origin = |at: usize| {
-            let piece = self.pieces.partition_point(|&(begin, _)| begin <= at) - 1;
-            self.pieces[piece].1 + at - self.pieces[piece].0
-        };
-        origin(part.start)..origin(part.end - 1) + 1
-    }
-}
-
-/// Whether XML can carry the character.
-pub(super) fn is_legal(c: char) -> bool {
-    matches!(c, '\t' | '\n' | '\r') || (c >= ' ' && c != '\u{fffe}' && c != '\u{ffff}')
-}
-
-/// Whether reading would take blanks away from both ends.
-pub(super) fn is_padded(name: &str) -> bool {
-    name.trim_matches(BLANK).len() < name.len()
-}
-
-/// The text as XML writes it, in an element or in an attribute.
-pub(super) fn escaped(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '"' => out.push_str("&quot;"),
-            '\t' | '\n' | '\r' => out.push_str(&format!("&#{};", c as u32)),
-            _ => out.push(c),
-        }
-    }
-    out
-}
-
-/// Numbers so that reading gives back the same bits.
-pub(super) fn digits(numbers: &[f64]) -> String {
-    numbers
-        .iter()
-        .map(|p| format!("{p:?}"))
-        .collect::<Vec<_>>()
-        .join(" ")
 }
