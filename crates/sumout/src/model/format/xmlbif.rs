@@ -81,10 +81,10 @@ impl<'a> Reader<'a> {
                 "variable" => self.variable(&tag)?,
                 "definition" => self.definition(&tag)?,
                 "probability" => {
-                    let error = self
-                        .xml
-                        .source
-                        .error(tag.span, "`<PROBABILITY>` is of an older version of XMLBIF");
+                    let error = self.xml.source.error(
+                        tag.span,
+                        "`<PROBABILITY>` belongs to an older version of XMLBIF",
+                    );
                     return Err(
                         error.hint("only version 0.3 is supported, which has `<DEFINITION>`")
                     );
@@ -399,13 +399,13 @@ mod tests {
             (
                 of_b("0.7", "-1"),
                 "-1",
-                "the CPT of `b` contains -1, which is no probability",
+                "the CPT of `b` contains -1, which is not a probability",
                 "",
             ),
             (
                 of_b("0.7", "nan"),
                 "nan",
-                "the CPT of `b` contains NaN, which is no probability",
+                "the CPT of `b` contains NaN, which is not a probability",
                 "",
             ),
             (
@@ -502,7 +502,7 @@ mod tests {
             (
                 with("<PROBABILITY>"),
                 "PROBABILITY",
-                "`<PROBABILITY>` is of an older version of XMLBIF",
+                "`<PROBABILITY>` belongs to an older version of XMLBIF",
                 "0.3",
             ),
             (
