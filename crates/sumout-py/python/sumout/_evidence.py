@@ -257,7 +257,7 @@ def _rows(variables: Variables, inputs: list[int], rows: Sequence[Mapping[str, A
     for at, row in enumerate(rows):
         for name, value in row.items():
             if name not in allowed:
-                raise Error("name", f"`{name}` is no input of this circuit", hint=_inputs(name, variables, inputs))
+                raise Error("name", f"`{name}` is not an input of this circuit", hint=_inputs(name, variables, inputs))
             cells = found.setdefault(allowed[name], [None] * len(rows))
             cells[at] = variables.finding(allowed[name], value)
     return len(rows), {k: _mixed(variables, k, cells) for k, cells in found.items()}
