@@ -127,7 +127,7 @@ fn a_killed_run_goes_on_to_the_same_end() {
     );
     for other in ["--rate 0.01", "--freeze row", "--precision f64"] {
         let found = complaint(&folder, &format!("{line} {other} -o killed.json --resume"));
-        assert!(found.contains("is of another run"), "{other}: {found}");
+        assert!(found.contains("belongs to another run"), "{other}: {found}");
     }
     let before = epochs(&checkpoint);
     fs::write(folder.join("killed.json.checkpoint.1-2.part"), "half of").unwrap();
@@ -516,7 +516,7 @@ fn mistakes_are_explained() {
         ),
         (
             "-o x.json --curve x.png",
-            "`x.png` is no name of an SVG file",
+            "`x.png` is not the name of an SVG file",
         ),
     ] {
         let found = complaint(
@@ -534,7 +534,7 @@ fn mistakes_are_explained() {
         "fit asia good.csv --target lung --given lung -o x.json",
     );
     assert!(
-        found.contains("a target is not predicted from itself"),
+        found.contains("a target cannot be predicted from itself"),
         "{found}"
     );
     let found = complaint(

@@ -148,7 +148,7 @@ class Variables:
             return [float(number) for number in likelihood]
         name, shown = self.names[variable], ", ".join(f"`{value}`" for value in self.values[variable][:12])
         hint = f"give a number for each of {shown}; for many examples, an array of names, integers, or likelihoods row by row"
-        raise Error("evidence", f"`{name}` has {len(self.values[variable])} values, and {numbers!r} is no likelihood of them", hint=hint)
+        raise Error("evidence", f"`{name}` has {len(self.values[variable])} values, and {numbers!r} is not a likelihood of them", hint=hint)
 
 
 def _is_missing(cell: Any) -> bool:
