@@ -232,7 +232,7 @@ def _named(variables: Variables, inputs: list[int], found: Mapping[str, Any], st
     for name, cells in found.items():
         if name not in allowed:
             if strict and name not in variables.index:
-                raise Error("name", f"`{name}` is no variable of the network", hint=_inputs(name, variables, inputs))
+                raise Error("name", f"`{name}` is not a variable of the network", hint=_inputs(name, variables, inputs))
             continue
         all_columns[allowed[name]] = variables.column(allowed[name], cells)
     if not all_columns:
