@@ -259,7 +259,7 @@ pub fn size(text: &str) -> Result<u64, String> {
     {
         Some((_, factor)) => Ok((number * *factor as f64) as u64),
         None => Err(format!(
-            "`{unit}` is no unit of memory; use B, KB, MB, GB, TB, KiB, MiB, GiB or TiB"
+            "`{unit}` is not a unit of memory; use B, KB, MB, GB, TB, KiB, MiB, GiB or TiB"
         )),
     }
 }
@@ -279,7 +279,7 @@ mod tests {
         assert!(
             size("8 gigs")
                 .unwrap_err()
-                .starts_with("`gigs` is no unit of memory")
+                .starts_with("`gigs` is not a unit of memory")
         );
         assert!(size("-1GB").unwrap_err().contains("8GiB"));
         assert!(size("GiB").unwrap_err().contains("8GiB"));

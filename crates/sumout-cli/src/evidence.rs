@@ -167,7 +167,7 @@ fn likelihood(net: &Network, var: VarId, text: &str) -> Result<Finding> {
             let name = &net.variable(var).name;
             let error = Error::new(
                 ErrorKind::Evidence,
-                format!("`{part}` is no likelihood of `{name}`: not a number"),
+                format!("`{part}` is not a likelihood of `{name}`: not a number"),
             );
             error.hint(format!(
                 "give a number for each value: {}",

@@ -75,7 +75,7 @@ fn tables(circuit: &Circuit, cpts: &Cpts) -> Result<Vec<(TableId, Vec<f64>)>> {
         let name = &circuit.variable(VarId::new(child)).name;
         let error = Error::new(
             ErrorKind::Name,
-            format!("the CPT of `{name}` is none of the circuit's parameters"),
+            format!("the CPT of `{name}` is not a parameter of the circuit"),
         );
         return Err(error.hint("name it when compiling: `trainable=…`"));
     }

@@ -323,7 +323,7 @@ fn evidence(net: &sumout::Network, (hard, soft): Findings) -> sumout::Result<Evi
 fn format_named(name: &str) -> sumout::Result<Format> {
     Format::of_path(Path::new(&format!("network.{name}"))).ok_or_else(|| {
         let known: Vec<&str> = Format::ALL.iter().map(|f| f.extensions()[0]).collect();
-        let error = Error::new(ErrorKind::Format, format!("no format is called `{name}`"));
+        let error = Error::new(ErrorKind::Format, format!("unknown format `{name}`"));
         error.hint(format!("the formats are {}", known.join(", ")))
     })
 }

@@ -78,6 +78,6 @@ def test_parameters_are_those_of_one_call(asia):
 
 def test_only_what_was_compiled_to_be_trained_is_a_parameter(asia):
     circuit = asia.compile("lung", given="xray", trainable="lung")
-    with pytest.raises(sumout.Error, match="`smoke` is none of the circuit's parameters") as raised:
+    with pytest.raises(sumout.Error, match="`smoke` is not a parameter of the circuit") as raised:
         circuit.forward(np.ones((1, 2)), {"smoke": np.array([0.5, 0.5])})
     assert "trainable=" in str(raised.value)

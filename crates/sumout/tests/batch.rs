@@ -292,9 +292,10 @@ fn only_inputs_take_evidence() {
             .to_string()
     };
     assert!(
-        complaint(asia.find("smoke").unwrap()).starts_with("`smoke` is no input of this circuit")
+        complaint(asia.find("smoke").unwrap())
+            .starts_with("`smoke` is not an input of this circuit")
     );
-    assert!(complaint(VarId::new(1000)).contains("is no variable of this circuit's network"));
+    assert!(complaint(VarId::new(1000)).contains("is not a variable of this circuit's network"));
     assert!(
         circuit
             .input("xry")

@@ -90,7 +90,7 @@ fn a_newer_file_says_so() {
     let error = Circuit::from_bytes(&newer).unwrap_err();
     assert_eq!(
         error.message(),
-        "the circuit is of version 9, and this program reads up to version 4"
+        "the circuit has version 9, and this program reads up to version 4"
     );
 }
 

@@ -134,7 +134,9 @@ fn damaged_plans_are_refused() {
             .map(drop)
     };
     assert!(read(&text).is_ok());
-    assert!(complaint(read(&text[..text.len() / 2])).contains("`plan.json` is no saved plan: EOF"));
+    assert!(
+        complaint(read(&text[..text.len() / 2])).contains("`plan.json` is not a saved plan: EOF")
+    );
     assert!(complaint(read("{}")).contains("write a new one with `--save-plan`"));
     assert!(
         complaint(read(
@@ -155,7 +157,7 @@ fn damaged_plans_are_refused() {
             "\"joins\":[[99999,",
             1
         )))
-        .contains("is no saved plan")
+        .contains("is not a saved plan")
     );
     let mut json: serde_json::Value = serde_json::from_str(&text).unwrap();
     for (path, value) in [

@@ -202,7 +202,7 @@ impl Columns {
 fn no_likelihood(file: &str, title: &str, input: &str) -> Error {
     let error = Error::new(
         ErrorKind::Format,
-        format!("`{file}`: the column `{title}` is no value of `{input}`"),
+        format!("`{file}`: the column `{title}` is not a value of `{input}`"),
     );
     error.hint(format!(
         "give a column `{input}` with values; likelihoods are taken by `sumout query --soft`, and from Python and Rust"
@@ -361,7 +361,7 @@ mod tests {
             Columns::find("cases.csv", ["xray=yes", "xray=no", "dysp"], &circuit).unwrap_err();
         assert_eq!(
             error.message(),
-            "`cases.csv`: the column `xray=yes` is no value of `xray`"
+            "`cases.csv`: the column `xray=yes` is not a value of `xray`"
         );
         // What `eval` has written of others may stay in the file.
         let columns = Columns::find(

@@ -141,7 +141,7 @@ pub fn open(path: &Path, schema: &dyn Schema) -> Result<Box<dyn Source>> {
         Some(other) => {
             let error = Error::new(
                 ErrorKind::Format,
-                format!("`{name}`: files of kind `{other}` are not read"),
+                format!("`{name}`: cannot read files of type `{other}`"),
             );
             Err(error
                 .hint("give a .csv or .parquet file with columns named like variables, or an .npy file of positions"))

@@ -180,7 +180,7 @@ fn read(name: &str, reader: &mut dyn Read, to: &mut [u8]) -> Result<()> {
 }
 
 fn damaged(name: &str) -> Error {
-    Error::new(ErrorKind::Format, format!("`{name}` is no array of NumPy"))
+    Error::new(ErrorKind::Format, format!("`{name}` is not a NumPy array"))
         .hint("write it with numpy.save")
 }
 

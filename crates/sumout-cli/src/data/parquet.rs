@@ -299,6 +299,6 @@ impl Cells<'_> {
 fn damaged(name: &str, error: &ParquetError) -> Error {
     Error::new(
         ErrorKind::Format,
-        format!("`{name}` is damaged, or no Parquet file: {error}"),
+        format!("`{name}` is damaged, or not a Parquet file: {error}"),
     )
 }

@@ -275,7 +275,7 @@ fn cells_that_are_no_values_are_bad_rows_and_columns_of_other_kinds_are_refused(
     assert!(String::from_utf8_lossy(&refused.stderr).contains("are they names or positions?"));
     fs::write(&path, "no columns at all").unwrap();
     let refused = output(&folder, "eval lung.sumout cases.parquet");
-    assert!(String::from_utf8_lossy(&refused.stderr).contains("is damaged, or no Parquet file"));
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("is damaged, or not a Parquet file"));
 }
 
 #[test]

@@ -99,7 +99,7 @@ fn a_killed_run_goes_on_to_the_same_end() {
     );
     for other in ["--rate 0.01", "--freeze row", "--precision f64"] {
         let found = refused(&folder, &format!("{line} {other} -o killed.json --resume"));
-        assert!(found.contains("is of another run"), "{other}: {found}");
+        assert!(found.contains("belongs to another run"), "{other}: {found}");
     }
     let before = epochs(&checkpoint);
     fs::write(folder.join("killed.json.checkpoint.1-2.part"), "half of").unwrap();

@@ -55,7 +55,7 @@ fn mistakes_are_explained() {
         ),
         (
             "-o x.json --curve x.png",
-            "`x.png` is no name of an SVG file",
+            "`x.png` is not the name of an SVG file",
         ),
     ] {
         let found = refused(
@@ -73,7 +73,7 @@ fn mistakes_are_explained() {
         "fit asia good.csv --target lung --given lung -o x.json",
     );
     assert!(
-        found.contains("a target is not predicted from itself"),
+        found.contains("a target cannot be predicted from itself"),
         "{found}"
     );
     let found = refused(

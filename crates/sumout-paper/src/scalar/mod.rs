@@ -77,7 +77,7 @@ impl ScalarGraph {
         if !graph.rules().is_empty() {
             let error = Error::new(
                 ErrorKind::Unsupported,
-                "tests are no sums of products, and have no scalar graph",
+                "tests are not sums of products, so they have no scalar graph",
             );
             return Err(error.hint("evaluate the tensor graph"));
         }

@@ -62,7 +62,7 @@ class Circuit:
     def _find(self, name: str) -> int:
         if name not in self._variables.index:
             hint = suggest(str(name), self._variables.names, "its variables")
-            raise Error("name", f"`{name}` is no variable of this circuit's network", hint=hint)
+            raise Error("name", f"`{name}` is not a variable of this circuit's network", hint=hint)
         return self._variables.index[name]
 
     def __repr__(self) -> str:

@@ -148,7 +148,7 @@ class Variables:
             return [float(number) for number in likelihood]
         name, shown = self.names[variable], ", ".join(f"`{value}`" for value in self.values[variable][:12])
         hint = f"give a number for each of {shown}; for many examples, an array of names, integers, or likelihoods row by row"
-        raise Error("evidence", f"`{name}` has {len(self.values[variable])} values, and {numbers!r} is no likelihood of them", hint=hint)
+        raise Error("evidence", f"`{name}` has {len(self.values[variable])} values, and {numbers!r} is not a likelihood of them", hint=hint)
 
 
 def _is_missing(cell: Any) -> bool:
@@ -232,7 +232,7 @@ def _named(variables: Variables, inputs: list[int], found: Mapping[str, Any], st
     for name, cells in found.items():
         if name not in allowed:
             if strict and name not in variables.index:
-                raise Error("name", f"`{name}` is no variable of the network", hint=_inputs(name, variables, inputs))
+                raise Error("name", f"`{name}` is not a variable of the network", hint=_inputs(name, variables, inputs))
             continue
         all_columns[allowed[name]] = variables.column(allowed[name], cells)
     if not all_columns:
@@ -257,7 +257,7 @@ def _rows(variables: Variables, inputs: list[int], rows: Sequence[Mapping[str, A
     for at, row in enumerate(rows):
         for name, value in row.items():
             if name not in allowed:
-                raise Error("name", f"`{name}` is no input of this circuit", hint=_inputs(name, variables, inputs))
+                raise Error("name", f"`{name}` is not an input of this circuit", hint=_inputs(name, variables, inputs))
             cells = found.setdefault(allowed[name], [None] * len(rows))
             cells[at] = variables.finding(allowed[name], value)
     return len(rows), {k: _mixed(variables, k, cells) for k, cells in found.items()}

@@ -187,7 +187,7 @@ def _examples(net: Network, evidence: Any, labels: Any, targets: list[int], inpu
 
 def _learning(method: Method, preset: str, has_target: bool, seed: int) -> dict[str, Any]:
     if method not in ("adam", "sgd", "em"):
-        raise Error("options", f"there is no method `{method}`", hint="use `adam`, `sgd` or `em`")
+        raise Error("options", f"unknown method `{method}`", hint="use `adam`, `sgd` or `em`")
     base = json.loads(_sumout.learning("em" if method == "em" else preset))
     base["seed"] = seed
     if not has_target and method != "em":
@@ -215,7 +215,7 @@ def _starts(base: dict[str, Any], start: Start | None, starts: int | None) -> No
     elif start == "random" or starts is not None:
         base["starts"] = [{"Random": k} for k in range(1, 1 + (starts or 1))]
     elif start is not None:
-        raise Error("options", f"there is no start `{start}`", hint="use `network`, `uniform` or `random`")
+        raise Error("options", f"unknown start `{start}`", hint="use `network`, `uniform` or `random`")
 
 
 def _loss(loss: Mapping[str, float]) -> dict[str, float]:

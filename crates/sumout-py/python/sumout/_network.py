@@ -186,7 +186,7 @@ class Network:
     def _findings(self, given: Mapping[str, Finding] | None):
         hard, soft = [], []
         if given is not None and not isinstance(given, Mapping):
-            raise Error("evidence", f"{given!r} is no evidence", hint="give a dictionary: `given={variable: value}`")
+            raise Error("evidence", f"{given!r} is not evidence", hint="give a dictionary: `given={variable: value}`")
         for name, finding in (given or {}).items():
             variable = self._raw.find(name)
             found = self._variables.finding(variable, finding)
@@ -264,7 +264,7 @@ class Network:
             if table.shape != wanted:
                 raise Error("model", f"the CPT of `{name}` has the shape {table.shape}, and not {wanted}")
             if (table < 0).any() or not np.allclose(table.sum(axis=-1), 1, atol=1e-6):
-                raise Error("model", f"rows of the CPT of `{name}` are no probabilities", hint="each sums to one")
+                raise Error("model", f"rows of the CPT of `{name}` are not probabilities", hint="each sums to one")
             tables.append((self._raw.find(name), table))
         return Network(self._raw.with_tables(tables))
 

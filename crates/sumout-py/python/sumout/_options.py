@@ -20,7 +20,7 @@ def memory(limit: int | str | None) -> int | None:
         return limit
     found = re.fullmatch(r"\s*([0-9]+\.?[0-9]*)\s*([kmgt]?)(i?)b?\s*", str(limit).lower())
     if not found:
-        raise Error("options", f"`{limit}` is no amount of memory", hint='write 8_000_000_000, "8GB" or "8GiB"')
+        raise Error("options", f"`{limit}` is not an amount of memory", hint='write 8_000_000_000, "8GB" or "8GiB"')
     number, unit, binary = found.groups()
     power = _UNITS.index(unit) + 1 if unit else 0
     return int(float(number) * (1024 if binary else 1000) ** power)

@@ -84,7 +84,7 @@ class Circuit(torch.nn.Module):
         unknown = sorted(set(evidence) - set(self._layout.cards))
         if unknown or not evidence:
             known = ", ".join(f"`{name}`" for name in self._layout.cards)
-            what = f"`{unknown[0]}` is no input of this circuit" if unknown else "there is no evidence"
+            what = f"`{unknown[0]}` is not an input of this circuit" if unknown else "there is not evidence"
             raise Error("name", what, hint=f"its inputs are {known}")
         soft = [tensor for tensor in evidence.values() if tensor.is_floating_point()]
         like = soft[0] if soft else self.get_buffer("_like")

@@ -13,7 +13,7 @@ use crate::model::{Network, Variable};
 use crate::tensor::Graph;
 use crate::vars::{VarId, VarSet};
 
-const UNKNOWN: &str = "is no variable of this circuit's network";
+const UNKNOWN: &str = "is not a variable of this circuit's network";
 
 /// A query on a network, compiled: evaluates batches of evidence.
 ///
@@ -164,7 +164,7 @@ impl Circuit {
             self.no_input(
                 name,
                 if known {
-                    "is no input of this circuit"
+                    "is not an input of this circuit"
                 } else {
                     UNKNOWN
                 },
@@ -178,7 +178,7 @@ impl Circuit {
         match self.variables().get(var.index()) {
             Some(variable) if self.inputs.contains(var) => Ok(variable),
             Some(variable) => {
-                Err(self.no_input(&variable.name, "is no input of this circuit", None))
+                Err(self.no_input(&variable.name, "is not an input of this circuit", None))
             }
             None => Err(self.no_input(&format!("{var:?}"), UNKNOWN, None)),
         }

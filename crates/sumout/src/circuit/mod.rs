@@ -226,7 +226,7 @@ fn check_ids(net: &Network, mut ids: impl Iterator<Item = VarId>) -> Result<()> 
     match ids.find(|v| v.index() >= net.variables().len()) {
         None => Ok(()),
         Some(stranger) => {
-            let message = format!("{stranger:?} is no variable of network `{}`", net.name());
+            let message = format!("{stranger:?} is not a variable of network `{}`", net.name());
             Err(Error::new(ErrorKind::Name, message)
                 .hint("an id belongs to the network that gave it"))
         }

@@ -107,9 +107,9 @@ impl Network {
         if start.is_some() {
             let error = Error::new(
                 ErrorKind::Unsupported,
-                "plans for testing networks start from nothing",
+                "a saved plan cannot be used with a testing network",
             );
-            return Err(error.hint("leave out the saved plan, or the order"));
+            return Err(error.hint("leave out the plan or the order"));
         }
         let begun = Instant::now();
         let (question, search) = (expanded.question(question)?, &expanded.share(search));
@@ -198,7 +198,7 @@ impl Compilation<'_> {
         };
         if let Some(stranger) = evidence.iter().map(|(v, _)| v).find(|&v| !is_input(v)) {
             let message = format!(
-                "`{}` is no input of this query",
+                "`{}` is not an input of this query",
                 net.variable(stranger).name
             );
             return Err(Error::new(ErrorKind::Evidence, message)

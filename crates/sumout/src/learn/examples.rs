@@ -109,20 +109,20 @@ impl Examples {
         let wrong =
             |what: &str| Error::new(ErrorKind::Evidence, format!("{what} `{}`", target.name));
         let Some(column) = column else {
-            return Err(wrong("no example has a label").hint("give a column with its name"));
+            return Err(wrong("no example has a label for").hint("give a column with its name"));
         };
         let labels: Vec<Label> = (0..self.rows)
             .map(|row| Label::new(column, row, target.values.len()))
             .collect();
         let mut known = labels.iter().filter(|label| **label != Label::Missing);
         let Some(&first) = known.next() else {
-            return Err(wrong("all labels are missing:").hint("at least some examples need one"));
+            return Err(wrong("all labels are missing for").hint("at least some examples need one"));
         };
         if let Label::Certain(value) = first
             && known.all(|&label| label == first)
         {
             let what = format!(
-                "all labels are `{}`, and nothing can be told apart:",
+                "all labels are `{}`, so nothing can be learned about",
                 target.values[value]
             );
             return Err(
@@ -138,7 +138,7 @@ impl Examples {
                     "the label `{label}` of example {} is impossible under the network:",
                     row + 1
                 );
-                return Err(wrong(&what).hint("keep fewer zeros, or mend the label"));
+                return Err(wrong(&what).hint("keep fewer zeros, or fix the label"));
             }
         }
         Ok(())

@@ -151,7 +151,7 @@ impl FitOptions {
         };
         if !(0.0..1.0).contains(&learning.validation) {
             return wrong(
-                "the share of examples to be watched is not in 0 to 1",
+                "the fraction of examples for validation is not between 0 and 1",
                 "0.2 is a fifth of them",
             );
         }
@@ -171,7 +171,7 @@ impl FitOptions {
         }
         if learning.epochs == 0 || learning.patience == 0 {
             return wrong(
-                "nothing is learned in no epochs",
+                "there must be at least one epoch",
                 "give at least one, and a patience of at least one",
             );
         }
@@ -203,7 +203,7 @@ impl FitOptions {
         }
         if !(learning.prior >= 0.0 && learning.prior.is_finite()) {
             return wrong(
-                "pseudo-counts are negative, or no number",
+                "pseudo-counts are negative, or not a number",
                 "0 is for none, 1 for one of each",
             );
         }
@@ -323,7 +323,7 @@ impl Network {
         if learning.slope.is_some() && !params.has_annealed() {
             let error = Error::new(
                 ErrorKind::Options,
-                "there is no sigmoid of a test whose slope could be given",
+                "the network has no sigmoid test that takes a slope",
             );
             return Err(error.hint(
                 "leave out the slopes: those that are learned find their own, and fixed ones stay",
@@ -383,7 +383,7 @@ impl Network {
         if children.is_empty() && tests.is_empty() {
             let error = Error::new(
                 ErrorKind::Options,
-                "there is nothing to learn: no CPT that is not fixed matters",
+                "there is nothing to learn: every CPT that matters is fixed",
             );
             return Err(error.hint("name CPTs to be trained, or inputs that depend on them"));
         }
@@ -412,7 +412,7 @@ impl Network {
         if params.is_empty() && expanded.is_some() {
             let error = Error::new(
                 ErrorKind::Model,
-                "there is nothing to learn: all that matters is fixed",
+                "there is nothing to learn: all parameters are fixed",
             );
             return Err(
                 error.hint("fix fewer copies, or use sigmoids, whose thresholds can be learned")
@@ -484,7 +484,7 @@ fn trainable(net: &Network) -> VarSet {
 fn no_target() -> Error {
     let error = Error::new(
         ErrorKind::Options,
-        "the loss is one of labels, and there is no target",
+        "this loss needs labels, but no target is named",
     );
     error.hint("name a target, or learn the likelihood")
 }

@@ -87,7 +87,7 @@ pub fn run(args: &Args, json: bool, out: &mut dyn Write) -> Result<Outcome> {
     if !columns.ignored.is_empty() {
         let ignored: Vec<String> = columns.ignored.iter().map(Ignored::to_string).collect();
         talk(&format!(
-            "columns that are no inputs are ignored: {}",
+            "ignoring columns that are not inputs: {}",
             ignored.join(", ")
         ));
     }
@@ -119,7 +119,7 @@ fn load(path: &Path) -> Result<Circuit> {
         let name = path.display();
         let error = Error::new(
             ErrorKind::Format,
-            format!("`{name}` is a network, and no circuit"),
+            format!("`{name}` is a network, not a circuit"),
         );
         error
             .hint(format!(
@@ -188,7 +188,7 @@ impl Args {
         if seen.is_err() && output.rows() > 0 {
             let rows = counted(output.rows() as usize, "row");
             talk(&format!(
-                "{rows} are in {}.partial, and `--resume` goes on after them",
+                "{rows} are in {}.partial, and `--resume` continues after them",
                 path.display()
             ));
         }
@@ -236,8 +236,8 @@ impl Args {
 
 /// An unfinished file that cannot be gone on with.
 fn unfit(path: &Path, error: &std::io::Error) -> Error {
-    let message = format!("cannot go on with `{}.partial`: {error}", path.display());
-    Error::new(ErrorKind::Io, message).hint("run without `--resume` to begin again")
+    let message = format!("cannot continue from `{}.partial`: {error}", path.display());
+    Error::new(ErrorKind::Io, message).hint("run without `--resume` to start again")
 }
 
 fn report(

@@ -261,7 +261,7 @@ impl Reader<'_> {
 }
 
 fn refused(message: String) -> Error {
-    Error::new(ErrorKind::Io, message).hint("run without `--resume` to begin again")
+    Error::new(ErrorKind::Io, message).hint("run without `--resume` to start again")
 }
 
 /// A bar on a terminal: rows, how many a second, and how long it will take.

@@ -148,10 +148,7 @@ impl<'a> Scores<'a> {
         if self.tally.examples() > 0 {
             return Ok(());
         }
-        let error = Error::new(
-            ErrorKind::Evidence,
-            "no row has a label, so that there is nothing to compare with",
-        );
+        let error = Error::new(ErrorKind::Evidence, "no row has a label to compare with");
         Err(error.hint(format!(
             "labels are values of `{}` in its column",
             self.variable().name

@@ -64,9 +64,9 @@ impl Checkpoint {
                 trainer.restore(self.load()?)?;
                 talk(&format!("going on after {} epochs", trainer.progress().0));
             }
-            (true, false) => talk("there is nothing to go on from; beginning"),
+            (true, false) => talk("no checkpoint found; starting from scratch"),
             (false, true) => talk(&format!(
-                "beginning again; `--resume` would go on from {}",
+                "starting again; `--resume` would continue from {}",
                 self.path.display()
             )),
             (false, false) => {}
@@ -81,16 +81,19 @@ impl Checkpoint {
         let damaged = || {
             let error = Error::new(
                 ErrorKind::Format,
-                format!("`{name}` is damaged, or no checkpoint"),
+                format!("`{name}` is damaged, or not a checkpoint"),
             );
-            error.hint("delete it, and begin again")
+            error.hint("delete it and start again")
         };
         let mut saved: Value = serde_json::from_str(&text).map_err(|_| damaged())?;
         if saved["run"] != json!(self.run) {
-            let error = Error::new(ErrorKind::Options, format!("`{name}` is of another run"));
+            let error = Error::new(
+                ErrorKind::Options,
+                format!("`{name}` belongs to another run"),
+            );
             return Err(error
                 .hint(
-                    "go on with the same model, examples and options, or begin without `--resume`",
+                    "continue with the same model, examples and options, or start without `--resume`",
                 )
                 .into());
         }

@@ -482,7 +482,10 @@ impl Args {
             matching(&self.given)?
         };
         if !self.given.is_empty() && (&given - &targets.iter().copied().collect()).is_empty() {
-            let error = Error::new(ErrorKind::Options, "a target is not predicted from itself");
+            let error = Error::new(
+                ErrorKind::Options,
+                "a target cannot be predicted from itself",
+            );
             return Err(error
                 .hint("name other variables with `--given`, or leave it out")
                 .into());

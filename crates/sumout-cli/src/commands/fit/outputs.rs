@@ -32,7 +32,7 @@ impl Args {
         {
             let error = Error::new(
                 ErrorKind::Format,
-                format!("`{}` is no name of an SVG file", path.display()),
+                format!("`{}` is not the name of an SVG file", path.display()),
             );
             return Err(error.hint("the curve is drawn to a .svg file").into());
         }

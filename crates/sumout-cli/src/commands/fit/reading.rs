@@ -31,11 +31,11 @@ pub fn examples(args: &Args, net: &Network, targets: &[VarId]) -> Result<Example
     {
         let name = &net.variable(*var).name;
         let what = format!(
-            "`{}` has values of `{name}`, and probabilities of its values, too",
+            "`{}` has both values and probabilities of `{name}`",
             args.data.display()
         );
         return Err(Error::new(ErrorKind::Format, what)
-            .hint("remove the one or the others")
+            .hint("keep either the value column or the probability columns")
             .into());
     }
     let unused: Vec<String> = source
@@ -47,7 +47,7 @@ pub fn examples(args: &Args, net: &Network, targets: &[VarId]) -> Result<Example
         .collect();
     if !unused.is_empty() {
         talk(&format!(
-            "columns that are no variables are ignored: {}",
+            "ignoring columns that are not variables: {}",
             unused.join(", ")
         ));
     }
@@ -58,7 +58,7 @@ pub fn examples(args: &Args, net: &Network, targets: &[VarId]) -> Result<Example
             let message = format!("`{}`: row {}: {what}", args.data.display(), rows + row + 1);
             let error = Error::new(ErrorKind::Evidence, message);
             return Err(error
-                .hint("mend it, or leave such rows out with `--skip-bad-rows`")
+                .hint("fix it, or skip such rows with `--skip-bad-rows`")
                 .into());
         }
         bad.extend(chunk.bad.iter().map(|(row, _)| rows + row));

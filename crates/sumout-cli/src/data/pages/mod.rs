@@ -305,7 +305,7 @@ impl DataPage {
             }
             other => {
                 return Err(damaged(&format!(
-                    "a page in the encoding {other}, of which its column does not tell"
+                    "a page in the encoding {other}, which its column does not list"
                 )));
             }
         };

@@ -63,11 +63,8 @@ impl FromStr for Precision {
     fn from_str(name: &str) -> Result<Self> {
         let found = Precision::ALL.into_iter().find(|p| p.name() == name);
         found.ok_or_else(|| {
-            Error::new(
-                ErrorKind::Options,
-                format!("no numbers are called `{name}`"),
-            )
-            .hint("use f32 or f64")
+            Error::new(ErrorKind::Options, format!("unknown precision `{name}`"))
+                .hint("use f32 or f64")
         })
     }
 }

@@ -125,7 +125,7 @@ impl Circuit {
             .metadata()
             .as_ref()
             .and_then(|m| m.get(KEY))
-            .ok_or_else(|| damaged("it has no circuit"))?;
+            .ok_or_else(|| damaged("it is not a circuit"))?;
         check_version(text)?;
         let header: Header = serde_json::from_str(text).map_err(|e| damaged(&e.to_string()))?;
         let tensors = SafeTensors::deserialize(bytes).map_err(|e| damaged(&e.to_string()))?;
@@ -219,7 +219,7 @@ fn check_version(text: &str) -> Result<()> {
         1 | VERSION => return Ok(()),
         2 | 3 => {
             let message = format!(
-                "the circuit is of version {version}, in which tests were written otherwise"
+                "the circuit has version {version}, which used a different encoding for tests"
             );
             let error = Error::new(ErrorKind::Format, message);
             return Err(error.hint(Remedy::CompileAgain));
@@ -227,7 +227,7 @@ fn check_version(text: &str) -> Result<()> {
         _ => {}
     }
     let message = format!(
-        "the circuit is of version {version}, and this program reads up to version {VERSION}"
+        "the circuit has version {version}, and this program reads up to version {VERSION}"
     );
     Err(Error::new(ErrorKind::Format, message)
         .hint("update sumout")
@@ -237,7 +237,7 @@ fn check_version(text: &str) -> Result<()> {
 fn damaged(what: &str) -> Error {
     let error = Error::new(
         ErrorKind::Format,
-        format!("the file is damaged, or no circuit: {what}"),
+        format!("the file is damaged, or not a circuit: {what}"),
     );
     error.hint(Remedy::CompileAgain)
 }

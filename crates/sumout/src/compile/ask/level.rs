@@ -65,7 +65,7 @@ impl FromStr for Level {
                         Level::names().collect::<Vec<_>>().join(", ")
                     ))
                 };
-                let error = Error::new(ErrorKind::Options, format!("no level `{name}`"));
+                let error = Error::new(ErrorKind::Options, format!("unknown level `{name}`"));
                 error.hint(did_you_mean(name, Level::names()).unwrap_or_else(all))
             })
     }

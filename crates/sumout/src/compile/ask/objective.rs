@@ -56,7 +56,7 @@ impl FromStr for Objective {
                         Objective::names().collect::<Vec<_>>().join(", ")
                     ))
                 };
-                let error = Error::new(ErrorKind::Options, format!("no objective `{name}`"));
+                let error = Error::new(ErrorKind::Options, format!("unknown objective `{name}`"));
                 error.hint(did_you_mean(name, Objective::names()).unwrap_or_else(all))
             })
     }

@@ -128,7 +128,7 @@ fn check_components(problem: &Problem, plan: &Plan) -> Result<(), String> {
         } else {
             let first = *first[v.index()].get_or_insert(component);
             ensure(component == first, || {
-                format!("{v:?} is no function, but has several components")
+                format!("{v:?} is not a function, but has several components")
             })?;
         }
     }
@@ -281,7 +281,7 @@ mod tests {
         let plan = plan(&[], &[U, X], &[U]);
         assert_eq!(
             check(&problem(&[]), &plan),
-            Err("v0 is no function, but has several components".into())
+            Err("v0 is not a function, but has several components".into())
         );
     }
 

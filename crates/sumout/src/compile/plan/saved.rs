@@ -105,7 +105,7 @@ impl SavedPlan {
         let fail =
             |message: String| Error::new(ErrorKind::Syntax, message).hint("save the plan again");
         let saved: SavedPlan = serde_json::from_str(text)
-            .map_err(|e| fail(format!("`{file}` is no saved plan: {e}")))?;
+            .map_err(|e| fail(format!("`{file}` is not a saved plan: {e}")))?;
         match saved.sumout_plan {
             VERSION => Ok(saved),
             other => Err(fail(format!(
@@ -243,7 +243,7 @@ impl PlanStart {
         };
         if search.level == Level::Classical && plan.leaves.iter().any(|leaf| leaf.is_copy) {
             return Err(fail(
-                "the saved plan copies functions, of which level `classical` does not know",
+                "the saved plan copies functions, which level `classical` does not use",
             ));
         }
         Ok(plan)

@@ -106,11 +106,8 @@ impl Training {
         let watched = (rows.len() as f64 * self.learning.validation).round() as usize;
         let learned = rows.split_off(watched.min(rows.len() - 1));
         if !rows.is_empty() && heads.iter().any(|head| head.has_no_label(&rows)) {
-            let error = Error::new(
-                ErrorKind::Evidence,
-                "no example that is watched has a label",
-            );
-            return Err(error.hint("give more labels, or watch no examples (a validation of 0)"));
+            let error = Error::new(ErrorKind::Evidence, "no validation example has a label");
+            return Err(error.hint("give more labels, or set `validation` to 0"));
         }
         let total = learned.iter().map(|&row| examples.weight(row)).sum();
         let mut trainer = Trainer {
@@ -173,9 +170,9 @@ impl<'c> Trainer<'c> {
             let (found, wanted) = (state.weights.len(), self.params.len());
             let error = Error::new(
                 ErrorKind::Options,
-                format!("what was saved has {found} weights, not {wanted}"),
+                format!("the checkpoint has {found} weights, not {wanted}"),
             );
-            return Err(error.hint("go on with the model and the options that it was begun with"));
+            return Err(error.hint("continue with the same model and options"));
         }
         self.state = state;
         self.load();
@@ -329,8 +326,8 @@ impl<'c> Trainer<'c> {
             return Ok(());
         }
         let what = match (sums.impossible, sums.lost) {
-            (0, 0) => "the loss is no number any more".to_owned(),
-            (0, _) => "the numbers of all examples are too far apart".to_owned(),
+            (0, 0) => "the loss is not a number any more".to_owned(),
+            (0, _) => "every example underflowed, even in 64 bits".to_owned(),
             _ => "no example is possible under the network".to_owned(),
         };
         let hint = "start from uniform rows, or keep fewer zeros, or take shorter steps";

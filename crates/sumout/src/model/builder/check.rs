@@ -119,7 +119,7 @@ impl Builder {
         if draft.scope.is_empty() && !self.is_markov {
             return Err(Mistake::new(
                 Site::Cpt(index),
-                format!("factor {index} has no variable, and so is no CPT"),
+                format!("factor {index} has no variable, so it is not a CPT"),
             ));
         }
         self.check_scope(index)?;
@@ -187,7 +187,7 @@ impl Builder {
             false => ("probability", "probabilities are numbers from 0 to 1"),
         };
         let message = format!(
-            "{} contains {number}, which is no {kind}",
+            "{} contains {number}, which is not a {kind}",
             self.title(index)
         );
         Mistake::new(Site::Entry(index, at), message).hint(hint)

@@ -169,7 +169,7 @@ impl Variant {
         }
         let error = Error::new(
             ErrorKind::Model,
-            format!("the noise {noise} is no probability"),
+            format!("the noise {noise} is not a probability"),
         );
         Err(error.hint("choose a number from 0 to 1; 0 is for pixels without noise"))
     }
@@ -425,8 +425,12 @@ mod tests {
             message("rect:8,noise=x"),
             format!("`x` in `rect:8,noise=x` is not a number\n{form}")
         );
-        assert!(message("rect:8,noise=1.5").starts_with("the noise 1.5 is no probability\nhint: "));
-        assert!(message("rect:8,noise=nan").starts_with("the noise NaN is no probability\nhint: "));
+        assert!(
+            message("rect:8,noise=1.5").starts_with("the noise 1.5 is not a probability\nhint: ")
+        );
+        assert!(
+            message("rect:8,noise=nan").starts_with("the noise NaN is not a probability\nhint: ")
+        );
         assert!(
             message("random:8,2,50")
                 .starts_with("`random:8,2,50` has 3 parameters, not 4\nhint: write `random:")

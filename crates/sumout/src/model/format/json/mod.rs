@@ -326,12 +326,12 @@ fn is_markov(file: &Object<'_>) -> Result<bool> {
         true => (
             "cpts",
             "a Markov network has `factors`, not `cpts`",
-            "a Bayesian network says `\"kind\": \"bayes\"`",
+            "a Bayesian network has `\"kind\": \"bayes\"`",
         ),
         false => (
             "factors",
             "a Bayesian network has `cpts`, not `factors`",
-            "a Markov network says `\"kind\": \"markov\"`",
+            "a Markov network has `\"kind\": \"markov\"`",
         ),
     };
     file.key(wrong)

@@ -171,7 +171,7 @@ fn mistakes_in_the_json_have_a_place() {
         ),
         (
             mistake("sky", "s\\ky"),
-            "14:58: this is no escape of JSON | escapes are \\\" \\\\ \\/ \\b \\f \\n \\r \\t and \\u with four digits",
+            "14:58: this is not a JSON escape | escapes are \\\" \\\\ \\/ \\b \\f \\n \\r \\t and \\u with four digits",
         ),
         (
             mistake("sky", "s\ty"),
@@ -179,7 +179,7 @@ fn mistakes_in_the_json_have_a_place() {
         ),
         (
             mistake("sky", "\\ud800"),
-            "14:62: this is no escape of JSON | escapes are \\\" \\\\ \\/ \\b \\f \\n \\r \\t and \\u with four digits",
+            "14:62: this is not a JSON escape | escapes are \\\" \\\\ \\/ \\b \\f \\n \\r \\t and \\u with four digits",
         ),
         (
             mistake("\"sumout\": 1", "// hello\n  \"sumout\": 1"),
@@ -220,11 +220,11 @@ fn mistakes_in_the_network_have_a_place() {
         ),
         (
             mistake("\"bayes\"", "\"markov\""),
-            "9:3: a Markov network has `factors`, not `cpts` | a Bayesian network says `\"kind\": \"bayes\"`",
+            "9:3: a Markov network has `factors`, not `cpts` | a Bayesian network has `\"kind\": \"bayes\"`",
         ),
         (
             mistake("\"cpts\"", "\"factors\""),
-            "9:3: a Bayesian network has `cpts`, not `factors` | a Markov network says `\"kind\": \"markov\"`",
+            "9:3: a Bayesian network has `cpts`, not `factors` | a Markov network has `\"kind\": \"markov\"`",
         ),
         (
             mistake("\"parents\": [\"rain\"]", "\"parnets\": [\"rain\"]"),
@@ -280,7 +280,7 @@ fn mistakes_in_the_network_have_a_place() {
         ),
         (
             mistake("0.2", "-0.2"),
-            "10:48: the CPT of `rain` contains -0.2, which is no probability | probabilities are numbers from 0 to 1",
+            "10:48: the CPT of `rain` contains -0.2, which is not a probability | probabilities are numbers from 0 to 1",
         ),
         (
             mistake("0.05", "0.5"),

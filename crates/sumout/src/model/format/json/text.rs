@@ -122,7 +122,7 @@ impl<'a> Value<'a> {
             .map(Cow::Owned)
             .map_err(|e| {
                 let at = self.span.start + e.column().saturating_sub(1);
-                let error = self.source.error(at..at + 1, "this is no escape of JSON");
+                let error = self.source.error(at..at + 1, "this is not a JSON escape");
                 error.hint("escapes are \\\" \\\\ \\/ \\b \\f \\n \\r \\t and \\u with four digits")
             })
     }

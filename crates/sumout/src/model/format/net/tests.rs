@@ -107,7 +107,7 @@ fn names_that_are_no_identifiers_become_labels_if_that_is_accepted() -> Result<(
     let refused = write(&net, Loss::Refuse).unwrap_err();
     assert_eq!(
         refused.message(),
-        "Hugin NET cannot carry the name `a b`, which is no identifier"
+        "Hugin NET cannot carry the name `a b`, which is not an identifier"
     );
     let text = write(&net, Loss::Accept)?;
     let read = parse(&text)?;

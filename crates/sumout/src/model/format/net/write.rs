@@ -87,7 +87,7 @@ const NAMES: Spelling = Spelling {
             format!("_{plain}")
         }
     },
-    complaint: "which is no identifier",
+    complaint: "which is not an identifier",
 };
 
 fn is_identifier(name: &str) -> bool {

@@ -173,7 +173,7 @@ fn mistakes_are_shown_where_they_are() {
         ),
         (
             "MARKOV 1 2 1 1 0 2 .5 nan",
-            "factor 0 contains NaN, which is no factor value",
+            "factor 0 contains NaN, which is not a factor value",
             "nan",
         ),
     ];

@@ -180,7 +180,7 @@ impl<'r, 'a> NoisyMax<'r, 'a> {
 
     fn no_probability(&self, at: usize) -> Error {
         let span = self.reader.xml.source.word(self.parameters.starts[at]);
-        let message = format!("{} is no probability", self.parameters.values[at]);
+        let message = format!("{} is not a probability", self.parameters.values[at]);
         self.reader
             .xml
             .source

@@ -197,7 +197,7 @@ fn mistakes_have_a_place() {
         (
             noisy("0 1 2 0 1", &good.replacen('1', "-1", 1)),
             5,
-            "-1 is no probability",
+            "-1 is not a probability",
         ),
         (
             noisy("0 1 2 0 1", &good.replacen('1', "0.5", 1)),

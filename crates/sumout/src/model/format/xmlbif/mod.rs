@@ -81,10 +81,10 @@ impl<'a> Reader<'a> {
                 "variable" => self.variable(&tag)?,
                 "definition" => self.definition(&tag)?,
                 "probability" => {
-                    let error = self
-                        .xml
-                        .source
-                        .error(tag.span, "`<PROBABILITY>` is of an older version of XMLBIF");
+                    let error = self.xml.source.error(
+                        tag.span,
+                        "`<PROBABILITY>` belongs to an older version of XMLBIF",
+                    );
                     return Err(
                         error.hint("only version 0.3 is supported, which has `<DEFINITION>`")
                     );

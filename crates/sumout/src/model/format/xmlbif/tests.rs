@@ -135,13 +135,13 @@ fn mistakes_have_a_place_and_a_hint() {
         (
             of_b("0.7", "-1"),
             "-1",
-            "the CPT of `b` contains -1, which is no probability",
+            "the CPT of `b` contains -1, which is not a probability",
             "",
         ),
         (
             of_b("0.7", "nan"),
             "nan",
-            "the CPT of `b` contains NaN, which is no probability",
+            "the CPT of `b` contains NaN, which is not a probability",
             "",
         ),
         (
