@@ -1,8 +1,8 @@
 //! Keeps the library in order: dependencies point one way, and files stay short.
 //!
 //! ```text
-//! circuit ──▶ learn ──▶ model, tensor ──▶ vars
-//!    └──────▶ compile ──▶ model, tensor::graph (never the executor)
+//! learn ──▶ circuit ──▶ model, tensor ──▶ vars
+//!              └──────▶ compile ──▶ model, tensor::graph (never the executor)
 //! ```
 //!
 //! The sources are read as text: every path that begins with `crate` or `super` is followed to
@@ -19,11 +19,14 @@ const PARTS: [(&str, &[&str]); 8] = [
     ("model", &["error", "files", "vars"]),
     ("tensor", &["error", "vars"]),
     ("compile", &["error", "model", "tensor", "vars"]),
-    ("learn", &["error", "model", "tensor", "vars"]),
     (
         "circuit",
+        &["compile", "error", "files", "model", "tensor", "vars"],
+    ),
+    (
+        "learn",
         &[
-            "compile", "error", "files", "learn", "model", "tensor", "vars",
+            "circuit", "compile", "error", "files", "model", "tensor", "vars",
         ],
     ),
 ];

@@ -1,11 +1,11 @@
-//! What is learned from: evidence, labels and weights of examples.
+//! Examples to learn from: their evidence, labels and weights.
 
 use std::collections::BTreeMap;
 
 use crate::circuit::Circuit;
 use crate::circuit::batch::{Batch, Column, check};
 use crate::error::{Error, ErrorKind, Result};
-use crate::learn::training::{Head, Subject};
+use crate::learn::training::Head;
 use crate::model::{Dataset, Network, Variable};
 use crate::vars::VarId;
 
@@ -78,7 +78,7 @@ impl Examples {
         self.weights.as_ref().map_or(1.0, |weights| weights[row])
     }
 
-    /// Refuses examples that nothing can be learned from.
+    /// Refuses examples from which nothing can be learned.
     pub(crate) fn check(&self, net: &Network, heads: &[Head]) -> Result<()> {
         if self.rows == 0 {
             return Err(Error::new(
@@ -138,7 +138,7 @@ impl Examples {
                     "the label `{label}` of example {} is impossible under the network:",
                     row + 1
                 );
-                return Err(wrong(&what).hint("keep fewer zeros, or mend the label"));
+                return Err(wrong(&what).hint("keep fewer zeros, or fix the label"));
             }
         }
         Ok(())
@@ -220,20 +220,5 @@ impl From<&Dataset> for Examples {
             examples.insert(var, Column::Values(values));
         }
         examples
-    }
-}
-
-impl Subject {
-    /// Predicts targets from all other variables of which examples know something.
-    pub fn of(targets: &[VarId], examples: &Examples) -> Self {
-        let given = examples
-            .variables()
-            .filter(|v| !targets.contains(v))
-            .collect();
-        Subject {
-            targets: targets.to_vec(),
-            given,
-            ..Subject::default()
-        }
     }
 }

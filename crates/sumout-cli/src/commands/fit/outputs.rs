@@ -17,7 +17,7 @@ impl Args {
             if Format::of_path(path).is_none() {
                 let error = Error::new(
                     ErrorKind::Format,
-                    format!("`{}` names no format", path.display()),
+                    format!("`{}` has no known format", path.display()),
                 );
                 return Err(error
                     .hint("write a network to .json or .bif, or a circuit to .sumout")
@@ -32,7 +32,7 @@ impl Args {
         {
             let error = Error::new(
                 ErrorKind::Format,
-                format!("`{}` is no name of an SVG file", path.display()),
+                format!("`{}` is not the name of an SVG file", path.display()),
             );
             return Err(error.hint("the curve is drawn to a .svg file").into());
         }
