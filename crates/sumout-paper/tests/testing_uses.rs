@@ -2,10 +2,10 @@
 
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use sumout::learn::{Decay, Loss, Rule, Start};
+use sumout::learn::{LearningRate, Loss, Optimizer, Start};
 use sumout::{
-    Batch, Column, EvalOptions, Examples, FitOptions, Method, Network, Options, Precision, Query,
-    Subject, Watch,
+    Batch, Column, EvalOptions, Examples, Method, Monitor, Network, Options, Precision, Query,
+    Task, Training, TrainingOptions,
 };
 use sumout_paper::testing::{
     Layer, hidden_markov, kidney, kidney_cases, perceptrons, staircase, third_order,
@@ -185,30 +185,30 @@ fn neurons_are_tests() {
     }
 }
 
-fn learning(epochs: usize, batch: usize) -> FitOptions {
-    let decay = Decay {
+fn learning(epochs: usize, batch_size: usize) -> TrainingOptions {
+    let learning_rate = LearningRate {
         first: 0.1,
         last: 0.01,
         over: epochs,
-        ..Decay::paper()
+        ..LearningRate::paper()
     };
-    FitOptions {
+    TrainingOptions {
         loss: Loss::default(),
         method: Method::Gradient {
-            rule: Rule::Adam,
-            decay,
-            batch,
-            steps: 1,
+            optimizer: Optimizer::Adam,
+            learning_rate,
+            batch_size,
+            min_steps: 1,
         },
         starts: (1..=3).map(Start::Random).collect(),
-        look_ahead: epochs / 10,
+        trial_epochs: epochs / 10,
         epochs,
         patience: epochs,
-        watch: Watch::Loss,
+        monitor: Monitor::Loss,
         validation: 0.0,
         prior: 0.0,
-        least: 1e-7,
-        ..FitOptions::default()
+        min_improvement: 1e-7,
+        ..TrainingOptions::default()
     }
 }
 
@@ -238,19 +238,19 @@ fn largest_error(net: &Network) -> f64 {
         threads: 1,
         ..EvalOptions::default()
     };
-    let course = net
-        .course(
-            &Subject::of(&[target], &examples),
-            learning(800, 9),
-            &Options::default(),
-            &running,
-        )
-        .unwrap();
-    let mut trainer = course.trainer(&examples).unwrap();
+    let training = Training::new(
+        &net,
+        &Task::of(&[target], &examples),
+        learning(800, 9),
+        &Options::default(),
+        &running,
+    )
+    .unwrap();
+    let mut trainer = training.trainer(&examples).unwrap();
     while !trainer.is_done() {
         trainer.epoch().unwrap();
     }
-    let (circuit, _) = &course.trained(&trainer.learned())[0];
+    let (circuit, _) = &training.trained(&trainer.learned())[0];
     let answers = circuit
         .evaluate(&examples.batch_for(circuit).unwrap())
         .unwrap();
@@ -277,24 +277,21 @@ fn tested_transitions_learn_more_of_a_third_order_model() {
         let net = hidden_markov(LENGTH, tested).unwrap();
         let given = net.matching("e_*").unwrap().into_iter().collect();
         let target = net.find(&format!("h_{}", LENGTH - 1)).unwrap();
-        let subject = Subject {
-            targets: vec![target],
-            given,
-            ..Subject::default()
-        };
-        let course = net
-            .course(
-                &subject,
-                learning(40, 64),
-                &Options::default(),
-                &EvalOptions::default(),
-            )
-            .unwrap();
-        let mut trainer = course.trainer(&examples).unwrap();
+        let task = Task::new(&[target], given);
+        let training = Training::new(
+            &net,
+            &task,
+            learning(40, 64),
+            &Options::default(),
+            &EvalOptions::default(),
+        )
+        .unwrap();
+        let mut trainer = training.trainer(&examples).unwrap();
         while !trainer.is_done() {
             trainer.epoch().unwrap();
         }
-        [&examples, &others].map(|examples| course.measure(&trainer.learned(), examples).unwrap().0)
+        [&examples, &others]
+            .map(|examples| training.measure(&trainer.learned(), examples).unwrap().0)
     });
     // Of the examples, and of others that it has not seen.
     assert!(

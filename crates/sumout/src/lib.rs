@@ -45,8 +45,8 @@
 //! | [`model`] | networks, built or read from [files in six formats](model::format); [evidence](Evidence) and [data](Dataset) |
 //! | [`compile`] | [prunes](compile::prune) what cannot matter, [plans](mod@compile::plan) a contraction tree, and [lowers](compile::lower) it to a graph |
 //! | [`tensor`] | the [graph](tensor::graph) of tensor operations; where its numbers lie in memory, and their computation |
-//! | [`learn`] | parameters, losses and steps: what is learned from data |
 //! | [`circuit`] | questions and answers: [`Network::query`] and [`Network::mpe`], with their [`Options`]; [circuits](Circuit), compiled by [`Network::compile`] and evaluated on [batches](Batch) |
+//! | [`learn`] | learning from data: [`Network::fit`] and its parts |
 //! | [`vars`], [`error`], [`files`] | what all of them use |
 //!
 //! # What holds
@@ -76,7 +76,8 @@ pub use circuit::{
 pub use compile::{Level, Objective, Query, Report};
 pub use error::{Error, ErrorKind, Place, Remedy, Result};
 pub use learn::{
-    Difference, Epoch, Examples, FitOptions, Method, State, Subject, Trainer, Training, Watch,
+    Difference, Epoch, Examples, FitEvent, FitOptions, Fitted, Method, Monitor, State, Task,
+    Trainer, Training, TrainingOptions,
 };
 pub use model::{Builder, Cpt, Dataset, Evidence, Finding, Format, Network, Variable};
 pub use vars::{VarId, VarSet};

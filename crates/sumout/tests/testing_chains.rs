@@ -3,8 +3,8 @@
 use sumout::learn::{Loss, Start};
 use sumout::model::{Comparison, Node, Selection, Test};
 use sumout::{
-    Batch, Circuit, Column, EvalOptions, Evidence, Examples, FitOptions, Network, Options,
-    Precision, Query, Subject, VarId,
+    Batch, Circuit, Column, EvalOptions, Evidence, Examples, Network, Options, Precision, Query,
+    Task, Training, TrainingOptions, VarId,
 };
 
 const SOFT: Selection = Selection::Sigmoid {
@@ -213,17 +213,16 @@ fn improbable_states_are_no_reason_not_to_learn() {
         }
         let last = net.find("last").unwrap();
         examples.insert(last, Column::Values(vec![0, 1, 0]));
-        let subject = Subject {
-            trainable: Some([last].into_iter().collect()),
-            ..Subject::of(&[last], &examples)
-        };
-        let learning = FitOptions {
+        let task = Task::of(&[last], &examples)
+            .train(&net, Some(&["last"]))
+            .unwrap();
+        let learning = TrainingOptions {
             prior: 0.0,
             starts: vec![Start::Network],
             validation: 0.0,
-            ..FitOptions::default()
+            ..TrainingOptions::default()
         };
-        let learning = FitOptions {
+        let learning = TrainingOptions {
             loss: Loss {
                 likelihood: 0.0,
                 ..Loss::default()
@@ -234,10 +233,9 @@ fn improbable_states_are_no_reason_not_to_learn() {
             effort: 0.0,
             ..Options::default()
         };
-        let course = net
-            .course(&subject, learning, &options, &EvalOptions::default())
-            .unwrap();
-        let (loss, gradient) = course
+        let training =
+            Training::new(&net, &task, learning, &options, &EvalOptions::default()).unwrap();
+        let (loss, gradient) = training
             .trainer(&examples)
             .unwrap()
             .gradient(&[0, 1, 2])

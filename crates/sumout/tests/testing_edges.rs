@@ -10,8 +10,8 @@ use sumout::learn::Start;
 use sumout::model::{Comparison, Node, Selection, Test};
 use sumout::tensor::TableId;
 use sumout::{
-    Batch, Circuit, Column, EvalOptions, Evidence, Examples, Finding, FitOptions, Network, Options,
-    Precision, Query, Subject, VarId,
+    Batch, Circuit, Column, EvalOptions, Evidence, Examples, Finding, Network, Options, Precision,
+    Query, Task, Training, TrainingOptions, VarId,
 };
 
 /// The evidence on v, whose first value is impossible, decides what is selected for x; z depends on
@@ -151,23 +151,21 @@ fn impossible_values_have_no_parameters() {
     examples.insert(v, Column::Values(vec![1, -1]));
     examples.insert(z, Column::Values(vec![0, 1]));
     examples.insert(x, Column::Values(vec![0, 1]));
-    let subject = Subject {
-        trainable: Some([x, z].into_iter().collect()),
-        ..Subject::of(&[x], &examples)
-    };
-    let learning = FitOptions {
+    let names = [x, z].map(|v| net.variable(v).name.clone());
+    let task = Task::of(&[x], &examples).train(&net, Some(&names)).unwrap();
+    let learning = TrainingOptions {
         starts: vec![Start::Uniform],
-        ..FitOptions::default()
+        ..TrainingOptions::default()
     };
-    let course = net
-        .course(
-            &subject,
-            learning,
-            &Options::default(),
-            &EvalOptions::default(),
-        )
-        .unwrap();
-    let shapes: Vec<_> = course
+    let training = Training::new(
+        &net,
+        &task,
+        learning,
+        &Options::default(),
+        &EvalOptions::default(),
+    )
+    .unwrap();
+    let shapes: Vec<_> = training
         .params()
         .groups()
         .iter()

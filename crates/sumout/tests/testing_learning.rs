@@ -11,7 +11,7 @@ use sumout::learn::{Loss, Start};
 use sumout::model::{Body, Role, Selection, Sight, Test};
 use sumout::{
     Column, EvalOptions, Evidence, Examples, Finding, FitOptions, Level, Method, Network, Options,
-    Precision, Subject, Training, VarId,
+    Precision, Task, Training, TrainingOptions, VarId,
 };
 
 use common::LEVELS;
@@ -19,25 +19,25 @@ use literal::{Kind, Literal, random};
 
 const ROWS: usize = 4;
 
-fn course(net: &Network, subject: &Subject, loss: Loss, level: Level) -> Option<Training> {
+fn training(net: &Network, task: &Task, loss: Loss, level: Level) -> Option<Training> {
     let running = EvalOptions {
         precision: Precision::F64,
         threads: 1,
         ..EvalOptions::default()
     };
-    let learning = FitOptions {
+    let learning = TrainingOptions {
         loss,
         prior: 0.0,
         starts: vec![Start::Network],
         validation: 0.0,
-        ..FitOptions::default()
+        ..TrainingOptions::default()
     };
     let options = Options {
         level,
         effort: 0.01,
         ..Options::default()
     };
-    net.course(subject, learning, &options, &running).ok() // there may be nothing to learn
+    Training::new(net, task, learning, &options, &running).ok() // there may be nothing to learn
 }
 
 fn examples(net: &Network, target: VarId, rng: &mut ChaCha8Rng) -> Examples {
@@ -101,10 +101,10 @@ fn gradients_of_copies_thresholds_and_slopes_are_central_differences() {
                 likelihood: f64::from(seed as u32 % 2),
                 ..Loss::default()
             };
-            let subject = Subject::of(&[target], &examples);
+            let task = Task::of(&[target], &examples);
             let level = LEVELS[seed as usize % LEVELS.len()];
-            if let Some(course) = course(&net, &subject, loss, level) {
-                checked += check(&course, target, &loss, &examples, &mut rng);
+            if let Some(training) = training(&net, &task, loss, level) {
+                checked += check(&training, target, &loss, &examples, &mut rng);
             }
         }
     }
@@ -112,22 +112,22 @@ fn gradients_of_copies_thresholds_and_slopes_are_central_differences() {
 }
 
 fn check(
-    course: &Training,
+    training: &Training,
     target: VarId,
     loss: &Loss,
     examples: &Examples,
     rng: &mut ChaCha8Rng,
 ) -> usize {
     const STEP: f64 = 1e-5;
-    let mut params = course.params().clone();
+    let mut params = training.params().clone();
     let weights = params.weights().to_vec();
     let at = |params: &mut sumout::learn::Params, i: usize, h: f64| {
         let mut moved = weights.clone();
         moved[i] += h;
         params.set_weights(&moved);
-        literal_loss(&course.network(params), target, loss, examples)
+        literal_loss(&training.network(params), target, loss, examples)
     };
-    let Ok(trainer) = course.trainer(examples) else {
+    let Ok(trainer) = training.trainer(examples) else {
         return 0;
     };
     let (here, is_possible) = at(&mut params, 0, 0.0);
@@ -147,7 +147,7 @@ fn check(
             is_close,
             "{i}: {} {expected} {:?}",
             gradient[i],
-            course.params().groups()
+            training.params().groups()
         );
     }
     chosen.len()
@@ -183,26 +183,26 @@ fn data(net: &Network) -> Examples {
 
 fn learn(net: &Network, epochs: usize, slope: Option<(f64, f64)>) -> Network {
     let examples = data(net);
-    let subject = Subject::of(&[net.find("x").unwrap()], &examples);
-    let learning = FitOptions {
+    let task = Task::of(&[net.find("x").unwrap()], &examples);
+    let learning = TrainingOptions {
         starts: vec![Start::Network],
         epochs,
         slope,
-        ..FitOptions::default()
+        ..TrainingOptions::default()
     };
-    let course = net
-        .course(
-            &subject,
-            learning,
-            &Options::default(),
-            &EvalOptions::default(),
-        )
-        .unwrap();
-    let mut trainer = course.trainer(&examples).unwrap();
+    let training = Training::new(
+        &net,
+        &task,
+        learning,
+        &Options::default(),
+        &EvalOptions::default(),
+    )
+    .unwrap();
+    let mut trainer = training.trainer(&examples).unwrap();
     while !trainer.is_done() {
         trainer.epoch().unwrap();
     }
-    course.network(&trainer.learned())
+    training.network(&trainer.learned())
 }
 
 fn tested(net: &Network) -> &sumout::model::Tested {
@@ -282,24 +282,25 @@ fn what_was_trained_is_what_is_saved() {
         },
     );
     let examples = data(&net);
-    let subject = Subject::of(&[net.find("x").unwrap()], &examples);
-    let course = net.course(
-        &subject,
-        FitOptions {
+    let task = Task::of(&[net.find("x").unwrap()], &examples);
+    let training = Training::new(
+        &net,
+        &task,
+        TrainingOptions {
             epochs: 5,
-            ..FitOptions::default()
+            ..TrainingOptions::default()
         },
         &Options::default(),
         &EvalOptions::default(),
     );
-    let course = course.unwrap();
-    let mut trainer = course.trainer(&examples).unwrap();
+    let training = training.unwrap();
+    let mut trainer = training.trainer(&examples).unwrap();
     while !trainer.is_done() {
         trainer.epoch().unwrap();
     }
     let params = trainer.learned();
-    let (circuit, target) = &course.trained(&params)[0];
-    let network = course.network(&params);
+    let (circuit, target) = &training.trained(&params)[0];
+    let network = training.network(&params);
     let batch = examples.batch_for(circuit).unwrap();
     let answers = circuit.evaluate(&batch).unwrap();
     for (row, value) in ["t", "f"].into_iter().enumerate() {
@@ -327,28 +328,30 @@ fn counting_is_refused() {
     );
     assert!(matches!(net.cpts()[2].body(), Body::Tested(_)));
     let examples = data(&net);
-    let subject = Subject::of(&[net.find("x").unwrap()], &examples);
-    let learning = FitOptions {
+    let task = Task::of(&[net.find("x").unwrap()], &examples);
+    let learning = TrainingOptions {
         method: Method::Em,
-        ..FitOptions::em()
+        ..TrainingOptions::em()
     };
-    let error = net
-        .course(
-            &subject,
-            learning,
-            &Options::default(),
-            &EvalOptions::default(),
-        )
-        .unwrap_err();
+    let error = Training::new(
+        &net,
+        &task,
+        learning,
+        &Options::default(),
+        &EvalOptions::default(),
+    )
+    .unwrap_err();
     assert!(
         error.message().contains("cannot be learned by counting"),
         "{error}"
     );
-    assert_eq!(
-        net.count(&subject, &examples, 0.0)
-            .unwrap()
-            .map(|p| p.len()),
-        None
+    let options = FitOptions::preset("em").unwrap();
+    let error = net.fit(&task, &examples, &options, &mut |_| Ok(()));
+    assert!(
+        error
+            .unwrap_err()
+            .message()
+            .contains("cannot be learned by counting")
     );
 }
 
@@ -375,18 +378,18 @@ fn fixed_copies_leave_the_thresholds_to_learn() {
         [fixed.clone(), fixed],
         Selection::Step(sumout::model::Comparison::AtLeast),
     );
-    let frozen = Subject {
-        trainable: Some([step.find("x").unwrap()].into_iter().collect()),
-        ..Subject::of(&[step.find("x").unwrap()], &data(&step))
-    };
-    let error = step
-        .course(
-            &frozen,
-            FitOptions::default(),
-            &Options::default(),
-            &EvalOptions::default(),
-        )
-        .unwrap_err();
+    let x = step.find("x").unwrap();
+    let frozen = Task::of(&[x], &data(&step))
+        .train(&step, Some(&["x"]))
+        .unwrap();
+    let error = Training::new(
+        &step,
+        &frozen,
+        TrainingOptions::default(),
+        &Options::default(),
+        &EvalOptions::default(),
+    )
+    .unwrap_err();
     assert!(
         error.message().starts_with("there is nothing to learn"),
         "{error}"
@@ -432,16 +435,16 @@ fn thresholds_of_different_shapes_are_not_tied() {
     ] {
         examples.insert(var, column);
     }
-    let subject = Subject::of(&[x_of(&net), net.find("y").unwrap()], &examples);
-    let course = net
-        .course(
-            &subject,
-            FitOptions::default(),
-            &Options::default(),
-            &EvalOptions::default(),
-        )
-        .unwrap();
-    let shapes: Vec<_> = course
+    let task = Task::of(&[x_of(&net), net.find("y").unwrap()], &examples);
+    let training = Training::new(
+        &net,
+        &task,
+        TrainingOptions::default(),
+        &Options::default(),
+        &EvalOptions::default(),
+    )
+    .unwrap();
+    let shapes: Vec<_> = training
         .params()
         .groups()
         .iter()
@@ -449,18 +452,15 @@ fn thresholds_of_different_shapes_are_not_tied() {
         .map(|g| g.shape.clone())
         .collect();
     assert_eq!(shapes, [vec![3, 2], vec![2, 3]]);
-    let strict = Subject {
-        strict_ties: true,
-        ..subject
-    };
-    let refused = net
-        .course(
-            &strict,
-            FitOptions::default(),
-            &Options::default(),
-            &EvalOptions::default(),
-        )
-        .unwrap_err();
+    let strict = task.strict_ties(true);
+    let refused = Training::new(
+        &net,
+        &strict,
+        TrainingOptions::default(),
+        &Options::default(),
+        &EvalOptions::default(),
+    )
+    .unwrap_err();
     assert_eq!(
         refused.message(),
         "tests tied as `t` have thresholds of different shapes"
@@ -475,19 +475,19 @@ fn x_of(net: &Network) -> VarId {
 fn slopes_are_given_to_sigmoids_that_are_trained_and_to_no_others() {
     let asia = Network::read("asia").unwrap();
     let examples = Examples::from(&asia.sample(20, 1).unwrap());
-    let subject = Subject::of(&[asia.find("lung").unwrap()], &examples);
-    let learning = FitOptions {
+    let task = Task::of(&[asia.find("lung").unwrap()], &examples);
+    let learning = TrainingOptions {
         slope: Some((8.0, 64.0)),
-        ..FitOptions::default()
+        ..TrainingOptions::default()
     };
-    let error = asia
-        .course(
-            &subject,
-            learning,
-            &Options::default(),
-            &EvalOptions::default(),
-        )
-        .unwrap_err();
+    let error = Training::new(
+        &asia,
+        &task,
+        learning,
+        &Options::default(),
+        &EvalOptions::default(),
+    )
+    .unwrap_err();
     assert!(error.message().contains("no sigmoid"), "{error}");
 }
 
@@ -502,19 +502,19 @@ fn copies_start_different_from_each_other() {
         },
     );
     let examples = data(&net);
-    let subject = Subject::of(&[net.find("x").unwrap()], &examples);
-    let course = net
-        .course(
-            &subject,
-            FitOptions::default(),
-            &Options::default(),
-            &EvalOptions::default(),
-        )
-        .unwrap();
+    let task = Task::of(&[net.find("x").unwrap()], &examples);
+    let training = Training::new(
+        &net,
+        &task,
+        TrainingOptions::default(),
+        &Options::default(),
+        &EvalOptions::default(),
+    )
+    .unwrap();
     for start in [Start::Uniform, Start::Alike(1), Start::Random(1)] {
-        let mut params = course.params().clone();
+        let mut params = training.params().clone();
         params.start(&net, start);
-        let trained = course.network(&params);
+        let trained = training.network(&params);
         let table = &tested(&trained).table;
         assert_ne!(table[..6], table[6..], "{start:?}");
     }

@@ -26,7 +26,7 @@ pub use answers::{Answering, Rows, Titles, csv_header};
 pub use cases::Cases;
 pub use columns::{Columns, Ignored, Schema, wanted};
 pub use journal::{Check, Fingerprint, Manifest};
-pub use numbers::{Number, numbers};
+pub use numbers::{Numbers, numbers};
 pub use output::Output;
 pub use values::Values;
 

@@ -11,18 +11,22 @@ use parquet::record::Field;
 use parquet::schema::types::Type;
 use sumout::{Error, ErrorKind, Result};
 
-/// A cell: a number that is finite and not negative, or else what stands there.
+/// A cell: a number that is finite and not negative, or else the text of the cell.
 pub type Number = Outcome<f64, String>;
 
-/// The cells of a column, a row each; empty ones are zero. None if there is no such column.
-pub fn numbers(path: &Path, title: &str) -> Result<Option<Vec<Number>>> {
+/// The cells of a column, one for each row.
+pub type Numbers = Vec<Number>;
+
+/// The columns of these titles, in one pass over the file; empty cells are zero. None where there
+/// is no such column.
+pub fn numbers(path: &Path, titles: &[&str]) -> Result<Vec<Option<Numbers>>> {
     let is_parquet = path
         .extension()
         .is_some_and(|e| e == "parquet" || e == "pq");
     if is_parquet {
-        in_parquet(path, title).map_err(|e| wrong(path, &e))
+        in_parquet(path, titles).map_err(|e| wrong(path, &e))
     } else {
-        in_csv(path, title).map_err(|e| wrong(path, &e))
+        in_csv(path, titles).map_err(|e| wrong(path, &e))
     }
 }
 
@@ -30,36 +34,53 @@ fn wrong(path: &Path, error: &dyn std::fmt::Display) -> Error {
     Error::new(ErrorKind::Format, format!("`{}`: {error}", path.display()))
 }
 
-fn in_csv(path: &Path, title: &str) -> csv::Result<Option<Vec<Number>>> {
+fn in_csv(path: &Path, titles: &[&str]) -> csv::Result<Vec<Option<Numbers>>> {
     let mut reader = csv::ReaderBuilder::new().flexible(true).from_path(path)?;
-    let Some(column) = reader.headers()?.iter().position(|t| t.trim() == title) else {
-        return Ok(None);
-    };
-    let records: Vec<csv::StringRecord> = reader.records().collect::<csv::Result<_>>()?;
-    let is_blank = |record: &csv::StringRecord| {
-        record.len() <= 1 && record.iter().all(|cell| cell.trim().is_empty())
-    };
-    let cells = records
-        .iter()
-        .filter(|record| !is_blank(record))
-        .map(|record| record.get(column).unwrap_or(""));
-    Ok(Some(cells.map(|cell| number(cell.trim())).collect()))
+    let headers = reader.headers()?.clone();
+    let place = |title: &&str| headers.iter().position(|header| header.trim() == *title);
+    let places: Vec<Option<usize>> = titles.iter().map(place).collect();
+    let mut columns: Vec<Option<Numbers>> = places.iter().map(|at| at.map(|_| vec![])).collect();
+    let mut record = csv::StringRecord::new();
+    while reader.read_record(&mut record)? {
+        let is_blank = record.len() <= 1 && record.iter().all(|cell| cell.trim().is_empty());
+        if is_blank {
+            continue;
+        }
+        for (column, place) in columns.iter_mut().zip(&places) {
+            if let (Some(column), Some(place)) = (column, place) {
+                column.push(number(record.get(*place).unwrap_or("").trim()));
+            }
+        }
+    }
+    Ok(columns)
 }
 
-fn in_parquet(path: &Path, title: &str) -> Outcome<Option<Vec<Number>>, ParquetError> {
+fn in_parquet(path: &Path, titles: &[&str]) -> Outcome<Vec<Option<Numbers>>, ParquetError> {
     let file = SerializedFileReader::new(File::open(path)?)?;
     let all = file.metadata().file_metadata().schema();
-    let Some(field) = all.get_fields().iter().find(|field| field.name() == title) else {
-        return Ok(None);
-    };
-    let column = Type::group_type_builder(all.name())
-        .with_fields(vec![Arc::clone(field)])
+    let fields: Vec<Arc<Type>> = all
+        .get_fields()
+        .iter()
+        .filter(|field| titles.contains(&field.name()))
+        .cloned()
+        .collect();
+    let is_there = |title: &str| fields.iter().any(|field| field.name() == title);
+    let mut columns: Vec<Option<Numbers>> = titles
+        .iter()
+        .map(|title| is_there(title).then(Vec::new))
+        .collect();
+    let wanted = Type::group_type_builder(all.name())
+        .with_fields(fields)
         .build()?;
-    let mut cells = vec![];
-    for row in file.get_row_iter(Some(column))? {
-        cells.extend(row?.get_column_iter().map(|(_, cell)| number_of(cell)));
+    for row in file.get_row_iter(Some(wanted))? {
+        for (name, cell) in row?.get_column_iter() {
+            let place = titles.iter().position(|title| title == name);
+            if let Some(column) = place.and_then(|place| columns[place].as_mut()) {
+                column.push(number_of(cell));
+            }
+        }
     }
-    Ok(Some(cells))
+    Ok(columns)
 }
 
 fn number_of(cell: &Field) -> Number {

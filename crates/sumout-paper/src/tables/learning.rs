@@ -7,7 +7,7 @@ use std::time::Instant;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use sumout::{EvalOptions, FitOptions, Network, Options, Subject, Training};
+use sumout::{EvalOptions, Network, Options, Task, Training, TrainingOptions};
 
 use super::Work;
 use super::mean::{self, mean};
@@ -58,9 +58,9 @@ struct Asked {
 struct Plan {
     printed: &'static Accuracy,
     preset: &'static str,
-    learning: FitOptions,
+    learning: TrainingOptions,
     net: Network,
-    course: OnceLock<Training>,
+    training: OnceLock<Training>,
 }
 
 fn compute(
@@ -73,8 +73,8 @@ fn compute(
     let mut plans = vec![];
     for printed in &printed[..if settings.trainable { 2 } else { 1 }] {
         for (preset, learning) in [
-            ("paper", FitOptions::paper()),
-            ("default", FitOptions::default()),
+            ("paper", TrainingOptions::paper()),
+            ("default", TrainingOptions::default()),
         ] {
             let net = Network::read(printed.model)?;
             let name = format!("{}/{preset}", printed.model);
@@ -85,7 +85,7 @@ fn compute(
                     preset,
                     learning,
                     net,
-                    course: OnceLock::new(),
+                    training: OnceLock::new(),
                 },
             ));
         }
@@ -114,16 +114,12 @@ const NOTE: &str = "Printed: the paper's numbers, means of 25 runs; ±: the stan
 impl Plan {
     /// The network, compiled to be trained, when it is needed first.
     fn course(&self, asked: &Asked, settings: &Settings) -> sumout::Result<&Training> {
-        if let Some(course) = self.course.get() {
-            return Ok(course);
+        if let Some(training) = self.training.get() {
+            return Ok(training);
         }
         let net = &self.net;
         let given = net.matching(asked.inputs)?.into_iter().collect();
-        let subject = Subject {
-            targets: vec![net.find(asked.target)?],
-            given,
-            ..Subject::default()
-        };
+        let task = Task::new(&[net.find(asked.target)?], given);
         let options = Options {
             seed: settings.seed,
             effort: settings.effort(),
@@ -133,8 +129,8 @@ impl Plan {
             threads: 1,
             ..EvalOptions::default()
         };
-        let course = net.course(&subject, self.learning.clone(), &options, &running)?;
-        Ok(self.course.get_or_init(|| course))
+        let training = Training::new(net, &task, self.learning.clone(), &options, &running)?;
+        Ok(self.training.get_or_init(|| training))
     }
 }
 
@@ -260,14 +256,14 @@ struct Run {
 
 impl Run {
     fn new(
-        course: &Training,
+        training: &Training,
         plan: &Plan,
         count: usize,
         seed: u64,
         noise: Noise,
     ) -> sumout::Result<Self> {
         let model = plan.printed.model.split(',').next().unwrap_or_default();
-        let training = scenes::examples(
+        let examples = scenes::examples(
             &plan.net,
             &Scenes {
                 noise,
@@ -286,14 +282,11 @@ impl Run {
             .first(TESTED)?,
         )?;
         let start = Instant::now();
-        let mut trainer = course.trainer_with(&training, seed)?;
-        while !trainer.is_done() {
-            trainer.epoch()?;
-        }
+        let trained = training.train(&examples, seed, &mut |_| Ok(()))?;
         let seconds = start.elapsed().as_secs_f64();
-        let (_, accuracy) = course.measure(&trainer.learned(), &test)?;
+        let (_, accuracy) = training.measure(&trained.params, &test)?;
         Ok(Run {
-            parameters: course.params().len(),
+            parameters: training.params().len(),
             accuracy: accuracy.unwrap_or(f64::NAN),
             seconds,
         })

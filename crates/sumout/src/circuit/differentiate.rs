@@ -22,7 +22,6 @@ use crate::circuit::evaluate::{
     weigh_closed,
 };
 use crate::error::Result;
-use crate::learn::Params;
 use crate::tensor::fast::{Number, Worker};
 use crate::tensor::schedule::{Schedule, Want};
 use crate::tensor::{Graph, Op, TableId};
@@ -174,20 +173,6 @@ impl<'c> Differentiator<'c> {
     /// If the table has another number of entries.
     pub fn set_table(&mut self, table: TableId, values: &[f64]) {
         self.graph.table_mut(table).copy_from_slice(values);
-    }
-
-    /// Changes the numbers of all tables that can be trained, as [`Differentiator::set_table`]
-    /// does.
-    pub(crate) fn set_params(&mut self, params: &Params) {
-        let origins: Vec<(TableId, Vec<f64>)> = self
-            .graph
-            .origins()
-            .iter()
-            .map(|(table, origin)| (*table, params.numbers_of(origin)))
-            .collect();
-        origins
-            .iter()
-            .for_each(|(table, numbers)| self.set_table(*table, numbers));
     }
 
     /// Computes again what does not depend on evidence, from the numbers of the tables.

@@ -1,11 +1,11 @@
-//! What is learned from: evidence, labels and weights of examples.
+//! Examples to learn from: their evidence, labels and weights.
 
 use std::collections::BTreeMap;
 
 use crate::circuit::Circuit;
 use crate::circuit::batch::{Batch, Column, check};
 use crate::error::{Error, ErrorKind, Result};
-use crate::learn::training::{Head, Subject};
+use crate::learn::training::Head;
 use crate::model::{Dataset, Network, Variable};
 use crate::vars::VarId;
 
@@ -48,8 +48,9 @@ impl Examples {
         let is_wrong = |w: &f64| !(w.is_finite() && *w >= 0.0);
         if let Some(row) = weights.iter().position(is_wrong) {
             let message = format!("the weight of example {} is {}", row + 1, weights[row]);
-            return Err(Error::new(ErrorKind::Evidence, message)
-                .hint("weights are finite and not negative"));
+            return Err(
+                Error::new(ErrorKind::Options, message).hint("weights are finite and not negative")
+            );
         }
         if weights.len() != self.rows || weights.iter().sum::<f64>() <= 0.0 {
             let message = format!(
@@ -57,7 +58,7 @@ impl Examples {
                 weights.len(),
                 self.rows
             );
-            return Err(Error::new(ErrorKind::Evidence, message).hint("give each example a weight"));
+            return Err(Error::new(ErrorKind::Options, message).hint("give each example a weight"));
         }
         self.weights = Some(weights);
         Ok(())
@@ -78,11 +79,11 @@ impl Examples {
         self.weights.as_ref().map_or(1.0, |weights| weights[row])
     }
 
-    /// Refuses examples that nothing can be learned from.
+    /// Refuses examples from which nothing can be learned.
     pub(crate) fn check(&self, net: &Network, heads: &[Head]) -> Result<()> {
         if self.rows == 0 {
             return Err(Error::new(
-                ErrorKind::Evidence,
+                ErrorKind::Options,
                 "there are no examples to learn from",
             ));
         }
@@ -220,20 +221,5 @@ impl From<&Dataset> for Examples {
             examples.insert(var, Column::Values(values));
         }
         examples
-    }
-}
-
-impl Subject {
-    /// Predicts targets from all other variables of which examples know something.
-    pub fn of(targets: &[VarId], examples: &Examples) -> Self {
-        let given = examples
-            .variables()
-            .filter(|v| !targets.contains(v))
-            .collect();
-        Subject {
-            targets: targets.to_vec(),
-            given,
-            ..Subject::default()
-        }
     }
 }

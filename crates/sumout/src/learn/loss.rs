@@ -11,6 +11,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::error::{Error, ErrorKind, Result};
+
 /// A weighted sum of losses.
 ///
 /// Cross entropy and likelihood with equal weights are the likelihood of evidence and label
@@ -39,6 +41,41 @@ impl Default for Loss {
 }
 
 impl Loss {
+    /// The negative log-likelihood alone.
+    pub fn likelihood() -> Self {
+        Loss {
+            cross_entropy: 0.0,
+            squared_error: 0.0,
+            likelihood: 1.0,
+        }
+    }
+
+    /// A sum of losses by their names, each with a weight; the others have weight zero.
+    pub fn weighted<'n>(weights: impl IntoIterator<Item = (&'n str, f64)>) -> Result<Self> {
+        let mut loss = Loss {
+            likelihood: 0.0,
+            ..Loss::likelihood()
+        };
+        for (name, weight) in weights {
+            let to = match name {
+                "cross_entropy" => &mut loss.cross_entropy,
+                "squared_error" => &mut loss.squared_error,
+                "likelihood" => &mut loss.likelihood,
+                _ => {
+                    let error = Error::new(ErrorKind::Name, format!("there is no loss `{name}`"));
+                    return Err(error.hint("use cross_entropy, squared_error or likelihood"));
+                }
+            };
+            if !(weight.is_finite() && weight >= 0.0) {
+                let what = format!("the weight of the loss `{name}` is {weight}");
+                let error = Error::new(ErrorKind::Options, what);
+                return Err(error.hint("weights are finite and not negative"));
+            }
+            *to = weight;
+        }
+        Ok(loss)
+    }
+
     /// Whether labels count.
     pub fn needs_labels(&self) -> bool {
         self.cross_entropy != 0.0 || self.squared_error != 0.0

@@ -1,21 +1,41 @@
-//! What is learned from data: the [parameters](params) of a network, the [losses](loss) that say
-//! how good they are, and the [steps](optimise) that make them better.
+//! Learning from data: [`Network::fit`](crate::Network::fit) and its parts.
 //!
-//! All of it is arithmetic on lists of numbers. How a loss and its derivatives are computed from a
-//! network and data is the business of [circuits](crate::circuit).
+//! ```text
+//! Task, Examples, FitOptions ─▶ count                                         ┐
+//!                             ─▶ Training ─▶ Trainer ─▶ snap, check ──────────┴─▶ Fitted
+//! ```
+//!
+//! | module | |
+//! |---|---|
+//! | `task`, `examples` | what is predicted from what, and the data |
+//! | `fit`, `options` | the whole procedure, with its presets and options |
+//! | `training`, `trainer` | circuits compiled for training, and their epochs; `checkpoint` saves them |
+//! | `count`, `check` | maximum likelihood of complete data; whether circuit and network agree |
+//! | [`params`], [`loss`], [`optimise`], [`metric`] | arithmetic on lists of numbers |
 
-pub mod examples;
-pub mod learned;
+mod check;
+mod checkpoint;
+mod count;
+mod examples;
+mod fit;
 pub mod loss;
 pub mod metric;
 pub mod optimise;
+mod options;
 pub mod params;
-pub mod trainer;
-pub mod training;
+mod task;
+mod trainer;
+mod training;
 
+pub use check::Difference;
+pub use checkpoint::Checkpoint;
+pub use examples::Examples;
+pub use fit::names::{Algorithm, DecayCurve, InitialWeights, Preset};
+pub use fit::{Declared, FitEvent, FitOptions, Fitted, Progress};
 pub use loss::Loss;
-pub use optimise::{Decay, Rule};
+pub use optimise::{LearningRate, Optimizer};
+pub use options::{Method, Monitor, TrainingOptions};
 pub use params::{Group, Params, Start};
-pub use training::{
-    Difference, Epoch, Examples, FitOptions, Method, State, Subject, Trainer, Training, Watch,
-};
+pub use task::Task;
+pub use trainer::{Epoch, State, Trainer};
+pub use training::{Trained, Training};

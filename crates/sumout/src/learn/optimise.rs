@@ -1,38 +1,38 @@
-//! Steps down a gradient, and how their length changes with time.
+//! Optimizers, and schedules of the learning rate.
 
 use serde::{Deserialize, Serialize};
 
 /// How a step follows from a gradient.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub enum Rule {
-    /// Steps of about the same length for every weight, whatever the length of its gradient.
+pub enum Optimizer {
+    /// Adam: the step of each weight is scaled by the size of its recent gradients.
     Adam,
-    /// Steps along the gradient, with this share of the step before.
+    /// Stochastic gradient descent with momentum.
     Sgd {
-        /// The share of the step before, from 0 to less than 1.
+        /// The fraction of the previous step that is added, from 0 to less than 1.
         momentum: f64,
     },
 }
 
-/// How steps become shorter: the rate of an epoch, from `first` to `last`.
+/// A schedule of the learning rate: held at `first`, then decayed to `last`.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Decay {
-    /// The rate of the first epoch.
+pub struct LearningRate {
+    /// The initial learning rate.
     pub first: f64,
-    /// The rate that it ends with.
+    /// The final learning rate.
     pub last: f64,
-    /// Epochs at the first rate, after the one that begins.
+    /// The number of epochs after the first that keep the initial rate.
     pub hold: usize,
-    /// Epochs from the first rate to the last.
+    /// The number of epochs over which the rate decays.
     pub over: usize,
-    /// 0 keeps the first rate, 1 goes straight down, 3 as the paper does.
+    /// The exponent of the decay: 0 is constant, 1 linear, 3 cubic as in the paper.
     pub power: i32,
 }
 
-impl Decay {
-    /// A rate that stays what it is.
+impl LearningRate {
+    /// A constant learning rate.
     pub fn constant(rate: f64) -> Self {
-        Decay {
+        LearningRate {
             first: rate,
             last: rate,
             hold: 0,
@@ -43,7 +43,7 @@ impl Decay {
 
     /// The paper's: from 0.05 to 0.005 in 100 epochs, cubic, after three epochs at the first rate.
     pub fn paper() -> Self {
-        Decay {
+        LearningRate {
             first: 0.05,
             last: 0.005,
             hold: 2,
@@ -52,41 +52,41 @@ impl Decay {
         }
     }
 
-    /// The rate of an epoch, counted from zero.
-    pub fn rate(&self, epoch: usize) -> f64 {
+    /// The learning rate of an epoch, counted from zero.
+    pub fn at(&self, epoch: usize) -> f64 {
         let gone = epoch.saturating_sub(self.hold).min(self.over) as f64 / self.over.max(1) as f64;
         (self.first - self.last) * (1.0 - gone).powi(self.power) + self.last
     }
 }
 
-/// What a rule remembers of the steps before.
+/// Running means of gradients and of their squares.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Memory {
+pub struct Moments {
     steps: i32,
     first: Vec<f64>,
     second: Vec<f64>,
 }
 
-/// Adam's: how long gradients and their squares are remembered, and what keeps quotients finite.
+/// The decay rates of Adam's running means, and the number that keeps quotients finite.
 const BETA: (f64, f64) = (0.9, 0.999);
 const EPSILON: f64 = 1e-7;
 
-impl Rule {
+impl Optimizer {
     /// Moves weights a step down their gradient.
-    pub fn step(&self, weights: &mut [f64], gradient: &[f64], rate: f64, memory: &mut Memory) {
-        memory.first.resize(weights.len(), 0.0);
-        memory.second.resize(weights.len(), 0.0);
-        memory.steps += 1;
-        let moments = memory.first.iter_mut().zip(&mut memory.second);
-        let all = weights.iter_mut().zip(gradient).zip(moments);
+    pub fn step(&self, weights: &mut [f64], gradient: &[f64], rate: f64, moments: &mut Moments) {
+        moments.first.resize(weights.len(), 0.0);
+        moments.second.resize(weights.len(), 0.0);
+        moments.steps += 1;
+        let means = moments.first.iter_mut().zip(&mut moments.second);
+        let all = weights.iter_mut().zip(gradient).zip(means);
         match *self {
-            Rule::Sgd { momentum } => all.for_each(|((weight, g), (m, _))| {
+            Optimizer::Sgd { momentum } => all.for_each(|((weight, g), (m, _))| {
                 *m = momentum * *m - rate * g;
                 *weight += *m;
             }),
-            Rule::Adam => {
-                let rate = rate * (1.0 - BETA.1.powi(memory.steps)).sqrt()
-                    / (1.0 - BETA.0.powi(memory.steps));
+            Optimizer::Adam => {
+                let rate = rate * (1.0 - BETA.1.powi(moments.steps)).sqrt()
+                    / (1.0 - BETA.0.powi(moments.steps));
                 all.for_each(|((weight, g), (m, v))| {
                     *m += (1.0 - BETA.0) * (g - *m);
                     *v += (1.0 - BETA.1) * (g * g - *v);
@@ -102,28 +102,28 @@ mod tests {
     use super::*;
 
     #[test]
-    fn both_rules_find_the_bottom_of_a_bowl() {
-        for (rule, rate) in [
-            (Rule::Adam, 0.1),
-            (Rule::Sgd { momentum: 0.5 }, 0.1),
-            (Rule::Sgd { momentum: 0.0 }, 0.1),
+    fn both_optimizers_find_the_bottom_of_a_bowl() {
+        for (optimizer, rate) in [
+            (Optimizer::Adam, 0.1),
+            (Optimizer::Sgd { momentum: 0.5 }, 0.1),
+            (Optimizer::Sgd { momentum: 0.0 }, 0.1),
         ] {
-            let (mut weights, mut memory) = (vec![3.0, -2.0], Memory::default());
+            let (mut weights, mut moments) = (vec![3.0, -2.0], Moments::default());
             for _ in 0..500 {
                 let gradient = [2.0 * (weights[0] - 1.0), 4.0 * (weights[1] + 1.0)];
-                rule.step(&mut weights, &gradient, rate, &mut memory);
+                optimizer.step(&mut weights, &gradient, rate, &mut moments);
             }
             assert!(
                 (weights[0] - 1.0).abs() < 1e-3 && (weights[1] + 1.0).abs() < 1e-3,
-                "{rule:?} {weights:?}"
+                "{optimizer:?} {weights:?}"
             );
         }
     }
 
     #[test]
     fn the_first_step_of_adam_is_the_rate() {
-        let (mut weights, mut memory) = (vec![0.0, 0.0], Memory::default());
-        Rule::Adam.step(&mut weights, &[1e3, -1e-3], 0.05, &mut memory);
+        let (mut weights, mut moments) = (vec![0.0, 0.0], Moments::default());
+        Optimizer::Adam.step(&mut weights, &[1e3, -1e-3], 0.05, &mut moments);
         assert!(
             (weights[0] + 0.05).abs() < 1e-5 && (weights[1] - 0.05).abs() < 1e-3,
             "{weights:?}"
@@ -132,7 +132,7 @@ mod tests {
 
     #[test]
     fn the_papers_rates() {
-        let rates = [0, 2, 3, 52, 102, 400].map(|epoch| Decay::paper().rate(epoch));
+        let rates = [0, 2, 3, 52, 102, 400].map(|epoch| LearningRate::paper().at(epoch));
         let expected = [
             0.05,
             0.05,
@@ -148,6 +148,6 @@ mod tests {
                 .all(|(rate, e)| (rate - e).abs() < 1e-12),
             "{rates:?}"
         );
-        assert_eq!(Decay::constant(0.1).rate(7), 0.1);
+        assert_eq!(LearningRate::constant(0.1).at(7), 0.1);
     }
 }

@@ -3,12 +3,16 @@
 use std::time::Instant;
 
 use serde_json::{Value, json};
-use sumout::{Epoch, EvalOptions, FitOptions, Network, Options, Subject};
+use sumout::learn::Trained;
+use sumout::{
+    Epoch, Error, ErrorKind, EvalOptions, Examples, FitEvent, Network, Options, Task, Training,
+    TrainingOptions,
+};
 use sumout_paper::scenes::{self, Scenes};
 
 use crate::output::Result;
 
-/// So many images are learned from, and so many are looked at afterwards.
+/// The number of images to learn from, and of images to test with.
 pub const EXAMPLES: usize = 100;
 const TESTED: usize = 1000;
 
@@ -23,45 +27,28 @@ pub struct Lesson {
 }
 
 impl Lesson {
-    /// Learns, and says so line by line.
+    /// Learns, and tells line by line how it goes.
     pub fn learn(tell: &mut dyn FnMut(&str) -> Result<()>) -> Result<Self> {
         let net = Network::read(MODEL)?;
         let given = net.matching("pixel_*")?.into_iter().collect();
-        let subject = Subject {
-            targets: vec![net.find("label")?],
-            given,
-            ..Subject::default()
-        };
-        let options = Options {
+        let task = Task::new(&[net.find("label")?], given);
+        let compile = Options {
             effort: 0.1,
             ..Options::default()
         };
-        let course = net.course(
-            &subject,
-            FitOptions::default(),
-            &options,
-            &EvalOptions::default(),
-        )?;
-        let parameters = course.params().len();
+        let how = TrainingOptions::default();
+        let training = Training::new(&net, &task, how, &compile, &EvalOptions::default())?;
+        let parameters = training.params().len();
         tell(&format!(
             "  {parameters} numbers to learn; which pixels a rectangle covers is known. Several starts are tried:"
         ))?;
         let begun = Instant::now();
-        let training = scenes::examples(
-            &net,
-            &Scenes::training(MODEL)?.examples(0)?.first(EXAMPLES)?,
-        )?;
-        let mut trainer = course.trainer_with(&training, 0)?;
-        let mut epochs: Vec<Epoch> = vec![];
-        while !trainer.is_done() {
-            epochs.push(trainer.epoch()?.clone());
-            if let Some(line) = line(&epochs, course.learning().look_ahead) {
-                tell(&line)?;
-            }
-        }
+        let images = Scenes::training(MODEL)?.examples(0)?.first(EXAMPLES)?;
+        let trained = train(&training, &scenes::examples(&net, &images)?, tell)?;
         let seconds = begun.elapsed().as_secs_f64();
-        let test = scenes::examples(&net, &Scenes::test(MODEL)?.examples(0)?.first(TESTED)?)?;
-        let accuracy = course.measure(&trainer.learned(), &test)?.1.unwrap_or(0.0);
+        let images = Scenes::test(MODEL)?.examples(0)?.first(TESTED)?;
+        let (_, accuracy) = training.measure(&trained.params, &scenes::examples(&net, &images)?)?;
+        let accuracy = accuracy.unwrap_or(0.0);
         tell(&format!(
             "\n  {TESTED} other images, twice as noisy: {:.1} % are recognised",
             100.0 * accuracy
@@ -69,7 +56,7 @@ impl Lesson {
         tell(&format!("  (learned in {seconds:.1} s)"))?;
         Ok(Lesson {
             parameters,
-            epochs,
+            epochs: trained.history,
             accuracy,
             seconds,
         })
@@ -88,17 +75,38 @@ impl Lesson {
     }
 }
 
+/// Trains, and tells of some epochs. If nobody listens any more, training ends.
+fn train(
+    training: &Training,
+    examples: &Examples,
+    tell: &mut dyn FnMut(&str) -> Result<()>,
+) -> Result<Trained> {
+    let (mut epochs, mut failed) = (vec![], None);
+    let trained = training.train(examples, 0, &mut |event| {
+        if let FitEvent::Epoch { epoch, .. } = event {
+            epochs.push((*epoch).clone());
+            let line = line(&epochs, training.options().trial_epochs);
+            failed = line.and_then(|line| tell(&line).err());
+        }
+        if failed.is_some() {
+            return Err(Error::new(ErrorKind::Io, "cancelled"));
+        }
+        Ok(())
+    });
+    failed.map_or(Ok(trained), Err)?.map_err(Into::into)
+}
+
 /// The width of a bar for all examples.
 const BAR: f64 = 40.0;
 
 /// What is said after an epoch: of each start when it is over, and then of ever fewer epochs.
-fn line(epochs: &[Epoch], look_ahead: usize) -> Option<String> {
+fn line(epochs: &[Epoch], trial_epochs: usize) -> Option<String> {
     let last = epochs.last()?;
     let accuracy = last.accuracy.unwrap_or(0.0);
     let bar = "█".repeat((accuracy * BAR).round() as usize);
     let numbers = format!(
         "loss {:7.3}  right {:3.0} %  {bar}",
-        last.watched_loss,
+        last.validation_loss,
         100.0 * accuracy
     );
     match last.start {
@@ -107,7 +115,7 @@ fn line(epochs: &[Epoch], look_ahead: usize) -> Option<String> {
                 .iter()
                 .filter(|epoch| epoch.start == Some(start))
                 .count();
-            (count == look_ahead).then(|| format!("  start {:<4} {numbers}", start + 1))
+            (count == trial_epochs).then(|| format!("  start {:<4} {numbers}", start + 1))
         }
         None => {
             let count = epochs.iter().filter(|epoch| epoch.start.is_none()).count();

@@ -17,15 +17,17 @@ const RIGHT: f64 = WIDTH - 20.0;
 /// Losses are that many times apart, at least, where their logarithms are drawn.
 const WIDE: f64 = 20.0;
 
-const LEARNED: &str = "#0072b2";
-const WATCHED: &str = "#d55e00";
+const TRAINING: &str = "#0072b2";
+const VALIDATION: &str = "#d55e00";
 const ACCURACY: &str = "#009e73";
 const TRIED: &str = "#bbb";
 
 /// Draws a history, of which an epoch was kept.
 pub fn draw(history: &[Epoch], kept: Option<usize>) -> String {
     let time = Time::new(history);
-    let is_watched = history.iter().any(|epoch| epoch.loss != epoch.watched_loss);
+    let has_validation = history
+        .iter()
+        .any(|epoch| epoch.loss != epoch.validation_loss);
     let has_accuracy = history.iter().any(|epoch| epoch.accuracy.is_some());
     let mut svg = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" font-family=\"sans-serif\" \
@@ -33,18 +35,18 @@ pub fn draw(history: &[Epoch], kept: Option<usize>) -> String {
     );
     let (top, bottom) = (40.0, if has_accuracy { 250.0 } else { HEIGHT - 48.0 });
     let mut curves = vec![Curve {
-        colour: LEARNED,
+        colour: TRAINING,
         dashes: "",
         of: |epoch| Some(epoch.loss),
     }];
-    let mut names = vec![("loss", LEARNED)];
-    if is_watched {
+    let mut names = vec![("training loss", TRAINING)];
+    if has_validation {
         curves.push(Curve {
-            colour: WATCHED,
+            colour: VALIDATION,
             dashes: "6 3",
-            of: |epoch| Some(epoch.watched_loss),
+            of: |epoch| Some(epoch.validation_loss),
         });
-        names.push(("loss of watched examples", WATCHED));
+        names.push(("validation loss", VALIDATION));
     }
     let losses = Scale::of_losses(history, &curves, top, bottom);
     Panel {

@@ -17,7 +17,7 @@ impl Args {
             if Format::of_path(path).is_none() {
                 let error = Error::new(
                     ErrorKind::Format,
-                    format!("`{}` names no format", path.display()),
+                    format!("`{}` has no known format", path.display()),
                 );
                 return Err(error
                     .hint("write a network to .json or .bif, or a circuit to .sumout")

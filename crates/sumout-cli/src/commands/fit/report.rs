@@ -3,132 +3,118 @@
 use std::io::{self, Write};
 
 use serde_json::{Value, json};
-use sumout::learn::{Group, Params};
-use sumout::{Difference, Epoch, Network};
+use sumout::learn::{Declared, Group};
+use sumout::{Difference, Epoch, Fitted, Network, VarId};
 
 use crate::output::{Outcome, Result};
 use crate::text::{counted, grouped, significant};
 
 pub struct Report<'a> {
     pub net: &'a Network,
-    pub params: &'a Params,
-    pub history: &'a [Epoch],
-    /// The epoch that the parameters are of.
-    pub best: Option<&'a Epoch>,
-    /// Where CPTs were declared functional, and learned.
-    pub promised: Option<Promised>,
+    pub fitted: &'a Fitted,
+    pub examples: usize,
     pub seconds: f64,
 }
 
-/// What became of CPTs that were declared functional.
-pub struct Promised {
-    /// Loss and accuracy of all examples after they were made functions, if they were.
-    pub snapped: Option<(f64, Option<f64>)>,
-    /// How far the circuit is from the network, if that could be found out.
-    pub difference: Option<Difference>,
+/// The maximum number of groups that are listed for people.
+const MAX_LISTED: usize = 12;
+
+/// Differences up to this are rounding errors.
+const MAX_ROUNDING: f64 = 1e-6;
+
+fn declared_json(declared: &Declared) -> Value {
+    let snapped = declared
+        .snapped
+        .map(|(loss, accuracy)| json!({"loss": loss, "accuracy": accuracy}));
+    let difference = declared.difference.map(|found| {
+        json!({
+            "largest": found.largest, "examples": found.examples, "unthinned": found.unthinned,
+        })
+    });
+    json!({"snapped": snapped, "difference": difference})
 }
 
-/// So many groups are listed for people.
-const LISTED: usize = 12;
-
-/// Differences up to this are rounding.
-const ROUNDING: f64 = 1e-6;
-
-impl Promised {
-    fn to_json(&self) -> Value {
-        let snapped = self
-            .snapped
-            .map(|(loss, accuracy)| json!({"loss": loss, "accuracy": accuracy}));
-        let difference = self
-            .difference
-            .map(|found| json!({"largest": found.largest, "examples": found.examples, "unthinned": found.unthinned}));
-        json!({"snapped": snapped, "difference": difference})
+fn write_declared(declared: &Declared, what: &str, out: &mut dyn Write) -> io::Result<()> {
+    if let Some((loss, accuracy)) = declared.snapped {
+        let accuracy = accuracy.map_or(String::new(), |a| format!(", accuracy {:.2} %", 100.0 * a));
+        let loss = signed(loss);
+        writeln!(out, "snapped      loss {loss}{accuracy} of all examples")?;
     }
+    declared
+        .difference
+        .map_or(Ok(()), |found| write_difference(&found, what, out))
+}
 
-    fn write(&self, what: &str, out: &mut dyn Write) -> io::Result<()> {
-        if let Some((loss, accuracy)) = self.snapped {
-            let accuracy =
-                accuracy.map_or(String::new(), |a| format!(", accuracy {:.2} %", 100.0 * a));
-            writeln!(
-                out,
-                "snapped      loss {}{accuracy} of all examples",
-                signed(loss)
-            )?;
-        }
-        let Some(Difference {
-            largest,
-            examples,
-            unthinned,
-        }) = self.difference
-        else {
-            return Ok(());
-        };
-        let by = if unthinned {
-            "uses no functions"
-        } else {
-            "uses only what is a function"
-        };
-        let checked = format!(
-            "on {}, by a circuit that {by}",
-            counted(examples, "example")
+fn write_difference(found: &Difference, what: &str, out: &mut dyn Write) -> io::Result<()> {
+    let by = if found.unthinned {
+        "uses no functions"
+    } else {
+        "uses only what is a function"
+    };
+    let examples = counted(found.examples, "example");
+    let checked = format!("on {examples}, by a circuit that {by}");
+    if found.largest <= MAX_ROUNDING {
+        return writeln!(
+            out,
+            "functions    {what} of the network are those of the circuit: checked {checked}"
         );
-        if largest <= ROUNDING {
-            return writeln!(
-                out,
-                "functions    {what} of the network are those of the circuit: checked {checked}"
-            );
-        }
-        let largest = significant(largest, 3);
-        writeln!(
-            out,
-            "functions    not yet: {what} of the network differ from the circuit's by up to {largest}"
-        )?;
-        writeln!(
-            out,
-            "             ({checked}); its plan is part of what was learned; `--snap` makes functions"
-        )
     }
+    let largest = significant(found.largest, 3);
+    writeln!(
+        out,
+        "functions    not yet: {what} of the network differ from the circuit's by up to {largest}"
+    )?;
+    writeln!(
+        out,
+        "             ({checked}); its plan is part of what was learned; `--snap` makes functions"
+    )
 }
 
 impl Report<'_> {
     pub fn write(&self, json: bool, out: &mut dyn Write) -> Result<Outcome> {
-        match json {
-            true => writeln!(out, "{}", self.to_json())?,
-            false => self.write_text(out)?,
+        if json {
+            writeln!(out, "{}", self.to_json())?;
+        } else {
+            self.write_text(out)?;
         }
         Ok(Outcome::Done)
     }
 
     fn to_json(&self) -> Value {
-        let name = |v: &sumout::VarId| self.net.variable(*v).name.clone();
+        let name = |v: &VarId| self.net.variable(*v).name.clone();
         let group = |g: &Group| {
             let tables: Vec<String> = g.members.iter().map(name).collect();
             json!({"name": g.name, "tables": tables, "shape": g.shape, "parameters": g.weights.len()})
         };
-        let groups: Vec<Value> = self.params.groups().iter().map(group).collect();
+        let groups: Vec<Value> = self.fitted.params.groups().iter().map(group).collect();
         json!({
-            "parameters": self.params.len(),
+            "parameters": self.fitted.params.len(),
             "groups": groups,
-            "epochs": self.history,
-            "promised": self.promised.as_ref().map(Promised::to_json),
+            "epochs": self.fitted.history,
+            "promised": self.fitted.declared.as_ref().map(declared_json),
+            "warnings": self.fitted.warnings,
             "seconds": self.seconds,
         })
     }
 
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
-        let groups = self.params.groups();
+        if self.fitted.is_counted() {
+            let examples = counted(self.examples, "example");
+            writeln!(out, "counted      {examples}, which are complete")?;
+        }
+        let groups = self.fitted.params.groups();
         writeln!(
             out,
             "parameters   {} in {}",
-            grouped(self.params.len()),
+            grouped(self.fitted.params.len()),
             counted(groups.len(), "group")
         )?;
         let width = groups
             .iter()
-            .take(LISTED)
+            .take(MAX_LISTED)
             .map(|group| group.name.chars().count())
             .fold(10, usize::max);
-        for group in groups.iter().take(LISTED) {
+        for group in groups.iter().take(MAX_LISTED) {
             let (tables, parameters) = (
                 counted(group.members.len(), "table"),
                 counted(group.weights.len(), "parameter"),
@@ -139,39 +125,42 @@ impl Report<'_> {
                 group.name, group.shape
             )?;
         }
-        if groups.len() > LISTED {
+        if groups.len() > MAX_LISTED {
             writeln!(
                 out,
                 "  … and {} more; `--json` lists all",
-                groups.len() - LISTED
+                groups.len() - MAX_LISTED
             )?;
         }
-        let Some(best) = self.best else { return Ok(()) };
+        let Some(best) = self.fitted.best_epoch() else {
+            return Ok(());
+        };
         self.write_end(best, out)?;
         let what = if best.accuracy.is_some() {
             "posteriors"
         } else {
             "logarithms of P"
         };
-        self.promised
+        self.fitted
+            .declared
             .as_ref()
-            .map_or(Ok(()), |promised| promised.write(what, out))
+            .map_or(Ok(()), |declared| write_declared(declared, what, out))
     }
 
     fn write_end(&self, best: &Epoch, out: &mut dyn Write) -> io::Result<()> {
-        let epochs = counted(self.history.len(), "epoch");
+        let epochs = counted(self.fitted.history.len(), "epoch");
         writeln!(
             out,
             "learned      {epochs} in {} s",
             significant(self.seconds, 3)
         )?;
-        let is_watched = best.loss != best.watched_loss;
-        let of = if is_watched {
-            "the examples that were watched"
+        let has_validation = best.loss != best.validation_loss;
+        let of = if has_validation {
+            "the validation set"
         } else {
             "all examples"
         };
-        writeln!(out, "loss         {} of {of}", signed(best.watched_loss))?;
+        writeln!(out, "loss         {} of {of}", signed(best.validation_loss))?;
         if best.impossible > 0 {
             writeln!(
                 out,

@@ -1,9 +1,10 @@
 //! Models with tests that are learned, and the same models without.
 
 use serde::{Deserialize, Serialize};
-use sumout::learn::{Decay, Loss, Rule, Start};
+use sumout::learn::{LearningRate, Loss, Optimizer, Start};
 use sumout::{
-    Column, EvalOptions, Examples, FitOptions, Method, Network, Options, Precision, Subject, Watch,
+    Column, EvalOptions, Examples, Method, Monitor, Network, Options, Precision, Task, Training,
+    TrainingOptions,
 };
 
 use crate::testing::{hidden_markov, kidney, kidney_cases, third_order};
@@ -64,8 +65,8 @@ fn rates(net: &Network, seed: u64) -> sumout::Result<Vec<f64>> {
                 .collect(),
         ),
     );
-    let subject = Subject::of(&[target], &examples);
-    let learning = FitOptions {
+    let task = Task::of(&[target], &examples);
+    let learning = TrainingOptions {
         starts: (1..=5).map(Start::Random).collect(),
         epochs: 1500,
         ..thorough(seed)
@@ -75,40 +76,37 @@ fn rates(net: &Network, seed: u64) -> sumout::Result<Vec<f64>> {
         threads: 1,
         ..EvalOptions::default()
     };
-    let course = net.course(&subject, learning, &Options::default(), &running)?;
-    let mut trainer = course.trainer(&examples)?;
-    while !trainer.is_done() {
-        trainer.epoch()?;
-    }
-    let (circuit, _) = &course.trained(&trainer.learned())[0];
+    let training = Training::new(net, &task, learning, &Options::default(), &running)?;
+    let trained = training.train(&examples, seed, &mut |_| Ok(()))?;
+    let (circuit, _) = &training.trained(&trained.params)[0];
     let answers = circuit.evaluate(&examples.batch_for(circuit)?)?;
     Ok((0..cases.len()).map(|row| answers.row(row)[0]).collect())
 }
 
 /// Cross entropy alone, all examples at a time, for as long as it becomes less.
-fn thorough(seed: u64) -> FitOptions {
-    let decay = Decay {
+fn thorough(seed: u64) -> TrainingOptions {
+    let learning_rate = LearningRate {
         first: 0.1,
         last: 0.005,
         over: 800,
-        ..Decay::paper()
+        ..LearningRate::paper()
     };
-    FitOptions {
+    TrainingOptions {
         loss: Loss::default(),
         method: Method::Gradient {
-            rule: Rule::Adam,
-            decay,
-            batch: usize::MAX,
-            steps: 1,
+            optimizer: Optimizer::Adam,
+            learning_rate,
+            batch_size: usize::MAX,
+            min_steps: 1,
         },
-        look_ahead: 60,
+        trial_epochs: 60,
         patience: 200,
-        least: 1e-7,
-        watch: Watch::Loss,
+        min_improvement: 1e-7,
+        monitor: Monitor::Loss,
         validation: 0.0,
         prior: 0.0,
         seed,
-        ..FitOptions::default()
+        ..TrainingOptions::default()
     }
 }
 
@@ -140,8 +138,9 @@ impl Markov {
             threads: 1,
             ..EvalOptions::default()
         };
-        let truth = source.course(
-            &subject(&source)?,
+        let truth = Training::new(
+            &source,
+            &task(&source)?,
             thorough(seed),
             &Options::default(),
             &running,
@@ -193,47 +192,40 @@ fn predicted(
     test: &Examples,
 ) -> sumout::Result<f64> {
     let epochs = |steps: usize| (steps * BATCH).div_ceil(training.len());
-    let decay = Decay {
+    let learning_rate = LearningRate {
         over: epochs(STEPS),
-        ..Decay::paper()
+        ..LearningRate::paper()
     };
     let method = Method::Gradient {
-        rule: Rule::Adam,
-        decay,
-        batch: BATCH,
-        steps: 1,
+        optimizer: Optimizer::Adam,
+        learning_rate,
+        batch_size: BATCH,
+        min_steps: 1,
     };
     let starts = (1..=3).map(Start::Random).collect();
-    let (look_ahead, epochs) = (epochs(TRIAL), epochs(STEPS));
-    let learning = FitOptions {
+    let (trial_epochs, epochs) = (epochs(TRIAL), epochs(STEPS));
+    let learning = TrainingOptions {
         method,
         starts,
         epochs,
-        look_ahead,
+        trial_epochs,
         patience: epochs,
-        least: 0.0,
+        min_improvement: 0.0,
         ..thorough(seed)
     };
     let running = EvalOptions {
         threads: 1,
         ..EvalOptions::default()
     };
-    let course = net.course(&subject(net)?, learning, &Options::default(), &running)?;
-    let mut trainer = course.trainer(training)?;
-    while !trainer.is_done() {
-        trainer.epoch()?;
-    }
-    Ok(course.measure(&trainer.learned(), test)?.0)
+    let compiled = Training::new(net, &task(net)?, learning, &Options::default(), &running)?;
+    let trained = compiled.train(training, seed, &mut |_| Ok(()))?;
+    Ok(compiled.measure(&trained.params, test)?.0)
 }
 
 /// The last state, given all that is seen.
-fn subject(net: &Network) -> sumout::Result<Subject> {
+fn task(net: &Network) -> sumout::Result<Task> {
     let given = net.matching("e_*")?.into_iter().collect();
-    Ok(Subject {
-        targets: vec![net.find(&format!("h_{}", LENGTH - 1))?],
-        given,
-        ..Subject::default()
-    })
+    Ok(Task::new(&[net.find(&format!("h_{}", LENGTH - 1))?], given))
 }
 
 /// Some of the examples.

@@ -1,4 +1,4 @@
-//! The parameters of a network: real weights, whose softmax is what the rows of its CPTs are.
+//! The parameters of a network: real weights, of which each row of a CPT is the softmax.
 //!
 //! A CPT has rows for the states of its parents that can occur, with numbers for the values that
 //! the child can have. Zeros that are kept have no weight at all, and a row with one number left is
@@ -6,21 +6,23 @@
 //! same zeros, once impossible values are gone: otherwise the tie is split. The copies of a tested
 //! CPT are like CPTs of their own. So are the thresholds of a test, as the gaps between them, which
 //! are positive and sum to one; a slope, or the weights of a softmax, may be any numbers
-//! (`testing`).
+//! (`selection`).
 
+mod forms;
 mod selection;
+mod start;
 
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use rand::{RngExt, SeedableRng};
-use rand_chacha::ChaCha8Rng;
-use serde::{Deserialize, Serialize};
-
-use crate::error::{Error, ErrorKind, Result};
-use crate::model::{Cpt, Network, Role};
-use crate::tensor::Origin;
+use crate::error::Result;
+use crate::model::Network;
+use crate::tensor::{Graph, Origin, TableId};
 use crate::vars::VarId;
+
+pub use start::Start;
+
+use forms::{Form, forms, refuse_split};
 
 /// CPTs that share their weights; often just one.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,19 +35,6 @@ pub struct Group {
     pub shape: Vec<usize>,
     /// Where its weights are.
     pub weights: Range<usize>,
-}
-
-/// Where learning starts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Start {
-    /// At the numbers of the network; zeros that are not kept start at 0.001.
-    Network,
-    /// At uniform rows.
-    Uniform,
-    /// At random weights, each with a standard normal distribution.
-    Random(u64),
-    /// The same, but rows of CPTs of the same shape start equal, as in the paper.
-    Alike(u64),
 }
 
 /// The weights of some CPTs of a network.
@@ -77,30 +66,15 @@ struct Child {
     at: Vec<u32>,
 }
 
-/// A number without a weight.
-const NONE: u32 = u32::MAX;
+/// Marks numbers without a weight.
+const NO_WEIGHT: u32 = u32::MAX;
 
-/// Smaller numbers are zero: what is so improbable is not told from impossible by any data, and
-/// products of such numbers could not be told from zero.
-const TINY: f64 = 1e-30;
+/// Smaller numbers become zero: no data tells such an event from an impossible one, and products of
+/// such numbers could underflow.
+const MIN_PROBABILITY: f64 = 1e-30;
 
-/// The logarithm of a number that is zero, for weights to be numbers.
-const NEVER: f64 = -700.0;
-
-/// A zero that is not kept starts at this.
-const LEAST: f64 = 1e-3;
-
-/// The states that are left of a CPT, and which of its numbers may be other than zero.
-#[derive(PartialEq, Eq, PartialOrd, Ord)]
-struct Form {
-    is_tied: bool,
-    name: String,
-    /// Which copy of a tested CPT it is, counted from one; zero if it is tied, or no copy.
-    copy: usize,
-    is_promised: bool,
-    shape: Vec<usize>,
-    free: Vec<bool>,
-}
+/// The weight of a number that is zero, so that weights are finite.
+const LOG_OF_ZERO: f64 = -700.0;
 
 impl Params {
     /// The parameters of the CPTs of some variables, which have the values in `domains` left. A tie
@@ -205,7 +179,7 @@ impl Params {
         self.children.entry(var).or_insert_with(|| {
             let table = net.cpts()[var.index()].table(&net.cards());
             Child {
-                at: vec![NONE; table.len()],
+                at: vec![NO_WEIGHT; table.len()],
                 table,
             }
         })
@@ -247,58 +221,6 @@ impl Params {
         self.renew();
     }
 
-    /// Starts again.
-    pub fn start(&mut self, net: &Network, start: Start) {
-        match start {
-            Start::Uniform => {
-                self.weights.fill(0.0);
-                self.part_copies();
-            }
-            Start::Network => self.start_from(net),
-            Start::Random(seed) | Start::Alike(seed) => {
-                for (g, group) in self.groups.iter().enumerate() {
-                    let first = self
-                        .rows
-                        .partition_point(|(row, _)| row.start < group.weights.start);
-                    let rows = self.rows[first..]
-                        .iter()
-                        .take_while(|(row, _)| row.end <= group.weights.end);
-                    for (index, (row, _)) in rows.enumerate() {
-                        let of = if matches!(start, Start::Alike(_)) {
-                            self.copy(g)
-                        } else {
-                            g + 1
-                        };
-                        draw(
-                            &mut self.weights[row.clone()],
-                            [seed, of as u64, index as u64, row.len() as u64],
-                        );
-                    }
-                }
-            }
-        }
-        self.start_free(start);
-        self.renew();
-    }
-
-    /// The logarithms of the network's numbers; of CPTs that share weights, of their mean.
-    fn start_from(&mut self, net: &Network) {
-        let (mut sums, mut counts) = (vec![0.0; self.len()], vec![0.0; self.len()]);
-        let cards = net.cards();
-        for (var, child) in &self.children {
-            let table = net.cpts()[var.index()].table(&cards);
-            for (p, &at) in table.iter().zip(&child.at).filter(|(_, at)| **at != NONE) {
-                sums[at as usize] += p;
-                counts[at as usize] += 1.0;
-            }
-        }
-        let means = sums
-            .iter()
-            .zip(counts)
-            .map(|(sum, count)| if *sum > 0.0 { sum / count } else { LEAST }.ln());
-        self.weights = means.collect();
-    }
-
     /// Computes the numbers of all CPTs.
     fn renew(&mut self) {
         for (row, is_promised) in &self.rows {
@@ -315,7 +237,7 @@ impl Params {
                 .table
                 .iter_mut()
                 .zip(&child.at)
-                .filter(|(_, at)| **at != NONE);
+                .filter(|(_, at)| **at != NO_WEIGHT);
             numbers.for_each(|(p, at)| *p = self.numbers[*at as usize]);
         }
     }
@@ -332,6 +254,15 @@ impl Params {
             .map(|(&var, child)| (var, &child.table[..]))
     }
 
+    /// The numbers of each trainable table of a circuit.
+    pub(crate) fn tables_of(&self, graph: &Graph) -> Vec<(TableId, Vec<f64>)> {
+        graph
+            .origins()
+            .iter()
+            .map(|(table, origin)| (*table, self.numbers_of(origin)))
+            .collect()
+    }
+
     /// The numbers of a table of a circuit.
     pub fn numbers_of(&self, origin: &Origin) -> Vec<f64> {
         origin
@@ -346,7 +277,7 @@ impl Params {
     pub fn collect(&self, origin: &Origin, derivatives: &[f64], to: &mut [f64]) {
         let child = &self.children[&origin.child];
         for (&entry, d) in origin.entries.iter().zip(derivatives) {
-            if child.at[entry as usize] != NONE {
+            if child.at[entry as usize] != NO_WEIGHT {
                 to[child.at[entry as usize] as usize] += d;
             }
         }
@@ -358,7 +289,7 @@ impl Params {
             .at
             .iter()
             .zip(numbers)
-            .filter(|(at, _)| **at != NONE);
+            .filter(|(at, _)| **at != NO_WEIGHT);
         pairs.for_each(|(&at, x)| to[at as usize] += x);
     }
 
@@ -423,7 +354,7 @@ impl Params {
                 self.weights[row.clone()]
                     .iter_mut()
                     .zip(counts)
-                    .for_each(|(w, count)| *w = (count / total).ln().max(NEVER));
+                    .for_each(|(w, count)| *w = (count / total).ln().max(LOG_OF_ZERO));
             }
         }
         self.renew();
@@ -442,7 +373,7 @@ impl Params {
             weights
                 .iter_mut()
                 .enumerate()
-                .for_each(|(k, w)| *w = if k == largest { 0.0 } else { NEVER });
+                .for_each(|(k, w)| *w = if k == largest { 0.0 } else { LOG_OF_ZERO });
         }
         self.renew();
     }
@@ -453,114 +384,14 @@ impl Params {
     }
 }
 
-fn refuse_split<'f>(forms: impl Iterator<Item = &'f Form>) -> Result<()> {
-    let forms: Vec<&Form> = forms.filter(|form| form.is_tied).collect();
-    let Some(split) = forms.windows(2).find(|pair| pair[0].name == pair[1].name) else {
-        return Ok(());
-    };
-    let what = match split[0].shape == split[1].shape {
-        true => "keep different zeros".to_owned(),
-        false => format!(
-            "have the shapes {:?} and {:?}",
-            split[0].shape, split[1].shape
-        ),
-    };
-    let error = Error::new(
-        ErrorKind::Model,
-        format!("CPTs tied as `{}` {what}", split[0].name),
-    );
-    Err(error.hint("tie only CPTs that are alike, or allow ties to be split"))
-}
-
-/// What a CPT, or each of its parts that is not fixed, looks like when impossible values are gone,
-/// and the places of what is left in its table.
-fn forms(net: &Network, cpt: &Cpt, domains: &[Vec<usize>]) -> Vec<(Form, Vec<usize>)> {
-    if cpt.parts().is_empty() {
-        return vec![form(net, cpt, cpt.role(), None, domains)];
-    }
-    let selector = cpt.scope()[0];
-    let of_part = |(k, role): (usize, &Role)| {
-        let is_left = !role.fixed && domains[selector.index()].contains(&k);
-        is_left.then(|| form(net, cpt, role, Some(k), domains))
-    };
-    cpt.parts().iter().enumerate().filter_map(of_part).collect()
-}
-
-/// The same for a part: the one that belongs to a value of the first parent.
-fn form(
-    net: &Network,
-    cpt: &Cpt,
-    role: &Role,
-    part: Option<usize>,
-    domains: &[Vec<usize>],
-) -> (Form, Vec<usize>) {
-    let (cards, scope) = (net.cards(), cpt.scope());
-    let table = cpt.table(&cards);
-    let only: Option<Vec<usize>> = part.map(|k| vec![k]);
-    let domain = |v: &VarId| {
-        only.as_ref()
-            .filter(|_| *v == scope[0])
-            .unwrap_or(&domains[v.index()])
-    };
-    let mut places = vec![0];
-    for v in scope {
-        let (card, domain) = (cards[v.index()], domain(v));
-        places = places
-            .iter()
-            .flat_map(|at| domain.iter().map(move |value| at * card + value))
-            .collect();
-    }
-    let left = |v: &VarId| domain(v).len();
-    let (child, parents) = scope.split_last().expect("a CPT has a child");
-    let shape = parents
-        .iter()
-        .map(left)
-        .filter(|&n| n > 1)
-        .chain([left(child)])
-        .collect();
-    let free = places
-        .iter()
-        .map(|&place| !role.keep_zeros || table[place] != 0.0)
-        .collect();
-    let which = part.map_or_else(String::new, |k| format!(", copy {}", k + 1));
-    let name = role
-        .tie
-        .clone()
-        .unwrap_or_else(|| format!("{}{which}", net.variable(*child).name));
-    let is_tied = role.tie.is_some();
-    let copy = part.filter(|_| !is_tied).map_or(0, |k| k + 1);
-    (
-        Form {
-            is_tied,
-            name,
-            copy,
-            is_promised: role.functional,
-            shape,
-            free,
-        },
-        places,
-    )
-}
-
 fn softmax(weights: &[f64], temperature: f64, to: &mut [f64]) {
     let largest = weights.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     to.iter_mut()
         .zip(weights)
         .for_each(|(p, w)| *p = ((w - largest) / temperature).exp());
-    to.iter_mut().filter(|p| **p < TINY).for_each(|p| *p = 0.0);
+    to.iter_mut()
+        .filter(|p| **p < MIN_PROBABILITY)
+        .for_each(|p| *p = 0.0);
     let total: f64 = to.iter().sum();
     to.iter_mut().for_each(|p| *p /= total);
-}
-
-/// Standard normal numbers that depend on nothing but the key.
-fn draw(to: &mut [f64], key: [u64; 4]) {
-    let mut seed = [0; 32];
-    seed.chunks_exact_mut(8)
-        .zip(key)
-        .for_each(|(bytes, k)| bytes.copy_from_slice(&k.to_le_bytes()));
-    let mut rng = ChaCha8Rng::from_seed(seed);
-    for w in to {
-        let (radius, angle): (f64, f64) = (1.0 - rng.random::<f64>(), rng.random());
-        *w = (-2.0 * radius.ln()).sqrt() * (std::f64::consts::TAU * angle).cos();
-    }
 }

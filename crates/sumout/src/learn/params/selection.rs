@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::learn::params::{Child, Group, NONE, Params, Start, draw};
+use crate::learn::params::start::draw;
+use crate::learn::params::{Child, Group, NO_WEIGHT, Params, Start};
 use crate::model::{LARGEST_WEIGHT, Network, STEEPEST, Selection, Test, Testing};
 use crate::vars::VarId;
 
@@ -19,9 +20,8 @@ pub(crate) struct Free {
     most: f64,
 }
 
-/// Random weights of a softmax are this much smaller than others: their sum should not decide at
-/// once.
-const SMALL: f64 = 0.3;
+/// Scales random weights of a softmax, so that their sum does not decide at once.
+const SOFTMAX_SCALE: f64 = 0.3;
 
 impl Params {
     /// Adds the parameters of tests that are not fixed: thresholds of sigmoids, slopes and weights
@@ -47,7 +47,7 @@ impl Params {
                         "tests tied as `{}` have thresholds of different shapes",
                         key.0
                     );
-                    let error = Error::new(ErrorKind::Model, message);
+                    let error = Error::new(ErrorKind::Options, message);
                     return Err(
                         error.hint("tie only tests that are alike, or allow ties to be split")
                     );
@@ -110,7 +110,7 @@ impl Params {
             testing.input,
             Child {
                 table: testing.test.free(),
-                at: vec![NONE],
+                at: vec![NO_WEIGHT],
             },
         );
         self.annealed.insert(testing.input, testing.test.free()[0]);
@@ -176,7 +176,7 @@ impl Params {
         {
             let weights = &mut self.weights[group.weights.clone()];
             draw(weights, [0, self.copies[g] as u64, 0, weights.len() as u64]);
-            weights.iter_mut().for_each(|w| *w *= SMALL);
+            weights.iter_mut().for_each(|w| *w *= SOFTMAX_SCALE);
         }
     }
 
@@ -192,7 +192,7 @@ impl Params {
             weights.copy_from_slice(first);
             if let (true, Start::Random(seed) | Start::Alike(seed)) = (is_random, start) {
                 draw(weights, [seed, range.start as u64, 0, range.len() as u64]);
-                weights.iter_mut().for_each(|w| *w *= SMALL);
+                weights.iter_mut().for_each(|w| *w *= SOFTMAX_SCALE);
             }
         }
     }

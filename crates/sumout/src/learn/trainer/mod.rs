@@ -1,122 +1,67 @@
-//! Goes through examples, an epoch at a time.
+//! Trains on examples, an epoch at a time.
+//!
+//! If there are several starts, each gets some trial epochs, and the best is trained further. What
+//! an epoch does is in `epoch`; all that it has reached is in the [`State`].
 
-mod ready;
+mod epoch;
+mod scorer;
+mod state;
 
 use rand::seq::SliceRandom;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use serde::{Deserialize, Serialize};
-
-use crate::learn::trainer::ready::{Ready, Sums};
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::learn::optimise::Memory;
-use crate::learn::training::{Examples, Method, Training, Watch};
-use crate::learn::{Params, Start};
+use crate::learn::optimise::Moments;
+use crate::learn::{Examples, Params, Start, Training};
 use crate::model::Network;
 
-/// What came out of an epoch.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Epoch {
-    /// Which start it belongs to, counted from zero; none once one of them goes on.
-    pub start: Option<usize>,
-    /// The length of its steps; zero where there are none.
-    pub rate: f64,
-    /// The mean loss of the examples that were learned from, while they were.
-    pub loss: f64,
-    /// The mean loss of the examples that are watched, after the epoch; of all, if none are.
-    pub watched_loss: f64,
-    /// The share of them whose label was found; none without labels.
-    pub accuracy: Option<f64>,
-    /// The number of examples that were impossible, or whose numbers were too far apart, while they
-    /// were learned from.
-    pub impossible: usize,
-    /// The number of examples whose label had probability zero, given their inputs.
-    pub contradicted: usize,
-}
+pub use state::{Epoch, State};
 
-/// What a start came to.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-struct Chosen {
-    score: f64,
-    weights: Vec<f64>,
-    /// Its last epoch.
-    epoch: usize,
-}
+use scorer::Scorer;
+use state::Chosen;
 
-/// All that training has reached.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct State {
-    /// The start that is tried; if there are no more, the best goes on.
-    start: usize,
-    /// The epochs of this start, or since one goes on.
-    epoch: usize,
-    weights: Vec<f64>,
-    memory: Memory,
-    /// The best start.
-    chosen: Option<Chosen>,
-    /// The best score since one start goes on, its weights, and the epochs since then.
-    best: Option<f64>,
-    saved: Vec<f64>,
-    saved_temperature: f64,
-    #[serde(default)]
-    saved_slope: Option<f64>,
-    saved_epoch: Option<usize>,
-    waited: usize,
-    is_done: bool,
-    /// All epochs so far.
-    pub history: Vec<Epoch>,
-}
-
-/// Learns: see [`Training`].
+/// Trains the circuits of a [`Training`].
 #[derive(Debug)]
-pub struct Trainer<'c> {
-    course: &'c Training,
-    heads: Vec<Ready<'c>>,
+pub struct Trainer<'t> {
+    training: &'t Training,
+    heads: Vec<Scorer<'t>>,
     params: Params,
-    examples: &'c Examples,
-    learned: Vec<usize>,
-    watched: Vec<usize>,
-    /// The weight of all examples that are learned from.
+    examples: &'t Examples,
+    /// The rows to train on, and those held out for validation.
+    train_rows: Vec<usize>,
+    validation_rows: Vec<usize>,
+    /// The weight of all examples to train on.
     total: f64,
     seed: u64,
     state: State,
 }
 
 impl Training {
-    /// Prepares to learn from examples.
-    pub fn trainer<'c>(&'c self, examples: &'c Examples) -> Result<Trainer<'c>> {
-        self.trainer_with(examples, self.learning.seed)
+    /// Prepares to train on examples.
+    pub fn trainer<'t>(&'t self, examples: &'t Examples) -> Result<Trainer<'t>> {
+        self.trainer_with(examples, self.options.seed)
     }
 
-    /// The same with another seed.
-    pub fn trainer_with<'c>(&'c self, examples: &'c Examples, seed: u64) -> Result<Trainer<'c>> {
+    /// Prepares to train on examples, with a seed of its own.
+    pub fn trainer_with<'t>(&'t self, examples: &'t Examples, seed: u64) -> Result<Trainer<'t>> {
         examples.check(&self.net, &self.heads)?;
-        let ready = |(index, head)| Ready::new(self, head, examples, index == 0);
-        let heads = self
+        let heads: Vec<Scorer<'t>> = self
             .heads
             .iter()
             .enumerate()
-            .map(ready)
-            .collect::<Result<Vec<_>>>()?;
-        let mut rows: Vec<usize> = (0..examples.len())
-            .filter(|&row| examples.weight(row) > 0.0)
-            .collect();
-        rows.shuffle(&mut random(seed, 0));
-        let watched = (rows.len() as f64 * self.learning.validation).round() as usize;
-        let learned = rows.split_off(watched.min(rows.len() - 1));
-        if !rows.is_empty() && heads.iter().any(|head| head.has_no_label(&rows)) {
-            let error = Error::new(ErrorKind::Evidence, "no validation example has a label");
-            return Err(error.hint("give more labels, or set `validation` to 0"));
-        }
-        let total = learned.iter().map(|&row| examples.weight(row)).sum();
+            .map(|(index, head)| Scorer::new(self, head, examples, index == 0))
+            .collect::<Result<_>>()?;
+        let (train_rows, validation_rows) = split(examples, self.options.validation, seed);
+        refuse_unlabelled(&heads, &validation_rows)?;
+        let total = train_rows.iter().map(|&row| examples.weight(row)).sum();
         let mut trainer = Trainer {
-            course: self,
+            training: self,
             heads,
             params: self.params.clone(),
             examples,
-            learned,
-            watched: rows,
+            train_rows,
+            validation_rows,
             total,
             seed,
             state: State::new(),
@@ -126,6 +71,29 @@ impl Training {
     }
 }
 
+/// The rows to train on and those for validation, in random order; rows of weight zero are neither.
+fn split(examples: &Examples, validation: f64, seed: u64) -> (Vec<usize>, Vec<usize>) {
+    let mut rows: Vec<usize> = (0..examples.len())
+        .filter(|&row| examples.weight(row) > 0.0)
+        .collect();
+    rows.shuffle(&mut random(seed, 0));
+    let held_out = (rows.len() as f64 * validation).round() as usize;
+    let train_rows = rows.split_off(held_out.min(rows.len() - 1));
+    (train_rows, rows)
+}
+
+fn refuse_unlabelled(heads: &[Scorer<'_>], validation_rows: &[usize]) -> Result<()> {
+    let is_bad = |head: &Scorer<'_>| head.has_no_label(validation_rows);
+    if validation_rows.is_empty() || !heads.iter().any(is_bad) {
+        return Ok(());
+    }
+    let error = Error::new(
+        ErrorKind::Options,
+        "no example of the validation set has a label",
+    );
+    Err(error.hint("give more labels, or hold out no examples (a validation of 0)"))
+}
+
 /// Random numbers that depend on nothing but the seed and the purpose.
 fn random(seed: u64, purpose: u64) -> impl Rng {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
@@ -133,112 +101,123 @@ fn random(seed: u64, purpose: u64) -> impl Rng {
     rng
 }
 
-impl State {
-    /// The epoch whose parameters are the best so far; none before the starts are compared.
-    pub fn best(&self) -> Option<&Epoch> {
-        self.history.get(self.saved_epoch?)
-    }
-
-    /// Its place in the history.
-    pub fn best_epoch(&self) -> Option<usize> {
-        self.saved_epoch
-    }
-
-    fn new() -> Self {
-        State {
-            start: 0,
-            epoch: 0,
-            weights: vec![],
-            memory: Memory::default(),
-            chosen: None,
-            best: None,
-            saved: vec![],
-            saved_temperature: 1.0,
-            saved_slope: None,
-            saved_epoch: None,
-            waited: 0,
-            is_done: false,
-            history: vec![],
-        }
-    }
-}
-
-impl<'c> Trainer<'c> {
-    /// Goes on from where another trainer of the same course and examples was.
+impl Trainer<'_> {
+    /// Continues from the state of another trainer of the same training and examples.
     pub fn restore(&mut self, state: State) -> Result<()> {
-        if state.weights.len() != self.params.len() || state.saved.len() > self.params.len() {
-            let (found, wanted) = (state.weights.len(), self.params.len());
+        let wanted = self.params.len();
+        if state.weights.len() != wanted || state.best.weights.len() > wanted {
+            let found = state.weights.len();
             let error = Error::new(
                 ErrorKind::Options,
-                format!("the checkpoint has {found} weights, not {wanted}"),
+                format!("the saved state has {found} weights, not {wanted}"),
             );
-            return Err(error.hint("continue with the same model and options"));
+            return Err(error.hint("resume with the same model and options"));
         }
         self.state = state;
         self.load();
         Ok(())
     }
 
-    /// What has been reached.
+    /// The state that training has reached.
     pub fn state(&self) -> &State {
         &self.state
     }
 
-    /// Whether there is nothing left to do.
+    /// Whether training has ended.
     pub fn is_done(&self) -> bool {
         self.state.is_done
     }
 
-    /// The number of epochs until now, and the most there can be.
+    /// The number of epochs until now, and the maximum.
     pub fn progress(&self) -> (usize, usize) {
-        let learning = &self.course.learning;
-        let starts = if learning.starts.len() > 1 {
-            learning.starts.len() * learning.look_ahead
-        } else {
-            0
+        let options = &self.training.options;
+        let trials = match options.starts.len() {
+            1 => 0,
+            starts => starts * options.trial_epochs,
         };
-        (self.state.history.len(), starts + learning.epochs)
+        (self.state.history.len(), trials + options.epochs)
     }
 
-    /// Begins a start, or lets the best of them go on.
+    /// The mean loss of some examples, and its derivatives with respect to the weights: for
+    /// optimizers of your own.
+    pub fn gradient(&self, rows: &[usize]) -> Result<(f64, Vec<f64>)> {
+        let (sums, gradient) = self.differentiate(rows)?;
+        Ok((sums.loss / sums.weight, gradient))
+    }
+
+    /// Changes the weights.
+    ///
+    /// # Panics
+    /// If their number differs from that of the parameters.
+    pub fn set_weights(&mut self, weights: &[f64]) {
+        self.state.weights.copy_from_slice(weights);
+        self.load();
+    }
+
+    /// The mean loss of all examples under the current weights, and the accuracy; none without
+    /// labels.
+    pub fn measure(&self) -> Result<(f64, Option<f64>)> {
+        let rows: Vec<usize> = (0..self.examples.len()).collect();
+        let sums = self.evaluate(&rows)?;
+        Ok((sums.loss / sums.weight, sums.accuracy()))
+    }
+
+    /// The parameters of the best epoch.
+    pub fn learned(&self) -> Params {
+        let best = &self.state.best;
+        let mut params = self.params.clone();
+        params.set_weights(&best.weights);
+        params.set_temperature(best.temperature);
+        params.set_slope(best.slope);
+        params
+    }
+
+    /// Takes parameters over, with their temperature.
+    pub(crate) fn adopt(&mut self, params: &Params) {
+        self.params.clone_from(params);
+        self.update_circuits();
+    }
+
+    /// Whether several starts are still being compared.
+    fn is_trial(&self) -> bool {
+        self.state.start < self.training.options.starts.len()
+    }
+
+    /// Begins the trial of a start, or continues with the best of them.
     fn begin(&mut self) {
-        let (learning, net) = (&self.course.learning, self.course.parametrised());
+        let training = self.training;
+        let starts = &training.options.starts;
         self.state.epoch = 0;
-        self.state.memory = Memory::default();
-        let starts = &learning.starts;
+        self.state.moments = Moments::default();
         if starts.len() > 1 && self.state.start < starts.len() {
-            self.start_at(net, starts[self.state.start]);
+            self.start_at(training.parametrised(), starts[self.state.start]);
             return;
         }
         self.state.start = starts.len();
         match self.state.chosen.take() {
-            Some(chosen) => self.go_on(chosen),
-            None => self.start_at(net, starts[0]),
+            Some(chosen) => self.choose(chosen),
+            None => self.start_at(training.parametrised(), starts[0]),
         }
-        self.state.saved.clone_from(&self.state.weights);
+        self.state.best.weights.clone_from(&self.state.weights);
         self.load();
     }
 
-    /// What watched examples say of a start is comparable with what they say later, and to be
-    /// surpassed.
-    fn go_on(&mut self, chosen: Chosen) {
+    /// Continues with a start. A score on the validation set is comparable with later ones, and to
+    /// be surpassed.
+    fn choose(&mut self, chosen: Chosen) {
         self.state.weights = chosen.weights;
-        if !self.watched.is_empty() {
-            self.state.best = Some(chosen.score);
-            self.state.saved_epoch = Some(chosen.epoch);
+        if !self.validation_rows.is_empty() {
+            self.state.best.score = Some(chosen.score);
+            self.state.best.epoch = Some(chosen.epoch);
         }
     }
 
     fn start_at(&mut self, net: &Network, start: Start) {
-        let seed = |k: u64| {
-            self.seed
-                .wrapping_mul(0x9e37_79b9_7f4a_7c15)
-                .wrapping_add(k)
-        };
+        let base = self.seed.wrapping_mul(0x9e37_79b9_7f4a_7c15);
         let start = match start {
-            Start::Random(k) => Start::Random(seed(k)),
-            Start::Alike(k) => Start::Alike(seed(k)),
-            other => other,
+            Start::Random(k) => Start::Random(base.wrapping_add(k)),
+            Start::Alike(k) => Start::Alike(base.wrapping_add(k)),
+            Start::Network | Start::Uniform => start,
         };
         self.params.start(net, start);
         self.state.weights = self.params.weights().to_vec();
@@ -249,280 +228,33 @@ impl<'c> Trainer<'c> {
     fn load(&mut self) {
         self.params.set_weights(&self.state.weights);
         self.params.set_temperature(self.temperature());
-        self.params
-            .set_slope(self.annealed(self.course.learning.slope));
-        self.spread();
+        self.params.set_slope(self.slope());
+        self.update_circuits();
     }
 
-    fn spread(&mut self) {
-        self.heads
-            .iter_mut()
-            .for_each(|head| head.set(&self.params));
+    fn update_circuits(&mut self) {
+        for head in &mut self.heads {
+            head.set(&self.params);
+        }
     }
 
     fn temperature(&self) -> f64 {
-        self.annealed(self.course.learning.temperature)
+        self.annealed(self.training.options.temperatures())
             .unwrap_or(1.0)
     }
 
-    /// What goes from one number to another as epochs go by.
+    fn slope(&self) -> Option<f64> {
+        self.annealed(self.training.options.slope)
+    }
+
+    /// Where an annealed number is, between its first value and its last.
     fn annealed(&self, range: Option<(f64, f64)>) -> Option<f64> {
-        let learning = &self.course.learning;
         let (from, to) = range?;
-        let is_chosen = self.state.start >= learning.starts.len();
-        let gone = if is_chosen {
-            self.state.epoch as f64 / learning.epochs.max(1) as f64
-        } else {
+        let gone = if self.is_trial() {
             0.0
+        } else {
+            self.state.epoch as f64 / self.training.options.epochs.max(1) as f64
         };
         Some(from * (to / from).powf(gone.min(1.0)))
     }
-
-    /// Goes through all examples once. What it came to is the last of the state's history.
-    pub fn epoch(&mut self) -> Result<&Epoch> {
-        let learning = &self.course.learning;
-        let (rate, sums) = match learning.method {
-            Method::Gradient {
-                rule,
-                decay,
-                batch,
-                steps,
-            } => {
-                let rate = decay.rate(self.state.epoch);
-                let trial = if self.state.start < learning.starts.len() {
-                    learning.trial
-                } else {
-                    usize::MAX
-                };
-                let mut order = self.learned[..trial.min(self.learned.len())].to_vec();
-                order.shuffle(&mut random(self.seed, 1 + self.state.history.len() as u64));
-                let mut sums = Sums::default();
-                for rows in order.chunks(batch.min(order.len().div_ceil(steps.max(1)))) {
-                    let (found, gradient) = self.differentiate(rows)?;
-                    rule.step(
-                        &mut self.state.weights,
-                        &gradient,
-                        rate,
-                        &mut self.state.memory,
-                    );
-                    self.params.set_weights(&self.state.weights);
-                    self.spread();
-                    sums.add(found);
-                }
-                (rate, sums)
-            }
-            Method::Em => (0.0, self.expect_and_maximise()?),
-        };
-        self.state.epoch += 1;
-        if learning.temperature.is_some() || learning.slope.is_some() {
-            self.load();
-        }
-        self.refuse_nothing(&sums)?;
-        self.close(rate, &sums)
-    }
-
-    fn refuse_nothing(&self, sums: &Sums) -> Result<()> {
-        if sums.weight > 0.0 && sums.loss.is_finite() {
-            return Ok(());
-        }
-        let what = match (sums.impossible, sums.lost) {
-            (0, 0) => "the loss is not a number any more".to_owned(),
-            (0, _) => "every example underflowed, even in 64 bits".to_owned(),
-            _ => "no example is possible under the network".to_owned(),
-        };
-        let hint = "start from uniform rows, or keep fewer zeros, or take shorter steps";
-        Err(Error::new(ErrorKind::Evidence, what).hint(hint))
-    }
-
-    /// Judges an epoch.
-    fn close(&mut self, rate: f64, sums: &Sums) -> Result<&Epoch> {
-        let learning = &self.course.learning;
-        let is_trial = self.state.start < learning.starts.len();
-        let watched = match (self.watched.is_empty(), learning.watch, is_trial) {
-            (true, Watch::Loss, _) => *sums,
-            (true, Watch::Accuracy, _) => self.look(&self.learned)?,
-            _ => self.look(&self.watched)?,
-        };
-        let accuracy = (watched.labelled > 0.0).then(|| watched.right / watched.labelled);
-        let watched_loss = if watched.weight > 0.0 {
-            watched.loss / watched.weight
-        } else {
-            f64::MAX
-        };
-        let start = is_trial.then_some(self.state.start);
-        self.state.history.push(Epoch {
-            start,
-            rate,
-            loss: sums.loss / sums.weight,
-            watched_loss,
-            accuracy,
-            impossible: sums.impossible + sums.lost,
-            contradicted: sums.contradicted,
-        });
-        let score = match (learning.watch, accuracy) {
-            (Watch::Accuracy, Some(accuracy)) => accuracy,
-            _ => -watched_loss,
-        };
-        let is_there = learning
-            .goal
-            .zip(accuracy)
-            .is_some_and(|(goal, accuracy)| accuracy >= goal);
-        match is_trial {
-            true => self.close_trial(score, is_there),
-            false => self.close_epoch(score, is_there),
-        }
-        Ok(self.state.history.last().expect("an epoch was just added"))
-    }
-
-    fn close_trial(&mut self, score: f64, is_there: bool) {
-        let learning = &self.course.learning;
-        if self.state.epoch < learning.look_ahead {
-            return;
-        }
-        if self
-            .state
-            .chosen
-            .as_ref()
-            .is_none_or(|best| score >= best.score)
-        {
-            let (weights, epoch) = (self.state.weights.clone(), self.state.history.len() - 1);
-            self.state.chosen = Some(Chosen {
-                score,
-                weights,
-                epoch,
-            });
-        }
-        self.state.start = if is_there {
-            learning.starts.len()
-        } else {
-            self.state.start + 1
-        };
-        self.begin();
-    }
-
-    fn close_epoch(&mut self, score: f64, is_there: bool) {
-        let learning = &self.course.learning;
-        self.state.waited += 1;
-        // Scores at different temperatures are not of the same function: the last counts.
-        let is_cooling = (learning.temperature.is_some() && self.params.has_promised())
-            || learning.slope.is_some();
-        let is_there = is_there && !is_cooling;
-        if is_there
-            || is_cooling
-            || self
-                .state
-                .best
-                .is_none_or(|best| score - learning.least >= best)
-        {
-            self.state.best = Some(score);
-            self.state.saved.clone_from(&self.state.weights);
-            self.state.saved_temperature = self.temperature();
-            self.state.saved_slope = self.annealed(learning.slope);
-            self.state.saved_epoch = Some(self.state.history.len() - 1);
-            self.state.waited = 0;
-        }
-        self.state.is_done = is_there
-            || self.state.waited >= learning.patience
-            || self.state.epoch >= learning.epochs;
-    }
-
-    /// The mean loss of some examples, and its derivatives with respect to the weights: for rules
-    /// of your own.
-    pub fn gradient(&self, rows: &[usize]) -> Result<(f64, Vec<f64>)> {
-        let (sums, gradient) = self.differentiate(rows)?;
-        Ok((sums.loss / sums.weight, gradient))
-    }
-
-    /// Changes the weights.
-    ///
-    /// # Panics
-    /// If their number is another than that of the parameters.
-    pub fn set_weights(&mut self, weights: &[f64]) {
-        self.state.weights.copy_from_slice(weights);
-        self.load();
-    }
-
-    fn differentiate(&self, rows: &[usize]) -> Result<(Sums, Vec<f64>)> {
-        let mut gradient = vec![0.0; self.params.len()];
-        let mut sums = Sums::default();
-        for head in &self.heads {
-            let found = head.differentiate(self, rows, &mut gradient)?;
-            sums.add(found);
-        }
-        self.params.pull(&mut gradient);
-        let weight = sums.weight / self.heads.len() as f64;
-        sums.weight = weight;
-        let prior = self.course.learning.prior;
-        if prior > 0.0 {
-            self.params
-                .add_prior(prior * weight / self.total, &mut gradient);
-            sums.loss += prior * self.params.prior() * weight / self.total;
-        }
-        gradient
-            .iter_mut()
-            .for_each(|g| *g /= weight.max(f64::MIN_POSITIVE));
-        Ok((sums, gradient))
-    }
-
-    /// Expected counts under the numbers as they are, then the numbers that make these most likely.
-    fn expect_and_maximise(&mut self) -> Result<Sums> {
-        let mut derivatives = vec![0.0; self.params.len()];
-        let mut sums = Sums::default();
-        for rows in self.learned.chunks(EXPECTED) {
-            sums.add(self.heads[0].differentiate(self, rows, &mut derivatives)?);
-        }
-        derivatives.iter_mut().for_each(|d| *d = -*d);
-        let prior = self.course.learning.prior;
-        sums.loss += prior * self.params.prior();
-        let counts = self.params.shares(&derivatives);
-        self.params.set_counts(&counts, prior);
-        self.state.weights = self.params.weights().to_vec();
-        self.spread();
-        Ok(sums)
-    }
-
-    /// The losses of some examples.
-    fn look(&self, rows: &[usize]) -> Result<Sums> {
-        let mut sums = Sums::default();
-        for (head, rows) in self
-            .heads
-            .iter()
-            .flat_map(|head| rows.chunks(EXPECTED).map(move |rows| (head, rows)))
-        {
-            let found = head
-                .circuit
-                .evaluate(&head.batch.select(&head.head.circuit, rows))?;
-            sums.add(head.sum(self, rows, &found));
-        }
-        sums.weight /= self.heads.len() as f64;
-        Ok(sums)
-    }
-
-    /// Takes parameters as they are, with their temperature.
-    pub(crate) fn adopt(&mut self, params: &Params) {
-        self.params.clone_from(params);
-        self.spread();
-    }
-
-    /// The mean loss of all examples with the weights as they are, and the share of labels that are
-    /// found; none without labels.
-    pub fn measure(&self) -> Result<(f64, Option<f64>)> {
-        let sums = self.look(&(0..self.examples.len()).collect::<Vec<_>>())?;
-        Ok((
-            sums.loss / sums.weight,
-            (sums.labelled > 0.0).then(|| sums.right / sums.labelled),
-        ))
-    }
-
-    /// The parameters of the best epoch.
-    pub fn learned(&self) -> Params {
-        let mut params = self.params.clone();
-        params.set_weights(&self.state.saved);
-        params.set_temperature(self.state.saved_temperature);
-        params.set_slope(self.state.saved_slope);
-        params
-    }
 }
-
-/// So many examples are counted at once.
-const EXPECTED: usize = 1 << 16;

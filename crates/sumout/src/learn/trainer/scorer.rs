@@ -1,19 +1,19 @@
-//! A circuit with its examples: what some of them cost, and the derivatives of that.
+//! The loss of examples under one circuit, and its derivatives.
 
 use crate::circuit::batch::Batch;
 use crate::circuit::differentiate::{Derivatives, Differentiator};
 use crate::error::Result;
 use crate::learn::loss::ZERO;
 use crate::learn::trainer::Trainer;
-use crate::learn::training::{Examples, Head, Training};
-use crate::learn::{Loss, Params};
+use crate::learn::training::Head;
+use crate::learn::{Examples, Loss, Params, Training};
 
 /// A circuit with examples.
 #[derive(Debug)]
-pub(crate) struct Ready<'c> {
-    pub(crate) head: &'c Head,
-    pub(crate) circuit: Differentiator<'c>,
-    pub(crate) batch: Batch,
+pub(super) struct Scorer<'t> {
+    head: &'t Head,
+    circuit: Differentiator<'t>,
+    batch: Batch,
     labels: Vec<f64>,
     /// Whether -ln P(e) counts here: once, whatever the number of targets.
     is_first: bool,
@@ -21,27 +21,27 @@ pub(crate) struct Ready<'c> {
 
 /// Sums over some examples.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Sums {
-    pub(crate) weight: f64,
-    pub(crate) loss: f64,
-    pub(crate) labelled: f64,
-    pub(crate) right: f64,
-    /// Examples that are impossible, and examples whose numbers are too far apart.
-    pub(crate) impossible: usize,
-    pub(crate) lost: usize,
+pub(super) struct Sums {
+    pub(super) weight: f64,
+    pub(super) loss: f64,
+    pub(super) labelled: f64,
+    pub(super) right: f64,
+    /// Examples that are impossible, and examples that underflowed.
+    pub(super) impossible: usize,
+    pub(super) lost: usize,
     /// Examples whose label has probability zero.
-    pub(crate) contradicted: usize,
+    pub(super) contradicted: usize,
 }
 
-impl<'c> Ready<'c> {
-    pub(crate) fn new(
-        course: &'c Training,
-        head: &'c Head,
+impl<'t> Scorer<'t> {
+    pub(super) fn new(
+        training: &'t Training,
+        head: &'t Head,
         examples: &Examples,
         is_first: bool,
     ) -> Result<Self> {
-        let circuit = head.circuit.learner(&course.running)?;
-        Ok(Ready {
+        let circuit = head.circuit.learner(&training.eval)?;
+        Ok(Scorer {
             head,
             circuit,
             batch: examples.batch_for(&head.circuit)?,
@@ -50,12 +50,14 @@ impl<'c> Ready<'c> {
         })
     }
 
-    pub(crate) fn set(&mut self, params: &Params) {
-        self.circuit.set_params(params);
+    pub(super) fn set(&mut self, params: &Params) {
+        for (table, numbers) in params.tables_of(self.circuit.graph()) {
+            self.circuit.set_table(table, &numbers);
+        }
         self.circuit.refresh();
     }
 
-    pub(crate) fn has_no_label(&self, rows: &[usize]) -> bool {
+    pub(super) fn has_no_label(&self, rows: &[usize]) -> bool {
         let width = self.labels.len() / self.batch.len().max(1);
         self.head.target.is_some() && rows.iter().all(|&row| self.label(row, width).is_none())
     }
@@ -67,7 +69,7 @@ impl<'c> Ready<'c> {
 
     /// Adds the derivatives of the losses of some examples, with respect to the numbers of the
     /// parameters.
-    pub(crate) fn differentiate(
+    pub(super) fn differentiate(
         &self,
         trainer: &Trainer<'_>,
         rows: &[usize],
@@ -88,15 +90,22 @@ impl<'c> Ready<'c> {
         Ok(self.sum(trainer, rows, &found))
     }
 
+    /// Sums over some examples, without derivatives.
+    pub(super) fn evaluate(&self, trainer: &Trainer<'_>, rows: &[usize]) -> Result<Sums> {
+        let batch = self.batch.select(&self.head.circuit, rows);
+        let found = self.circuit.evaluate(&batch)?;
+        Ok(self.sum(trainer, rows, &found))
+    }
+
     fn loss(&self, trainer: &Trainer<'_>) -> Loss {
-        let mut loss = trainer.course.learning.loss;
+        let mut loss = trainer.training.options.loss;
         if !self.is_first {
             loss.likelihood = 0.0;
         }
         loss
     }
 
-    pub(crate) fn sum(&self, trainer: &Trainer<'_>, rows: &[usize], found: &Derivatives) -> Sums {
+    fn sum(&self, trainer: &Trainer<'_>, rows: &[usize], found: &Derivatives) -> Sums {
         let loss = self.loss(trainer);
         let width = (found.posteriors.len() / rows.len().max(1)).max(1);
         let mut sums = Sums::default();
@@ -130,7 +139,7 @@ impl<'c> Ready<'c> {
     }
 }
 
-/// Whether the most probable value is the one that the label says, and no other is as probable.
+/// Whether the most probable value is the label, and no other is as probable.
 fn is_right(posterior: &[f64], label: &[f64]) -> bool {
     let largest = |numbers: &[f64]| {
         let most = numbers.iter().copied().fold(f64::NEG_INFINITY, f64::max);
@@ -144,7 +153,21 @@ fn is_right(posterior: &[f64], label: &[f64]) -> bool {
 }
 
 impl Sums {
-    pub(crate) fn add(&mut self, other: Sums) {
+    /// The mean loss; the largest number, if no example counts.
+    pub(super) fn mean_loss(&self) -> f64 {
+        if self.weight > 0.0 {
+            self.loss / self.weight
+        } else {
+            f64::MAX
+        }
+    }
+
+    /// The fraction of labels that were found; none without labels.
+    pub(super) fn accuracy(&self) -> Option<f64> {
+        (self.labelled > 0.0).then(|| self.right / self.labelled)
+    }
+
+    pub(super) fn add(&mut self, other: Sums) {
         self.weight += other.weight;
         self.loss += other.loss;
         self.labelled += other.labelled;
