@@ -70,6 +70,36 @@ fn a_reader_may_stop_reading() {
     }
 }
 
+/// Stdout is JSON whatever happens, and stderr is for people.
+#[test]
+fn with_json_errors_are_json() {
+    let file = root().join("tests/bad-models/cycle.bif");
+    let file = file.to_str().unwrap();
+    let refused = |arguments: &[&str]| {
+        let run = Command::new(SUMOUT).args(arguments).output().unwrap();
+        assert_eq!(run.status.code(), Some(2), "{arguments:?}");
+        let said = String::from_utf8(run.stderr).unwrap();
+        assert!(said.starts_with("error: "), "{said}");
+        run.stdout
+    };
+    let error = |arguments: &[&str]| {
+        let mut json: serde_json::Value = serde_json::from_slice(&refused(arguments)).unwrap();
+        json["error"].take()
+    };
+    let found = error(&["show", file, "--json"]);
+    assert_eq!(
+        (&found["kind"], &found["place"]["file"]),
+        (&"model".into(), &file.into())
+    );
+    assert!(found["place"]["line"].is_u64() && found["place"]["column"].is_u64());
+    let misuse = error(&["--json", "query", "asia", "--gievn", "xray=yes"]);
+    assert_eq!(misuse["kind"], "options");
+    assert_eq!(misuse["message"], "unexpected argument '--gievn' found");
+    assert!(misuse["hint"].as_str().unwrap().contains("'--given'"));
+    assert_eq!(refused(&["show", file]), b"");
+    assert_eq!(refused(&["query", "asia", "--gievn", "--", "--json"]), b"");
+}
+
 #[test]
 fn a_model_can_come_from_standard_input() {
     let model = fs::read(root().join("models/asia.bif")).unwrap();

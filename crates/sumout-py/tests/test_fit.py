@@ -78,8 +78,8 @@ def test_tables_of_pandas_and_polars_are_learned_from(asia):
 def test_mistakes_in_learning(asia):
     cases = asia.sample(20)
     for options, what in [
-        (dict(method="magic"), "no method `magic`"),
-        (dict(start="here"), "no start `here`"),
+        (dict(method="magic"), "unknown method `magic`"),
+        (dict(start="here"), "unknown start `here`"),
         (dict(loss={"hinge": 1}), "hinge"),
         (dict(epochs=0), "no epochs"),
         (dict(target="lnug"), "did you mean `lung`"),

@@ -54,7 +54,7 @@ def test_shapes_are_checked(asia):
         circuit.forward(np.ones((1, 3)))
     with pytest.raises(sumout.Error, match=r"shape \(1, 3\)"):
         circuit.backward(np.ones((1, 2)), np.ones((1, 3)), None)
-    with pytest.raises(sumout.Error, match="`lnug` is no variable"):
+    with pytest.raises(sumout.Error, match="`lnug` is not a variable"):
         circuit.forward(np.ones((1, 2)), {"lnug": np.ones(2)})
     with pytest.raises(sumout.Error, match=r"likelihoods have the shape \(2,\)"):
         circuit.forward(np.ones(2))

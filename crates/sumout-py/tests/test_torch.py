@@ -95,7 +95,7 @@ def test_copies_are_independent_and_equal():
 
 def test_wrong_inputs_are_named():
     layer = layer_of(*QUESTIONS[0])
-    with pytest.raises(sumout.Error, match="`xry` is no input"):
+    with pytest.raises(sumout.Error, match="`xry` is not an input"):
         layer({"xry": torch.tensor([0])})
     with pytest.raises(sumout.Error, match="4 values, but there are 3"):
         layer(torch.ones(1, 3))

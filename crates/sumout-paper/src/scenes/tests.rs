@@ -286,7 +286,7 @@ fn mistakes_say_which_data_there_are() {
         let examples = Scenes::training(model).and_then(|set| set.examples(0));
         examples.unwrap_err().to_string()
     };
-    let hint = "hint: the paper's data sets are those of `rect:N` and `digits:N`; `sumout sample` draws cases from any network";
+    let hint = "hint: the paper's data sets are those of `rect:N` and `digits:N`; cases can be sampled from any network";
     for model in ["asia", "random:9,2,50,1", "rect:8,noise=0"] {
         assert_eq!(message(model), format!("`{model}` has no data set\n{hint}"));
     }
