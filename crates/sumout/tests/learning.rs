@@ -319,7 +319,7 @@ fn gradients_are_central_differences() {
         let rows: Vec<usize> = (0..examples.len()).collect();
         let total: f64 = rows.iter().map(|&row| examples.weight(row)).sum();
         let mut params = course.params().clone();
-        params.start(&net, Start::Random(seed));
+        params.start(net.model(), Start::Random(seed));
         let weights = params.weights().to_vec();
         trainer.set_weights(&weights);
         let (found, gradient) = trainer.gradient(&rows).unwrap();
@@ -1131,7 +1131,7 @@ fn the_papers_parameters_without_knowledge_are_counted() {
         let domains: Vec<Vec<usize>> = net.ids().map(|v| (0..net.card(v)).collect()).collect();
         let children: Vec<VarId> = Subject::default().trainable(&net).iter().collect();
         assert_eq!(children.len(), net.variables().len());
-        let params = Params::new(&net, &children, &[], &domains, true).unwrap();
+        let params = Params::new(net.model(), &children, &[], &domains, true).unwrap();
         assert_eq!(params.len(), count, "{model}");
     }
 }

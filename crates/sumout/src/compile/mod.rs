@@ -9,7 +9,7 @@ pub mod report;
 pub mod support;
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::model::Network;
+use crate::model::{FactorModel, Network};
 use crate::tensor::Graph;
 use crate::vars::{VarId, VarSet};
 
@@ -22,7 +22,7 @@ use support::{Decoder, Supported};
 
 pub use crate::compile::lower::completion::Completion;
 pub use crate::compile::plan::tables::Function;
-pub use ask::{Level, Objective, Query, Question, Search};
+pub use ask::{Goal, Level, Objective, Query, Question, Runs, Search};
 pub use report::Report;
 pub use report::width::{Width, width};
 
@@ -63,24 +63,24 @@ pub struct Planned {
 /// Inputs that have a value in every example make tensors smaller, but supports cannot select a
 /// value. Where supports may be used, such inputs are planned as ordinary ones, too, and the
 /// cheaper plan is taken.
-pub fn plan(net: &Network, question: &Question, search: &Search) -> Option<Planned> {
-    let promised = plan_once(net, question, search)?;
-    if question.hard.is_empty() || search.level < Level::Support {
+pub fn plan(model: &FactorModel, question: &Question, search: &Search) -> Option<Planned> {
+    let promised = plan_once(model, question, search)?;
+    if question.hard.is_empty() || !search.level.knows_zeros() {
         return Some(promised);
     }
     let other = Question {
         hard: VarSet::default(),
         ..question.clone()
     };
-    Some(cheaper(promised, plan_once(net, &other, search)))
+    Some(cheaper(promised, plan_once(model, &other, search)))
 }
 
-fn plan_once(net: &Network, question: &Question, search: &Search) -> Option<Planned> {
-    let pruned = prune::prune(net, question)?;
+fn plan_once(model: &FactorModel, question: &Question, search: &Search) -> Option<Planned> {
+    let pruned = prune::prune(model, question)?;
     let plain = choose::choose(pruned.clone(), search, None);
     let implied = pruned
         .with_implied()
-        .filter(|_| search.level > Level::Paper)
+        .filter(|_| search.level.knows_implied_functions())
         .map(|p| choose::choose(p, search, None));
     Some(cheaper(
         plain,
@@ -101,7 +101,7 @@ pub fn plan_from(
     search: &Search,
     start: &Start,
 ) -> Result<Option<Planned>> {
-    let Some(plain) = prune::prune(net, question) else {
+    let Some(plain) = prune::prune(net.model(), question) else {
         return Ok(None);
     };
     let implied = plain.with_implied();
@@ -190,6 +190,6 @@ impl Planned {
 }
 
 /// Compiles a question; none if its known values are impossible together.
-pub fn compile(net: &Network, question: &Question, search: &Search) -> Option<Compiled> {
-    plan(net, question, search).map(Planned::lower)
+pub fn compile(model: &FactorModel, question: &Question, search: &Search) -> Option<Compiled> {
+    plan(model, question, search).map(Planned::lower)
 }

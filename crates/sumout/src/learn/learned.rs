@@ -6,30 +6,28 @@
 
 use crate::circuit::batch::{Answers, Column};
 use crate::circuit::compiled::nothing_possible;
-use crate::circuit::{Circuit, EvalOptions, Options, Precision, selection};
+use crate::circuit::{Circuit, Compilation, EvalOptions, Options, Precision};
 use crate::compile;
-use crate::compile::{Level, Question, Search, prune};
+use crate::compile::{Goal, Level, Question, Runs, prune};
 use crate::error::{Error, ErrorKind, Result};
 use crate::learn::Params;
 use crate::learn::training::{Examples, Head, Subject, Training};
-use crate::model::{Network, Test};
+use crate::model::{Network, Selection};
 use crate::tensor::TableId;
-use crate::vars::{VarId, VarSet};
+use crate::vars::VarId;
 
 impl Training {
     /// The network with these parameters.
     pub fn network(&self, params: &Params) -> Network {
         let is_own = |(var, _): &(VarId, &[f64])| var.index() < self.net.variables().len();
         let net = self.net.with_tables(params.tables().filter(is_own));
-        let tests = self.expanded.iter().flat_map(|expanded| &expanded.tests);
-        let tuned: Vec<(VarId, Test)> = tests
-            .map(|testing| {
-                let mut test = testing.test.clone();
-                params.tune(&mut test, testing.selector, testing.input);
-                (testing.tested, test)
-            })
+        let tuned: Vec<(VarId, Selection)> = self
+            .expanded
+            .nodes
+            .iter()
+            .map(|node| (node.selected, params.tuned(node)))
             .collect();
-        net.with_tests(tuned.iter().map(|(tested, test)| (*tested, test)))
+        net.with_selections(tuned.iter().map(|(v, selection)| (*v, selection)))
     }
 
     /// The circuits with these parameters, each with its target.
@@ -124,33 +122,31 @@ const TESTED: usize = 1000;
 
 impl Exact {
     fn new(net: &Network, trained: &Circuit, options: &Options) -> Result<Self> {
-        let targets: VarSet = trained.target.into_iter().collect();
         let question = Question {
-            targets,
+            goal: trained.target.map_or(Goal::Evidence, Goal::Posterior),
             inputs: trained.inputs.clone(),
             ..Question::default()
         };
         for level in [Level::Classical, Level::Auto] {
-            let search = Search {
+            let options = Options {
                 level,
-                thorough: true,
-                ..options.search()
+                ..options.clone()
             };
-            if net.is_testing() {
-                let circuit = selection::compile(net, question, &search)?;
+            if net.has_selections() {
+                let circuit = Compilation::new(net, question, &options, None)?.into_circuit();
                 return Ok(Exact {
                     circuit,
                     most: TESTED,
                     unthinned: level == Level::Classical,
                 });
             }
-            let planned =
-                compile::plan(net, &question, &search).ok_or_else(|| nothing_possible(net))?;
+            let planned = compile::plan(net.model(), &question, &options.search(Runs::Many))
+                .ok_or_else(|| nothing_possible(net.model()))?;
             let cost = planned.cost();
             let most =
                 ((MOST - cost.constant_multiply_adds) / cost.multiply_adds.max(1.0)) as usize;
             if most > 0 {
-                let circuit = Circuit::new(net, question, planned.lower());
+                let circuit = Circuit::new(net.model(), question, planned.lower());
                 return Ok(Exact {
                     circuit,
                     most,
@@ -196,20 +192,20 @@ impl Network {
     ) -> Result<Option<Params>> {
         let children: Vec<VarId> = subject.trainable(self).iter().collect();
         let is_promised = |v: &VarId| self.cpts()[v.index()].role().functional;
-        if children.is_empty() || children.iter().any(is_promised) || self.is_testing() {
+        if children.is_empty() || children.iter().any(is_promised) || self.has_selections() {
             return Ok(None);
         }
         let is_asked = |v: VarId| subject.given.contains(v) || subject.targets.contains(&v);
         let trainable = subject.trainable(self);
         let question = Question {
-            targets: self.ids().collect(),
+            goal: Goal::posteriors(self.ids().collect()),
             trainable,
             ..Question::default()
         };
-        let domains = prune::prune(self, &question)
-            .ok_or_else(|| nothing_possible(self))?
+        let domains = prune::prune(self.model(), &question)
+            .ok_or_else(|| nothing_possible(self.model()))?
             .domains;
-        let mut params = Params::new(self, &children, &[], &domains, subject.strict_ties)?;
+        let mut params = Params::new(self.model(), &children, &[], &domains, subject.strict_ties)?;
         let mut counts = vec![0.0; params.len()];
         for &child in &children {
             let scope = self.cpts()[child.index()].scope();

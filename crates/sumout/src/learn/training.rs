@@ -5,11 +5,11 @@
 //! at a time. All that it has reached is in its [`State`]: one that is saved and given back goes on
 //! as if nothing had happened.
 
-use crate::circuit::{Circuit, EvalOptions, Options, Precision, selection};
-use crate::compile::{Question, Search};
+use crate::circuit::{Circuit, Compilation, EvalOptions, Options, Precision};
+use crate::compile::{Goal, Question};
 use crate::error::{Error, ErrorKind, Result};
 use crate::learn::{Decay, Loss, Params, Rule, Start};
-use crate::model::{Cpt, Expanded, Network, Testing};
+use crate::model::{Cpt, Expanded, FactorModel, Network, SelectionNode};
 use crate::vars::{VarId, VarSet};
 
 use serde::{Deserialize, Serialize};
@@ -280,8 +280,8 @@ pub struct Subject {
 #[derive(Debug)]
 pub struct Training {
     pub(crate) net: Network,
-    /// The same with explicit selectors, if it is a testing network, and its tests.
-    pub(crate) expanded: Option<Expanded>,
+    /// The same with explicit selectors.
+    pub(crate) expanded: Expanded,
     pub(crate) heads: Vec<Head>,
     pub(crate) params: Params,
     pub(crate) learning: FitOptions,
@@ -317,9 +317,9 @@ impl Network {
             .map(|target| Head::new(self, subject, target, &trainable, options))
             .collect::<Result<_>>()?;
         let expanded = self.expanded();
-        let params = self.params(expanded.as_ref(), &heads, &trainable, subject.strict_ties)?;
+        let params = params(&expanded, &heads, &trainable, subject.strict_ties)?;
         refuse_promises(&learning, &params)?;
-        refuse_tests(&learning, self)?;
+        refuse_selections(&learning, self)?;
         if learning.slope.is_some() && !params.has_annealed() {
             let error = Error::new(
                 ErrorKind::Model,
@@ -347,79 +347,66 @@ impl Network {
             running,
         })
     }
+}
 
-    /// The parameters that the circuits depend on.
-    fn params(
-        &self,
-        expanded: Option<&Expanded>,
-        heads: &[Head],
-        trainable: &VarSet,
-        strict: bool,
-    ) -> Result<Params> {
-        let circuits: Vec<&Circuit> = heads.iter().map(|head| &head.circuit).collect();
-        let of_tests = expanded
+/// The parameters that the circuits depend on.
+fn params(expanded: &Expanded, heads: &[Head], trainable: &VarSet, strict: bool) -> Result<Params> {
+    let Expanded { model, nodes } = expanded;
+    let circuits: Vec<&Circuit> = heads.iter().map(|head| &head.circuit).collect();
+    let of_selections = nodes
+        .iter()
+        .flat_map(|node| [node.selector, node.input])
+        .collect();
+    let children: VarSet = circuits
+        .iter()
+        .flat_map(|circuit| circuit.children())
+        .collect();
+    let children = &children - &of_selections;
+    let is_run = |node: &&SelectionNode| {
+        let mut circuits = circuits.iter();
+        circuits.any(|circuit| circuit.selected().any(|v| v == node.selected))
+    };
+    let is_open = |node: &&SelectionNode| !node.is_fixed && trainable.contains(node.selected);
+    let open: Vec<&SelectionNode> = nodes.iter().filter(is_run).filter(is_open).collect();
+    if children.is_empty() && open.is_empty() {
+        let error = Error::new(
+            ErrorKind::Model,
+            "there is nothing to learn: no CPT that is not fixed matters",
+        );
+        return Err(error.hint("name CPTs to be trained, or inputs that depend on them"));
+    }
+    let mut domains = heads[0].circuit.domains.clone();
+    for child in children.iter() {
+        if let Some(circuit) = circuits
             .iter()
-            .flat_map(|expanded| &expanded.tests)
-            .flat_map(|t| [t.selector, t.input])
-            .collect();
-        let children: VarSet = circuits
-            .iter()
-            .flat_map(|circuit| circuit.children())
-            .collect();
-        let children = &children - &of_tests;
-        let net = expanded.map_or(self, |expanded| &expanded.net);
-        let is_run = |test: &&Testing| {
-            heads
-                .iter()
-                .any(|head| head.circuit.tested().any(|v| v == test.tested))
-        };
-        let is_open = |test: &&Testing| !test.is_fixed && trainable.contains(test.tested);
-        let tests: Vec<&Testing> = expanded
-            .iter()
-            .flat_map(|expanded| &expanded.tests)
-            .filter(is_run)
-            .filter(is_open)
-            .collect();
-        if children.is_empty() && tests.is_empty() {
-            let error = Error::new(
-                ErrorKind::Model,
-                "there is nothing to learn: no CPT that is not fixed matters",
-            );
-            return Err(error.hint("name CPTs to be trained, or inputs that depend on them"));
-        }
-        let mut domains = heads[0].circuit.domains.clone();
-        for child in children.iter() {
-            if let Some(circuit) = circuits
-                .iter()
-                .find(|circuit| circuit.children().any(|v| v == child))
-            {
-                for v in net.cpts()[child.index()].scope() {
-                    domains[v.index()].clone_from(&circuit.domains[v.index()]);
-                }
+            .find(|circuit| circuit.children().any(|v| v == child))
+        {
+            for v in model.cpts()[child.index()].scope() {
+                domains[v.index()].clone_from(&circuit.domains[v.index()]);
             }
         }
-        let others: Vec<VarId> = (trainable - &children).iter().collect();
-        let mut params = Params::new(
-            net,
-            &children.iter().collect::<Vec<_>>(),
-            &others,
-            &domains,
-            strict,
-        )?;
-        if !tests.is_empty() {
-            params.add_tests(net, tests, strict)?;
-        }
-        if params.is_empty() && expanded.is_some() {
-            let error = Error::new(
-                ErrorKind::Model,
-                "there is nothing to learn: all that matters is fixed",
-            );
-            return Err(
-                error.hint("fix fewer copies, or use sigmoids, whose thresholds can be learned")
-            );
-        }
-        Ok(params)
     }
+    let others: Vec<VarId> = (trainable - &children).iter().collect();
+    let mut params = Params::new(
+        model,
+        &children.iter().collect::<Vec<_>>(),
+        &others,
+        &domains,
+        strict,
+    )?;
+    if !open.is_empty() {
+        params.add_selections(model, open, strict)?;
+    }
+    if params.is_empty() && !nodes.is_empty() {
+        let error = Error::new(
+            ErrorKind::Model,
+            "there is nothing to learn: all that matters is fixed",
+        );
+        return Err(
+            error.hint("fix fewer copies, or use sigmoids, whose thresholds can be learned")
+        );
+    }
+    Ok(params)
 }
 
 impl Head {
@@ -430,27 +417,20 @@ impl Head {
         trainable: &VarSet,
         options: &Options,
     ) -> Result<Self> {
-        let (targets, labels): (VarSet, VarSet) = (
-            target.into_iter().collect(),
-            subject.targets.iter().copied().collect(),
-        );
+        let labels: VarSet = subject.targets.iter().copied().collect();
         let inputs = if target.is_some() {
             &subject.given - &labels
         } else {
             &subject.given | &labels
         };
         let question = Question {
-            targets,
+            goal: target.map_or(Goal::Evidence, Goal::Posterior),
             inputs,
             trainable: trainable.clone(),
             ..Question::default()
         };
-        let search = Search {
-            thorough: true,
-            ..options.search()
-        };
         Ok(Head {
-            circuit: selection::compile(net, question, &search)?,
+            circuit: Compilation::new(net, question, options, None)?.into_circuit(),
             target,
         })
     }
@@ -463,22 +443,12 @@ impl Subject {
     }
 }
 
-/// The variables whose CPTs are learned if nobody says which: those that are not fixed; in a
-/// network that says nothing about that, those that are not known functions.
+/// The variables whose CPTs are learned by default: as roles tell, or else those that are not known
+/// functions.
 fn trainable(net: &Network) -> VarSet {
-    let is_meant = net.cpts().iter().any(Cpt::has_role);
-    let is_open = |cpt: &&Cpt| {
-        if is_meant {
-            !cpt.role().fixed
-        } else {
-            !cpt.is_functional()
-        }
-    };
-    net.cpts()
-        .iter()
-        .filter(is_open)
-        .filter_map(Cpt::child)
-        .collect()
+    let open = net.cpts().iter().filter(|cpt| !cpt.is_functional());
+    net.trainable_by_role()
+        .unwrap_or_else(|| open.filter_map(Cpt::child).collect())
 }
 
 fn no_target() -> Error {
@@ -503,8 +473,8 @@ fn refuse_promises(learning: &FitOptions, params: &Params) -> Result<()> {
 }
 
 /// What is selected depends on the parameters, so no expectation is maximised by counting.
-fn refuse_tests(learning: &FitOptions, net: &Network) -> Result<()> {
-    if matches!(learning.method, Method::Em) && net.is_testing() {
+fn refuse_selections(learning: &FitOptions, net: &Network) -> Result<()> {
+    if matches!(learning.method, Method::Em) && net.has_selections() {
         let error = Error::new(
             ErrorKind::Model,
             "the CPTs of testing networks cannot be learned by counting",
@@ -522,11 +492,9 @@ impl Circuit {
 }
 
 impl Training {
-    /// The network that parameters belong to.
-    pub(crate) fn parametrised(&self) -> &Network {
-        self.expanded
-            .as_ref()
-            .map_or(&self.net, |expanded| &expanded.net)
+    /// The model that parameters belong to.
+    pub(crate) fn parametrised(&self) -> &FactorModel {
+        &self.expanded.model
     }
 
     /// The parameters, as they are at the start.

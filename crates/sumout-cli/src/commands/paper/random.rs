@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use sumout::compile::paper::printed::{Mean, Random, TABLE_5};
 use sumout::compile::paper::{MAX_LEAVES, structure};
 use sumout::compile::plan::tree::{Cost, Prices};
-use sumout::compile::{self, Question, Search};
+use sumout::compile::{self, Goal, Question, Runs, Search};
 use sumout::model::random::{Shape, network};
 use sumout::{Error, ErrorKind, Level, Objective};
 
@@ -116,7 +116,7 @@ impl Compared {
         let structure = structure(&net, MAX_LEAVES);
         // Explanations prune no variable.
         let question = Question {
-            explain: true,
+            goal: Goal::Explanation,
             ..Question::default()
         };
         let plan = |level: Level, objective: Objective| {
@@ -125,9 +125,9 @@ impl Compared {
                 objective,
                 seed: args.seed,
                 effort: args.effort(),
-                thorough: true,
+                runs: Runs::Many,
             };
-            let plan = compile::plan(&net, &question, &search);
+            let plan = compile::plan(net.model(), &question, &search);
             plan.map(|plan| plan.cost())
                 .ok_or_else(|| Error::new(ErrorKind::Model, "the network is impossible"))
         };

@@ -11,7 +11,7 @@ use std::time::Instant;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use sumout::compile::paper::printed::{Evaluation, Mean, TABLE_6};
-use sumout::compile::{self, Question, Search};
+use sumout::compile::{self, Goal, Question, Runs, Search};
 use sumout::model::random::{Shape, network};
 use sumout::tensor::ScalarGraph;
 use sumout::{
@@ -156,7 +156,7 @@ impl Asked {
             return Ok(None);
         };
         let question = Question {
-            targets: [target].into_iter().collect(),
+            goal: Goal::Posterior(target),
             inputs: inputs.iter().copied().collect(),
             ..Question::default()
         };
@@ -165,9 +165,9 @@ impl Asked {
             objective: Objective::default(),
             seed: 0,
             effort: 0.0,
-            thorough: true,
+            runs: Runs::Many,
         };
-        let Some(plan) = compile::plan(&net, &question, &search) else {
+        let Some(plan) = compile::plan(net.model(), &question, &search) else {
             return Ok(None);
         };
         let entries = plan.cost().entries + plan.cost().constant_entries;

@@ -34,7 +34,7 @@ const FIRST: f64 = 0.2;
 /// The plan is not worse than the one that is given, and with no effort the same.
 pub(crate) fn choose(pruned: Pruned, search: &Search, given: Option<Plan>) -> Planned {
     let problem = Problem::new(&pruned, search.objective);
-    let problem = if search.level >= Level::Tables {
+    let problem = if search.level.knows_tables() {
         problem.with_tables(&pruned)
     } else {
         problem
@@ -48,7 +48,7 @@ pub(crate) fn choose(pruned: Pruned, search: &Search, given: Option<Plan>) -> Pl
     let (plan, supported) = match search.level {
         _ if choice.given.is_some() && search.effort == 0.0 => (choice.plan(search), None),
         Level::Support => choice.supports_first(1.0),
-        Level::Auto if search.thorough => choice.supports_first_or_plan(),
+        Level::Auto if search.is_for_many() => choice.supports_first_or_plan(),
         Level::Auto => choice.supports_last(),
         _ => (choice.plan(search), None),
     };

@@ -148,7 +148,7 @@ pub fn plan_from(problem: &Problem, search: &Search, given: Option<Plan>) -> Pla
 /// Whether it may take time to make use of functions: not if running a plan of this cost takes no
 /// longer than that, unless much effort is asked for.
 pub(crate) fn is_worth_knowing(search: &Search, total: f64) -> bool {
-    search.thorough || search.effort >= MUCH_EFFORT || total > WORTH_COPYING
+    search.is_for_many() || search.effort >= MUCH_EFFORT || total > WORTH_COPYING
 }
 
 struct Pool<'a> {
@@ -256,7 +256,7 @@ impl Pool<'_> {
                     deep,
                 });
             }
-            if self.expansions_lose || !self.search.thorough {
+            if self.expansions_lose || !self.search.is_for_many() {
                 break;
             }
         }
@@ -303,7 +303,7 @@ impl Pool<'_> {
     fn budget(&self) -> f64 {
         let cost = self.plans.first().map_or(0.0, |plan| self.total(plan));
         let leaves = self.plans.first().map_or(0, |plan| plan.leaves.len()) as f64;
-        let worth = if self.search.thorough {
+        let worth = if self.search.is_for_many() {
             ENOUGH_PER_LEAF * leaves
         } else {
             cost / PRODUCTS_PER_STEP
@@ -362,7 +362,7 @@ impl Pool<'_> {
     /// How many leaves a plan may have: the more, the more its search may cost.
     fn max_leaves(&self) -> usize {
         let worth = self.total(&self.plans[0]) / PRODUCTS_PER_LEAF;
-        if self.search.thorough {
+        if self.search.is_for_many() {
             MAX_LEAVES
         } else {
             worth.clamp(1000.0, MAX_LEAVES as f64) as usize
@@ -377,7 +377,7 @@ impl Pool<'_> {
     }
 
     fn knows_functions(&self) -> bool {
-        self.search.level != Level::Classical && self.problem.definer.iter().any(Option::is_some)
+        self.search.level.knows_functions() && self.problem.definer.iter().any(Option::is_some)
     }
 
     /// Where too many numbers are stored once, looks nearby for a plan that computes more for each

@@ -20,7 +20,7 @@ mod implied;
 
 use std::collections::{BTreeMap, VecDeque};
 
-use crate::model::{Cpt, Network};
+use crate::model::{Cpt, FactorModel};
 use crate::tensor::{Origin, Table};
 use crate::vars::{VarId, VarSet};
 
@@ -99,7 +99,7 @@ impl Pruned {
 }
 
 /// Prunes a network; none if the known values are impossible together.
-pub fn prune(net: &Network, question: &Question) -> Option<Pruned> {
+pub fn prune(net: &FactorModel, question: &Question) -> Option<Pruned> {
     let mut factors = relevant(net, question);
     factors.extend(unmentioned(net));
     let cards = net.cards();
@@ -214,7 +214,7 @@ impl Factor {
 }
 
 /// The factors that are not barren.
-fn relevant(net: &Network, question: &Question) -> Vec<Factor> {
+fn relevant(net: &FactorModel, question: &Question) -> Vec<Factor> {
     let cards = net.cards();
     let needed = needed(net, question);
     let cpts = net
@@ -227,12 +227,13 @@ fn relevant(net: &Network, question: &Question) -> Vec<Factor> {
 }
 
 /// Which variables are not barren; empty if none are.
-fn needed(net: &Network, question: &Question) -> Vec<bool> {
-    if net.is_markov() || question.explain {
+fn needed(net: &FactorModel, question: &Question) -> Vec<bool> {
+    if net.is_markov() || question.goal.is_explanation() {
         return vec![];
     }
     let mut needed = vec![false; net.variables().len()];
-    let asked = question.targets.iter().chain(question.inputs.iter());
+    let targets = question.goal.targets();
+    let asked = targets.iter().chain(question.inputs.iter());
     asked
         .chain(question.known.iter().map(|(v, _)| *v))
         .for_each(|v| needed[v.index()] = true);
@@ -251,7 +252,7 @@ fn needed(net: &Network, question: &Question) -> Vec<bool> {
 }
 
 /// A factor of ones for each variable of a Markov network that no factor mentions.
-fn unmentioned(net: &Network) -> Vec<Factor> {
+fn unmentioned(net: &FactorModel) -> Vec<Factor> {
     if !net.is_markov() {
         return vec![];
     }
@@ -398,9 +399,8 @@ pub(crate) fn each_state(
 /// Finds a factor for the evidence on each variable that takes some.
 fn host(factors: Vec<Factor>, domains: Vec<Vec<usize>>, question: &Question) -> Pruned {
     let is_open = |v: &VarId| domains[v.index()].len() > 1;
-    let targets: VarSet = question.targets.iter().filter(is_open).collect();
-    let is_single = question.targets.len() == 1 && !question.explain;
-    let (output, inputs) = if is_single {
+    let targets: VarSet = question.goal.targets().iter().filter(is_open).collect();
+    let (output, inputs) = if question.goal.target().is_some() {
         (targets, question.inputs.clone())
     } else {
         (VarSet::default(), &question.inputs | &targets)
@@ -438,7 +438,7 @@ fn host(factors: Vec<Factor>, domains: Vec<Vec<usize>>, question: &Question) -> 
     }
     learned.resize(tables.len(), false);
     origins.resize(tables.len(), None);
-    let (explain, selected) = (question.explain, question.selected.clone());
+    let (explain, selected) = (question.goal.is_explanation(), question.selected.clone());
     Pruned {
         domains,
         factors: tables,

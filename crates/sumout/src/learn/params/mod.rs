@@ -3,10 +3,10 @@
 //! A CPT has rows for the states of its parents that can occur, with numbers for the values that
 //! the child can have. Zeros that are kept have no weight at all, and a row with one number left is
 //! a one. CPTs with the same tie share their weights, if they have the same shape, and keep the
-//! same zeros, once impossible values are gone: otherwise the tie is split. The copies of a tested
+//! same zeros, once impossible values are gone: otherwise the tie is split. The copies of a selected
 //! CPT are like CPTs of their own. So are the thresholds of a test, as the gaps between them, which
 //! are positive and sum to one; a slope, or the weights of a softmax, may be any numbers
-//! (`testing`).
+//! (`selection`).
 
 mod selection;
 
@@ -18,7 +18,7 @@ use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::model::{Cpt, Network, Role};
+use crate::model::{Cpt, FactorModel, Role};
 use crate::tensor::Origin;
 use crate::vars::VarId;
 
@@ -61,7 +61,7 @@ pub struct Params {
     temperature: f64,
     /// Numbers that are their own weights.
     free: Vec<selection::Free>,
-    /// Of each group, the copy of a tested CPT that it began with, counted from one; zero if it is
+    /// Of each group, the copy of a selected CPT that it began with, counted from one; zero if it is
     /// of none.
     copies: Vec<usize>,
     /// The inputs of sigmoids whose slope is not learned, with its logarithm; and their slope, if
@@ -95,7 +95,7 @@ const LEAST: f64 = 1e-3;
 struct Form {
     is_tied: bool,
     name: String,
-    /// Which copy of a tested CPT it is, counted from one; zero if it is tied, or no copy.
+    /// Which copy of a selected CPT it is, counted from one; zero if it is tied, or no copy.
     copy: usize,
     is_promised: bool,
     shape: Vec<usize>,
@@ -107,7 +107,7 @@ impl Params {
     /// of CPTs that have different shapes is split, or, if that is `strict`ly forbidden, an error.
     /// CPTs of `others` that are tied to one of them, and alike, follow it.
     pub fn new(
-        net: &Network,
+        net: &FactorModel,
         children: &[VarId],
         others: &[VarId],
         domains: &[Vec<usize>],
@@ -176,7 +176,7 @@ impl Params {
 
     fn add_member(
         &mut self,
-        net: &Network,
+        net: &FactorModel,
         group: usize,
         var: VarId,
         places: &[usize],
@@ -201,7 +201,7 @@ impl Params {
     }
 
     /// A CPT, none of whose numbers has a weight if it is new.
-    fn child(&mut self, net: &Network, var: VarId) -> &mut Child {
+    fn child(&mut self, net: &FactorModel, var: VarId) -> &mut Child {
         self.children.entry(var).or_insert_with(|| {
             let table = net.cpts()[var.index()].table(&net.cards());
             Child {
@@ -248,7 +248,7 @@ impl Params {
     }
 
     /// Starts again.
-    pub fn start(&mut self, net: &Network, start: Start) {
+    pub fn start(&mut self, net: &FactorModel, start: Start) {
         match start {
             Start::Uniform => {
                 self.weights.fill(0.0);
@@ -282,7 +282,7 @@ impl Params {
     }
 
     /// The logarithms of the network's numbers; of CPTs that share weights, of their mean.
-    fn start_from(&mut self, net: &Network) {
+    fn start_from(&mut self, net: &FactorModel) {
         let (mut sums, mut counts) = (vec![0.0; self.len()], vec![0.0; self.len()]);
         let cards = net.cards();
         for (var, child) in &self.children {
@@ -474,7 +474,7 @@ fn refuse_split<'f>(forms: impl Iterator<Item = &'f Form>) -> Result<()> {
 
 /// What a CPT, or each of its parts that is not fixed, looks like when impossible values are gone,
 /// and the places of what is left in its table.
-fn forms(net: &Network, cpt: &Cpt, domains: &[Vec<usize>]) -> Vec<(Form, Vec<usize>)> {
+fn forms(net: &FactorModel, cpt: &Cpt, domains: &[Vec<usize>]) -> Vec<(Form, Vec<usize>)> {
     if cpt.parts().is_empty() {
         return vec![form(net, cpt, cpt.role(), None, domains)];
     }
@@ -488,7 +488,7 @@ fn forms(net: &Network, cpt: &Cpt, domains: &[Vec<usize>]) -> Vec<(Form, Vec<usi
 
 /// The same for a part: the one that belongs to a value of the first parent.
 fn form(
-    net: &Network,
+    net: &FactorModel,
     cpt: &Cpt,
     role: &Role,
     part: Option<usize>,

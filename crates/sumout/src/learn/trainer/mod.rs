@@ -13,7 +13,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::learn::optimise::Memory;
 use crate::learn::training::{Examples, Method, Training, Watch};
 use crate::learn::{Params, Start};
-use crate::model::Network;
+use crate::model::FactorModel;
 
 /// What came out of an epoch.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -232,7 +232,7 @@ impl<'c> Trainer<'c> {
         }
     }
 
-    fn start_at(&mut self, net: &Network, start: Start) {
+    fn start_at(&mut self, net: &FactorModel, start: Start) {
         let seed = |k: u64| {
             self.seed
                 .wrapping_mul(0x9e37_79b9_7f4a_7c15)
