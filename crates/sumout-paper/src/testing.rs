@@ -11,7 +11,7 @@
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use sumout::Result;
-use sumout::model::{Builder, Comparison, Network, Node, Role, Selection, Test};
+use sumout::model::{Builder, Comparison, Network, Node, Role, Selection, SelectionKind};
 
 /// What x may be: a probability is the likelihood of the first value, and its complement that of
 /// the second.
@@ -57,13 +57,13 @@ pub fn staircase(steps: &[f64]) -> Result<Network> {
 fn passes(b: &mut Builder, name: String, of: Node, threshold: f64) -> Node {
     let node = b.variable(name, YES_NO);
     let threshold = threshold.clamp(0.0, 1.0);
-    let test = Test {
+    let selection = Selection {
         copies: 2,
         thresholds: vec![threshold, 1.0 - threshold],
-        selection: Selection::Step(Comparison::AtLeast),
+        kind: SelectionKind::Step(Comparison::AtLeast),
     };
     let [below, above] = [[0.0, 1.0, 1.0, 0.0], [1.0, 0.0, 0.0, 1.0]];
-    b.tested(node, [of], [below, above], test);
+    b.selected(node, [of], [below, above], selection);
     node
 }
 
@@ -179,15 +179,15 @@ pub fn kidney(tested: bool) -> Result<Network> {
     match tested {
         false => drop(b.table(recovery, [size, treatment], rates)),
         true => {
-            let test = Test::of_rows(
+            let selection = Selection::of_rows(
                 4,
                 &[0.7],
-                Selection::Sigmoid {
+                SelectionKind::Sigmoid {
                     slope: SLOPE,
                     is_learned: false,
                 },
             );
-            b.tested(recovery, [size, treatment], [rates, rates], test);
+            b.selected(recovery, [size, treatment], [rates, rates], selection);
         }
     }
     b.build()
@@ -237,18 +237,18 @@ pub fn hidden_markov(length: usize, tested: bool) -> Result<Network> {
             (None, _) => drop(b.table(state, [], [0.5, 0.5])),
             (Some(before), false) => drop(b.table(state, [before], moves).tie("move")),
             (Some(before), true) => {
-                let test = Test::of_rows(
+                let selection = Selection::of_rows(
                     2,
                     &[0.5],
-                    Selection::Sigmoid {
+                    SelectionKind::Sigmoid {
                         slope: SLOPE,
                         is_learned: true,
                     },
                 );
                 let copies = [tie("move when improbable"), tie("move when probable")];
-                b.tested(state, [before], [moves, moves], test)
+                b.selected(state, [before], [moves, moves], selection)
                     .copies(copies)
-                    .tie_test("thresholds");
+                    .tie_selection("thresholds");
             }
         }
         let seen = b.variable(format!("e_{i}"), YES_NO);

@@ -5,7 +5,7 @@ use sumout::internals::paper::{MAX_LEAVES, PaperPlan, Size, plan, structure};
 use sumout::internals::plan::problem::Problem;
 use sumout::internals::prune::prune;
 use sumout::internals::random::{Shape, network};
-use sumout::internals::{self, Question, Search};
+use sumout::internals::{self, Goal, Question, Runs, Search};
 use sumout::{Level, Network, Options, Query};
 use sumout_paper::printed::{Image, Mean, Random, TABLE_1, TABLE_3, TABLE_5};
 
@@ -49,12 +49,12 @@ fn planned(name: &str) -> PaperPlan {
         ("d", "p_*")
     };
     let question = Question {
-        targets: [net.find(target).unwrap()].into_iter().collect(),
+        goal: Goal::Posterior(net.find(target).unwrap()),
         inputs: net.matching(pixels).unwrap().into_iter().collect(),
         ..Question::default()
     };
     plan(
-        &Problem::new(&prune(&net, &question).unwrap(), Objective::Time),
+        &Problem::new(&prune(net.model(), &question).unwrap(), Objective::Time),
         MAX_LEAVES,
     )
 }
@@ -92,7 +92,7 @@ fn sizes_stay_as_they_are() {
 /// What a plan for a question about nothing has, of what it should have little of.
 fn amount(net: &Network, objective: Objective, level: Level, seed: u64) -> f64 {
     let question = Question {
-        explain: true,
+        goal: Goal::Explanation,
         ..Question::default()
     };
     let search = Search {
@@ -100,9 +100,11 @@ fn amount(net: &Network, objective: Objective, level: Level, seed: u64) -> f64 {
         objective,
         seed,
         effort: 0.02,
-        thorough: true,
+        runs: Runs::Many,
     };
-    let cost = internals::plan(net, &question, &search).unwrap().cost();
+    let cost = internals::plan(net.model(), &question, &search)
+        .unwrap()
+        .cost();
     let (entries, products) = (
         cost.entries + cost.constant_entries,
         cost.multiply_adds + cost.constant_multiply_adds,

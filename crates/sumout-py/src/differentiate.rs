@@ -21,7 +21,7 @@ pub type Cpts = BTreeMap<usize, Vec<f64>>;
 /// The tables of a circuit that can be trained. None of a testing circuit: its CPTs have copies,
 /// each with a role of its own, which `fit` keeps.
 pub fn origins(circuit: &Circuit) -> impl Iterator<Item = (&TableId, &Origin)> {
-    let is_tested = circuit.tested().next().is_some();
+    let is_tested = circuit.selected().next().is_some();
     circuit.graph().origins().iter().filter(move |_| !is_tested)
 }
 

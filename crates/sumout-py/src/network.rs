@@ -268,7 +268,7 @@ impl Network {
     fn function(&self, factor: usize) -> Option<Vec<u32>> {
         match self.0.cpts()[factor].body() {
             Body::Function(values) => Some(values.clone()),
-            Body::Table(_) | Body::Tested(_) => None,
+            Body::Table(_) | Body::Selected(_) => None,
         }
     }
 }

@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{close, enumerate};
+use common::{answer, close, enumerate};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use sumout::model::Body;
@@ -58,7 +58,7 @@ fn random_query(net: &Network, seed: u64) -> (Query, Vec<VarId>) {
 
 /// The largest error of a plan's posteriors on cases of the network, by enumeration.
 fn true_error(net: &Network, query: &Query, inputs: &[VarId], options: &Options) -> f64 {
-    let plan = net.plan(query, options).unwrap();
+    let circuit = net.compile(query, options).unwrap();
     let mut sampler = net.sampler(99).unwrap();
     let mut largest = 0.0f64;
     for _ in 0..100 {
@@ -69,7 +69,8 @@ fn true_error(net: &Network, query: &Query, inputs: &[VarId], options: &Options)
                 .insert(net, v, Finding::Hard(case[v.index()] as usize))
                 .unwrap()
         });
-        let (answer, truth) = (plan.answer(&evidence).unwrap(), enumerate(net, &evidence));
+        let answer = answer(net, &circuit, &evidence).unwrap();
+        let truth = enumerate(net, &evidence);
         let (target, posterior) = &answer.posteriors[0];
         for (p, joint) in posterior.iter().zip(&truth.joints[target.index()]) {
             largest = largest.max((p - joint / truth.evidence).abs());

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 use common::close;
 use serde_json::Value;
-use sumout::compile::{self, Search};
+use sumout::compile::{self, Runs, Search};
 use sumout::model::format::read_evidence;
 use sumout::{Evidence, Level, Network, Objective, Options, Query};
 
@@ -146,9 +146,9 @@ fn check_entries(model: &Path, answers: &Path, most: f64) {
             objective: Objective::Time,
             seed: 0,
             effort: 1.0,
-            thorough: true,
+            runs: Runs::Many,
         };
-        let planned = compile::plan(&net, &query.question(&net).unwrap(), &search).unwrap();
+        let planned = compile::plan(net.model(), &query.question(&net).unwrap(), &search).unwrap();
         let entries = planned.cost().entries;
         println!("{} {level}: {entries} entries", net.name());
         assert!(entries <= most, "{} {level}: {entries} entries", net.name());

@@ -2,10 +2,10 @@
 
 mod common;
 
-use common::{close, enumerate};
+use common::{answer, close, enumerate};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use sumout::compile::{self, Objective, Question, Search};
+use sumout::compile::{self, Goal, Objective, Question, Runs, Search};
 use sumout::model::random::{Shape, network};
 use sumout::model::{Body, Role};
 use sumout::{Evidence, Finding, Level, Network, Options, Query, VarId};
@@ -87,7 +87,7 @@ fn question(net: &Network, seed: u64) -> Question {
         .filter_map(|cpt| cpt.child())
         .collect();
     Question {
-        targets: [target].into_iter().collect(),
+        goal: Goal::Posterior(target),
         inputs,
         trainable,
         ..Question::default()
@@ -100,7 +100,7 @@ fn search(level: Level, seed: u64) -> Search {
         objective: Objective::Time,
         seed,
         effort: 1e-3,
-        thorough: true,
+        runs: Runs::Many,
     }
 }
 
@@ -119,12 +119,13 @@ fn soft(net: &Network, question: &Question, seed: u64) -> Evidence {
 /// The same question by names; the roles say what is trainable.
 fn query(net: &Network, question: &Question) -> Query {
     let name = |v: VarId| net.variable(v).name.clone();
-    Query::of(name(question.targets.iter().next().unwrap())).given(question.inputs.iter().map(name))
+    Query::of(name(question.goal.target().unwrap())).given(question.inputs.iter().map(name))
 }
 
 /// The largest difference of a plan's answer from the truth.
 fn error(net: &Network, query: &Query, evidence: &Evidence, options: &Options) -> f64 {
-    let answer = net.plan(query, options).unwrap().answer(evidence).unwrap();
+    let circuit = net.compile(query, options).unwrap();
+    let answer = answer(net, &circuit, evidence).unwrap();
     let truth = enumerate(net, evidence);
     let (target, posterior) = &answer.posteriors[0];
     let expected = truth.joints[target.index()]
@@ -146,7 +147,7 @@ fn declared_functions_that_are_functions_give_exact_answers() {
         let question = question(&net, seed);
         let evidence = soft(&net, &question, seed);
         for level in LEVELS {
-            let pruned = compile::compile(&net, &question, &search(level, seed))
+            let pruned = compile::compile(net.model(), &question, &search(level, seed))
                 .unwrap()
                 .pruned;
             assert!(
@@ -177,7 +178,7 @@ fn numbers_that_will_be_learned_do_not_matter() {
         let question = question(&now, seed);
         for level in LEVELS {
             let [now, later] = [&now, &later]
-                .map(|net| compile::compile(net, &question, &search(level, seed)).unwrap());
+                .map(|net| compile::compile(net.model(), &question, &search(level, seed)).unwrap());
             assert_eq!(now.pruned.domains, later.pruned.domains);
             assert_eq!(now.pruned.definers, later.pruned.definers);
             assert_eq!(

@@ -113,7 +113,7 @@ pub fn run(args: &Args, json: bool, out: &mut dyn Write) -> Result<Outcome> {
         None => net.plan(&args.query(), &args.options())?,
         Some(start) => net.plan_from(&args.query(), &args.options(), &start)?,
     };
-    if args.starting.save_plan.is_some() && net.is_testing() {
+    if args.starting.save_plan.is_some() && net.has_selections() {
         let error = Error::new(
             ErrorKind::Unsupported,
             "plans for testing networks are not saved",

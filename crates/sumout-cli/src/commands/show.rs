@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 use sumout::compile::{self, Width};
-use sumout::model::{Selection, Tested};
+use sumout::model::{SelectedCpt, SelectionKind};
 use sumout::{Cpt, Network, VarId};
 
 use crate::args::Reading;
@@ -105,9 +105,9 @@ struct Directed {
 /// The numbers of a CPT, in all of its copies.
 fn numbers(cpt: &Cpt, cards: &[usize]) -> usize {
     let copies = cpt
-        .tested()
-        .filter(|tested| !tested.is_direct())
-        .map_or(1, |tested| tested.test.copies);
+        .selected()
+        .filter(|it| !it.is_direct())
+        .map_or(1, |it| it.selection.copies);
     copies * cpt.size(cards)
 }
 
@@ -165,7 +165,7 @@ impl Summary {
         let tested = net
             .cpts()
             .iter()
-            .filter(|cpt| cpt.tested().is_some())
+            .filter(|cpt| cpt.selected().is_some())
             .count();
         if tested > 0 {
             let (tested, all) = (grouped(tested), grouped(net.cpts().len()));
@@ -291,9 +291,13 @@ fn list_bayesian(net: &Network, count: usize, out: &mut dyn Write) -> std::io::R
     rows.extend(net.ids().take(count).map(|var| {
         let cpt = &net.cpts()[var.index()];
         let parents = abridged_names(net, cpt.parents(), NAMES);
-        let entries = match cpt.tested().filter(|tested| !tested.is_direct()) {
+        let entries = match cpt.selected().filter(|it| !it.is_direct()) {
             None => grouped(cpt.size(&cards)),
-            Some(tested) => format!("{} × {}", tested.test.copies, grouped(cpt.size(&cards))),
+            Some(tested) => format!(
+                "{} × {}",
+                tested.selection.copies,
+                grouped(cpt.size(&cards))
+            ),
         };
         let zeros = grouped(cpt.zeros(&cards));
         [
@@ -327,13 +331,13 @@ fn list_markov(net: &Network, count: usize, out: &mut dyn Write) -> std::io::Res
 }
 
 fn kind(cpt: &Cpt) -> String {
-    if let Some(tested) = cpt.tested() {
+    if let Some(tested) = cpt.selected() {
         return match tested.is_direct() {
             true => "softmax of evidence".to_owned(),
             false => format!(
                 "{}, {} copies",
-                tested.test.selection.name(),
-                tested.test.copies
+                tested.selection.kind.name(),
+                tested.selection.copies
             ),
         };
     }
@@ -384,25 +388,18 @@ fn variable_json(net: &Network, var: VarId) -> Value {
     json!({"name": variable.name, "values": variable.values, "parents": names(net, net.parents(var))})
 }
 
-fn test_json(
-    net: &Network,
-    Tested {
-        test,
-        is_fixed,
-        tie,
-        ..
-    }: &Tested,
-) -> Value {
+fn selection_json(net: &Network, it: &SelectedCpt) -> Value {
+    let by = &it.selection;
     let mut found = json!({
-        "select": test.selection.name(), "copies": test.copies, "thresholds": test.thresholds, "fixed": is_fixed, "tie": tie,
+        "select": by.kind.name(), "copies": by.copies, "thresholds": by.thresholds, "fixed": it.is_fixed, "tie": it.tie,
     });
-    match &test.selection {
-        Selection::Step(comparison) => found["compare"] = json!(comparison.sign()),
-        Selection::Sigmoid { slope, is_learned } => {
+    match &by.kind {
+        SelectionKind::Step(comparison) => found["compare"] = json!(comparison.sign()),
+        SelectionKind::Sigmoid { slope, is_learned } => {
             (found["slope"], found["learn_slope"]) = (json!(slope), json!(is_learned));
         }
-        Selection::Linear => {}
-        Selection::Softmax {
+        SelectionKind::Linear => {}
+        SelectionKind::Softmax {
             of,
             weights,
             biases,
@@ -418,8 +415,8 @@ fn factor_json(net: &Network, cards: &[usize], cpt: &Cpt) -> Value {
     json!({
         "child": cpt.child().map(|var| &net.variable(var).name),
         "scope": names(net, cpt.scope()),
-        "kind": if cpt.tested().is_some() { "tested" } else if cpt.is_functional() { "function" } else { "table" },
-        "test": cpt.tested().map(|tested| test_json(net, tested)),
+        "kind": if cpt.selected().is_some() { "tested" } else if cpt.is_functional() { "function" } else { "table" },
+        "test": cpt.selected().map(|it| selection_json(net, it)),
         "declared_functional": cpt.role().functional,
         "entries": cpt.size(cards),
         "zeros": cpt.zeros(cards),

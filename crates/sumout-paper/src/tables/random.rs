@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use sumout::internals::paper::{MAX_LEAVES, structure};
 use sumout::internals::plan::tree::{Cost, Prices};
 use sumout::internals::random::{Shape, network};
-use sumout::internals::{self, Question, Search};
+use sumout::internals::{self, Goal, Question, Runs, Search};
 use sumout::{Error, ErrorKind, Level, Objective};
 
 use super::Work;
@@ -117,7 +117,7 @@ impl Compared {
         let structure = structure(&net, MAX_LEAVES);
         // Explanations prune no variable.
         let question = Question {
-            explain: true,
+            goal: Goal::Explanation,
             ..Question::default()
         };
         let plan = |level: Level, objective: Objective| {
@@ -126,9 +126,9 @@ impl Compared {
                 objective,
                 seed: settings.seed,
                 effort: settings.effort(),
-                thorough: true,
+                runs: Runs::Many,
             };
-            let plan = internals::plan(&net, &question, &search);
+            let plan = internals::plan(net.model(), &question, &search);
             plan.map(|plan| plan.cost())
                 .ok_or_else(|| Error::new(ErrorKind::Model, "the network is impossible"))
         };

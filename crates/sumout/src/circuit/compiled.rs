@@ -2,14 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use crate::circuit::Explanations;
 use crate::circuit::batch::{Answers, Batch};
 use crate::circuit::evaluate::{EvalOptions, Evaluator, Precision};
 use crate::circuit::explain::Explainer;
-use crate::circuit::selection;
-use crate::circuit::{Explanations, Options, asked};
-use crate::compile::{Compiled, Completion, Query, Question, Search};
+use crate::compile::{Compiled, Completion, Question};
 use crate::error::{Error, ErrorKind, Remedy, Result, did_you_mean, shortlist};
-use crate::model::{Network, Variable};
+use crate::model::{FactorModel, Variable};
 use crate::tensor::Graph;
 use crate::vars::{VarId, VarSet};
 
@@ -21,7 +20,7 @@ const UNKNOWN: &str = "is not a variable of this circuit's network";
 #[derive(Clone, Debug)]
 pub struct Circuit {
     pub(crate) variables: Vec<Variable>,
-    /// The variable that is asked for; all that are no hard inputs if none.
+    /// The variable that is asked for; if none, all but the hard inputs.
     pub(crate) target: Option<VarId>,
     pub(crate) inputs: VarSet,
     pub(crate) hard: VarSet,
@@ -30,34 +29,17 @@ pub struct Circuit {
     pub(crate) graph: Graph,
     /// How explanations are completed, if they are what the circuit is for.
     pub(crate) completion: Option<Completion>,
-    /// How many of the variables are the network's; those behind them belong to tests.
+    /// How many of the variables are the network's; those behind them belong to selections.
     pub(crate) visible: usize,
     /// Variables whose evidence is that on another one.
     pub(crate) aliases: BTreeMap<VarId, VarId>,
 }
 
-impl Network {
-    /// Compiles a query into a circuit. What is known of its error, if it is [near](Options::near),
-    /// [`Network::plan`] reports.
-    pub fn compile(&self, query: &Query, options: &Options) -> Result<Circuit> {
-        let question = asked(self, query, options)?;
-        let search = Search {
-            thorough: true,
-            ..options.search()
-        };
-        selection::compile(self, question, &search)
-    }
-}
-
 /// A network all of whose states have probability zero.
-pub(crate) fn nothing_possible(net: &Network) -> Error {
-    Error::new(
-        ErrorKind::Model,
-        format!(
-            "no state of network `{}` has a positive probability",
-            net.name()
-        ),
-    )
+pub(crate) fn nothing_possible(net: &FactorModel) -> Error {
+    let name = net.name();
+    let message = format!("no state of network `{name}` has a positive probability");
+    Error::new(ErrorKind::Model, message)
 }
 
 /// A circuit for explanations takes maxima, and has no sums.
@@ -70,23 +52,17 @@ pub(crate) fn no_posteriors() -> Error {
 }
 
 impl Circuit {
-    pub(crate) fn new(net: &Network, question: Question, compiled: Compiled) -> Self {
-        let completion = question.explain.then(|| Completion::new(&compiled));
+    pub(crate) fn new(net: &FactorModel, question: Question, compiled: Compiled) -> Self {
+        let completion = question
+            .goal
+            .is_explanation()
+            .then(|| Completion::new(&compiled));
         let Compiled { graph, pruned, .. } = compiled;
-        let target = (question.targets.len() == 1)
-            .then(|| question.targets.iter().next())
-            .flatten();
-        let is_open = target.is_none() && question.inputs.is_empty();
-        let inputs = if is_open {
-            question.targets
-        } else {
-            question.inputs
-        };
         Circuit {
             visible: net.variables().len(),
             variables: net.variables().to_vec(),
-            target,
-            inputs,
+            target: question.goal.target(),
+            inputs: question.evidence().clone(),
             hard: question.hard,
             domains: pruned.domains,
             graph,
@@ -136,8 +112,8 @@ impl Circuit {
         self.target.map_or_else(all, |target| vec![target])
     }
 
-    /// The variables whose CPTs are selected by tests, in the order in which they are.
-    pub fn tested(&self) -> impl Iterator<Item = VarId> + '_ {
+    /// The variables whose CPTs are selected, in the order in which they are.
+    pub fn selected(&self) -> impl Iterator<Item = VarId> + '_ {
         self.graph.rules().iter().map(|rule| rule.tested)
     }
 

@@ -13,20 +13,18 @@ pub(crate) mod families;
 mod file;
 mod machine;
 pub(crate) mod near;
+mod network;
+mod once;
 pub(crate) mod plan;
 mod ready;
 pub(crate) mod selection;
 
-use std::collections::BTreeMap;
-
 use crate::compile::report::Near;
-use crate::compile::{self, Compiled, Completion, Level, Objective, Query, Question, Search};
+use crate::compile::{Compiled, Level, Objective, Runs, Search};
 use crate::error::{Error, ErrorKind, Remedy, Result};
-use crate::model::{Evidence, Finding, Network};
-use crate::tensor::careful::Run;
 use crate::tensor::layout::Program;
 use crate::tensor::schedule::{Schedule, Want};
-use crate::vars::{VarId, VarSet};
+use crate::vars::VarId;
 
 pub use batch::{Answers, Batch, Column};
 pub use compiled::Circuit;
@@ -38,8 +36,6 @@ pub use families::Families;
 pub use machine::Machine;
 pub use plan::Compilation;
 pub use selection::Selected;
-
-use ready::{Ready, likelihood};
 
 /// How to compile.
 #[derive(Clone, Debug)]
@@ -111,136 +107,23 @@ pub struct Explanation {
     pub log_probability: f64,
 }
 
-impl Network {
-    /// The posterior of each target given the evidence; of all variables if there are no targets.
-    /// Of a testing network, in the network that the evidence selects.
-    ///
-    /// ```
-    /// use sumout::{Evidence, Network, Options};
-    ///
-    /// let asia = Network::read("asia")?;
-    /// let evidence = Evidence::new().observe(&asia, "xray", "yes")?.observe(&asia, "dysp", "no")?;
-    /// let answer = asia.query(&[asia.find("lung")?], &evidence, &Options::default())?;
-    /// assert!((answer.posteriors[0].1[0] - 0.2523).abs() < 1e-4);
-    /// assert!((answer.log_evidence.exp() - 0.03962).abs() < 1e-5);
-    /// # Ok::<(), sumout::Error>(())
-    /// ```
-    pub fn query(
-        &self,
-        targets: &[VarId],
-        evidence: &Evidence,
-        options: &Options,
-    ) -> Result<Answer> {
-        check_ids(
-            self,
-            targets
-                .iter()
-                .copied()
-                .chain(evidence.iter().map(|(v, _)| v)),
-        )?;
-        if self.is_testing() {
-            let selected = self.selected(evidence, options)?;
-            return selected.map_or(Ok(Answer::impossible()), |net| {
-                net.query(targets, evidence, options)
-            });
-        }
-        let asked: Vec<VarId> = if targets.is_empty() {
-            self.ids().collect()
-        } else {
-            targets.to_vec()
-        };
-        let question = Question {
-            targets: asked.iter().copied().collect(),
-            ..question(evidence)
-        };
-        if options.near != 0.0 {
-            near::check(options.near)?;
-            return near::query(self, &question, asked, evidence, options);
-        }
-        let Some(compiled) = compile::compile(self, &question, &options.search()) else {
-            return Ok(Answer::impossible());
-        };
-        Ok(Ready::new(self, &question, asked, compiled, options)?.answer(evidence))
-    }
-
-    /// The most probable assignment of values to all variables given the evidence.
-    ///
-    /// ```
-    /// use sumout::{Evidence, Network, Options};
-    ///
-    /// let asia = Network::read("asia")?;
-    /// let evidence = Evidence::new().observe(&asia, "xray", "yes")?;
-    /// let explanation = asia.mpe(&evidence, &Options::default())?;
-    /// let assignment = explanation.assignment.expect("the evidence is possible");
-    /// assert_eq!(asia.variable(asia.find("lung")?).values[assignment[3]], "yes");
-    /// # Ok::<(), sumout::Error>(())
-    /// ```
-    pub fn mpe(&self, evidence: &Evidence, options: &Options) -> Result<Explanation> {
-        check_ids(self, evidence.iter().map(|(v, _)| v))?;
-        let impossible = Explanation {
+impl Explanation {
+    fn impossible() -> Self {
+        Explanation {
             assignment: None,
             log_probability: f64::NEG_INFINITY,
-        };
-        if self.is_testing() {
-            let selected = self.selected(evidence, options)?;
-            return selected.map_or(Ok(impossible), |net| net.mpe(evidence, options));
-        }
-        let question = Question {
-            explain: true,
-            ..question(evidence)
-        };
-        let Some(compiled) = compile::compile(self, &question, &options.search()) else {
-            return Ok(impossible);
-        };
-        let program = admit(&compiled, &Want::Everything, options)?;
-        let domains = &compiled.pruned.domains;
-        let run = Run::max(&compiled.graph, &program, |v| {
-            likelihood(evidence, v, &domains[v.index()])
-        });
-        let log_probability = run.log_sum();
-        if log_probability == f64::NEG_INFINITY {
-            return Ok(impossible);
-        }
-        let mut states = run.trace();
-        Completion::new(&compiled).complete(compiled.graph.cards(), &mut states);
-        let value = |v: VarId| domains[v.index()][states[v.index()].unwrap_or(0)];
-        Ok(Explanation {
-            assignment: Some(self.ids().map(value).collect()),
-            log_probability,
-        })
-    }
-}
-
-/// What a query asks of a network. Explanations are exact.
-fn asked(net: &Network, query: &Query, options: &Options) -> Result<Question> {
-    near::check(options.near)?;
-    let question = query.question(net)?;
-    Ok(Question {
-        near: if question.explain { 0.0 } else { options.near },
-        ..question
-    })
-}
-
-/// Refuses ids that another network gave.
-fn check_ids(net: &Network, mut ids: impl Iterator<Item = VarId>) -> Result<()> {
-    match ids.find(|v| v.index() >= net.variables().len()) {
-        None => Ok(()),
-        Some(stranger) => {
-            let message = format!("{stranger:?} is not a variable of network `{}`", net.name());
-            Err(Error::new(ErrorKind::Name, message)
-                .hint("an id belongs to the network that gave it"))
         }
     }
 }
 
 impl Options {
-    pub(crate) fn search(&self) -> Search {
+    pub(crate) fn search(&self, runs: Runs) -> Search {
         Search {
             level: self.level,
             objective: self.objective,
             seed: self.seed,
             effort: self.effort,
-            thorough: false,
+            runs,
         }
     }
 }
@@ -253,30 +136,6 @@ fn free_memory() -> u64 {
         .cgroup_limits()
         .map_or(u64::MAX, |limits| limits.free_memory);
     system.available_memory().min(container)
-}
-
-/// Hard evidence is known when the question is compiled, soft evidence is an input.
-fn question(evidence: &Evidence) -> Question {
-    let hard = |(v, finding): (VarId, &Finding)| match finding {
-        Finding::Hard(value) => Some((v, *value)),
-        Finding::Soft(_) => None,
-    };
-    let is_soft = |finding: &Finding| matches!(finding, Finding::Soft(_));
-    Question {
-        targets: VarSet::default(),
-        inputs: evidence
-            .iter()
-            .filter(|(_, f)| is_soft(f))
-            .map(|(v, _)| v)
-            .collect(),
-        hard: VarSet::default(),
-        known: evidence.iter().filter_map(hard).collect(),
-        explain: false,
-        families: false,
-        trainable: VarSet::default(),
-        selected: BTreeMap::new(),
-        near: 0.0,
-    }
 }
 
 /// So few bytes are always there; to ask how many are free takes longer than to use them.
@@ -349,6 +208,7 @@ fn bytes(n: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::{Evidence, Network};
 
     #[test]
     fn bytes_are_shown_in_the_unit_that_fits() {

@@ -7,9 +7,9 @@
 use crate::circuit::ready::Ready;
 use crate::circuit::{Answer, Options};
 use crate::compile::report::Near;
-use crate::compile::{self, Planned, Question, Search};
+use crate::compile::{self, Planned, Question, Runs};
 use crate::error::{Error, ErrorKind, Result};
-use crate::model::{Evidence, Finding, Network};
+use crate::model::{Evidence, FactorModel, Finding, Network};
 use crate::vars::VarId;
 
 /// How many examples an estimate is made from.
@@ -35,13 +35,13 @@ pub(crate) fn check(eps: f64) -> Result<()> {
 
 /// The exact answer where it fits, or else an approximate one.
 pub(crate) fn query(
-    net: &Network,
+    net: &FactorModel,
     question: &Question,
     asked: Vec<VarId>,
     evidence: &Evidence,
     options: &Options,
 ) -> Result<Answer> {
-    let Some(exact) = compile::plan(net, question, &options.search()) else {
+    let Some(exact) = compile::plan(net, question, &options.search(Runs::Once)) else {
         return Ok(Answer::impossible());
     };
     let why = match within(&exact, 1, MOST_FOR_EXACT) {
@@ -66,10 +66,7 @@ pub(crate) fn query(
         near: options.near,
         ..question.clone()
     };
-    let search = Search {
-        thorough: true,
-        ..options.search()
-    };
+    let search = options.search(Runs::Many);
     let Some(planned) = compile::plan(net, &question, &search) else {
         return Ok(Answer::impossible());
     };
@@ -93,7 +90,7 @@ pub(crate) fn report(
     options: &Options,
 ) -> Near {
     let near = Near {
-        functional: names(net, planned),
+        functional: names(net.model(), planned),
         ..nothing(options)
     };
     let exact = Near {
@@ -138,7 +135,7 @@ fn nothing(options: &Options) -> Near {
     }
 }
 
-fn names(net: &Network, planned: &Planned) -> Vec<String> {
+fn names(net: &FactorModel, planned: &Planned) -> Vec<String> {
     planned
         .pruned
         .near
@@ -166,7 +163,7 @@ fn estimate(
     planned: &Planned,
     options: &Options,
 ) -> Result<(f64, f64, usize), String> {
-    let samples = if question.inputs.is_empty() && question.targets.len() == 1 {
+    let samples = if question.evidence().is_empty() {
         1
     } else {
         SAMPLES
@@ -176,18 +173,16 @@ fn estimate(
         trainable: Default::default(),
         ..question.clone()
     };
-    let search = Search {
-        thorough: true,
-        ..options.search()
-    };
-    let exact_plan =
-        compile::plan(net, &exact, &search).ok_or("no state of the network is possible")?;
+    let exact_plan = compile::plan(net.model(), &exact, &options.search(Runs::Many))
+        .ok_or("no state of the network is possible")?;
     within(planned, samples, MOST_FOR_ESTIMATE).map_err(|why| format!("to run the plan, {why}"))?;
     within(&exact_plan, samples, MOST_FOR_ESTIMATE)
         .map_err(|why| format!("to run an exact plan, {why}"))?;
-    let asked = || question.targets.iter().collect();
+    let asked = || question.goal.targets().iter().collect();
     let [ours, truth] = [(question, planned.clone()), (&exact, exact_plan)]
-        .map(|(question, planned)| Ready::new(net, question, asked(), planned.lower(), options))
+        .map(|(question, planned)| {
+            Ready::new(net.model(), question, asked(), planned.lower(), options)
+        })
         .map(|ready| ready.map_err(|refusal| refusal.message().to_owned()));
     let (ours, truth) = (ours?, truth?);
     let mut sampler = net
@@ -210,12 +205,9 @@ fn observed(
     case: &[u32],
 ) -> Result<Evidence, String> {
     let mut evidence = Evidence::new();
-    let is_open = question.inputs.is_empty() && question.targets.len() > 1;
-    let some = question
-        .targets
-        .iter()
-        .filter(|v| is_open && (v.index() + sample).is_multiple_of(4));
-    for v in question.inputs.iter().chain(some) {
+    let is_named = !question.inputs.is_empty();
+    let is_observed = |v: &VarId| is_named || (v.index() + sample).is_multiple_of(4);
+    for v in question.evidence().iter().filter(is_observed) {
         let finding = Finding::Hard(case[v.index()] as usize);
         evidence
             .insert(net, v, finding)

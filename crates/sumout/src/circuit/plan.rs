@@ -1,239 +1,188 @@
-//! Plans a query without running it.
+//! The way from a question to a circuit.
+//!
+//! A question is put to the network with explicit selectors (`selection`), which is the network's
+//! own model if nothing is selected. That makes one part that answers, and a stage for each
+//! selection that the answer depends on: none in an ordinary network. Each part is planned by
+//! itself; the graphs of all of them are merged into one circuit.
 
-use std::borrow::Cow;
-use std::time::Instant;
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
 
-use crate::circuit::compiled::{Circuit, no_posteriors, nothing_possible};
+use crate::circuit::compiled::{Circuit, nothing_possible};
 use crate::circuit::selection::Stages;
-use crate::circuit::{Answer, Options, Ready, asked, check_ids, near};
+use crate::circuit::{Options, near};
 use crate::compile::plan::saved::{PlanStart, SavedPlan};
-use crate::compile::{self, Planned, Query, Question, Report, Search};
+use crate::compile::{self, Planned, Question, Report, Runs, Search};
 use crate::draw;
 use crate::draw::Jointree;
-use crate::error::{Error, ErrorKind, Result};
-use crate::model::{Evidence, Expanded, Finding, Network};
-use crate::vars::{VarId, VarSet};
+use crate::error::Result;
+use crate::model::{Expanded, FactorModel, Network};
+use crate::vars::VarSet;
 
 /// A query with a plan for it: what it costs, and how it looks.
 #[derive(Clone, Debug)]
 pub struct Compilation<'a> {
-    /// The network that was asked, and what was planned for: the same with explicit selectors, if
-    /// it has tests.
-    asked: &'a Network,
-    net: Cow<'a, Network>,
-    question: Question,
-    planned: Planned,
-    report: Report,
+    net: &'a Network,
     options: Options,
-    /// The tests of a testing network.
-    tests: Option<(Expanded, Stages)>,
+    search: Search,
+    expanded: Expanded,
+    question: Question,
+    /// The part that answers.
+    answer: Part,
+    stages: Stages,
+    report: OnceLock<Report>,
 }
 
-impl Network {
-    /// Looks for a good plan for a query. Whatever it costs, it is not refused: nothing of its size
-    /// is allocated.
-    ///
-    /// ```
-    /// use sumout::{Network, Options, Query};
-    ///
-    /// let asia = Network::read("asia")?;
-    /// let query = Query::of("lung").given(["xray", "dysp"]);
-    /// let plan = asia.plan(&query, &Options::default())?;
-    /// println!("{}", plan.report());
-    /// assert_eq!(plan.report().max_cluster_rank, 3);
-    /// # Ok::<(), sumout::Error>(())
-    /// ```
-    pub fn plan(&self, query: &Query, options: &Options) -> Result<Compilation<'_>> {
-        self.plan_with(query, options, None)
-    }
+/// A part of a circuit: a question to a model, and a plan for it.
+#[derive(Clone, Debug)]
+pub(crate) struct Part {
+    pub model: Arc<FactorModel>,
+    pub question: Question,
+    pub planned: Planned,
+    /// How long it took to plan.
+    time: Duration,
+}
 
-    /// The same, from a plan that was saved, or from an elimination order: the plan found is never
-    /// worse than that one, and without any [effort](Options::effort) it is that one.
-    pub fn plan_from(
-        &self,
-        query: &Query,
-        options: &Options,
-        start: &PlanStart,
-    ) -> Result<Compilation<'_>> {
-        self.plan_with(query, options, Some(start))
-    }
-
-    fn plan_with(
-        &self,
-        query: &Query,
+impl<'a> Compilation<'a> {
+    /// Plans a question, from nothing or from a start.
+    pub(crate) fn new(
+        net: &'a Network,
+        question: Question,
         options: &Options,
         start: Option<&PlanStart>,
-    ) -> Result<Compilation<'_>> {
-        let question = asked(self, query, options)?;
-        let search = Search {
-            thorough: true,
-            ..options.search()
-        };
-        let begun = Instant::now();
-        if let Some(expanded) = self.expanded() {
-            return self.plan_tested(expanded, &question, &search, (options, start));
-        }
-        let planned = match start {
-            None => compile::plan(self, &question, &search),
-            Some(start) => compile::plan_from(self, &question, &search, start)?,
-        };
-        let planned = planned.ok_or_else(|| nothing_possible(self))?;
-        let time = begun.elapsed();
-        let near = (question.near > 0.0).then(|| near::report(self, &question, &planned, options));
-        let report = Report {
-            near,
-            ..Report::new(self, &question, &planned, &search, time)
-        };
-        let (net, options) = (Cow::Borrowed(self), options.clone());
-        Ok(Compilation {
-            asked: self,
-            net,
-            question,
-            planned,
-            report,
-            options,
-            tests: None,
-        })
-    }
-
-    /// Plans the tests of a testing network, and what is behind them.
-    fn plan_tested(
-        &self,
-        expanded: Expanded,
-        question: &Question,
-        search: &Search,
-        (options, start): (&Options, Option<&PlanStart>),
-    ) -> Result<Compilation<'_>> {
-        if start.is_some() {
-            let error = Error::new(
-                ErrorKind::Unsupported,
-                "a saved plan cannot be used with a testing network",
-            );
-            return Err(error.hint("leave out the plan or the order"));
-        }
-        let begun = Instant::now();
-        let (question, search) = (expanded.question(question)?, &expanded.share(search));
+    ) -> Result<Self> {
+        let expanded = net.expanded();
+        let question = expanded.question(question)?;
+        let search = expanded.share(options.search(Runs::Many));
         let before = expanded.before(&question)?;
-        let plan = |net: &Network, question: &Question| {
-            let planned =
-                compile::plan(net, question, search).ok_or_else(|| nothing_possible(self))?;
-            let report = Report::new(net, question, &planned, search, begun.elapsed());
-            Ok((planned, report))
+        let (model, asked) = before.answer();
+        let answer = match start {
+            None => Part::new(model, asked, &search)?,
+            Some(start) => {
+                expanded.refuse_start()?;
+                Part::starting_from(net, asked, &search, start)?
+            }
         };
-        let (net, left) = before.answer();
-        let (planned, mut report) = plan(&net, &left)?;
-        let (mut reports, mut matters) = (vec![], axes(&planned));
-        let stages = before.stages(&planned.clone().lower().graph, |net, question| {
-            let (planned, report) = plan(net, question)?;
-            matters = &matters | &axes(&planned);
-            reports.push(report);
-            Ok(planned.lower().graph)
-        })?;
-        report.add_tests(stages.len(), &reports);
-        report.compile_seconds = begun.elapsed().as_secs_f64();
-        report.show_only(self.variables().len(), &matters);
-        let (net, options) = (Cow::Owned(net), options.clone());
+        let stages = before.stages(&answer, &search)?;
         Ok(Compilation {
-            asked: self,
             net,
+            options: options.clone(),
+            search,
             question,
-            planned,
-            report,
-            options,
-            tests: Some((expanded, stages)),
+            answer,
+            stages,
+            expanded,
+            report: OnceLock::new(),
         })
     }
-}
 
-/// The variables that a plan has to do with.
-fn axes(planned: &Planned) -> VarSet {
-    planned
-        .pruned
-        .factors
-        .iter()
-        .flat_map(|factor| factor.axes.iter().copied())
-        .collect()
-}
-
-impl Compilation<'_> {
     /// What the plan costs.
     pub fn report(&self) -> &Report {
-        &self.report
+        self.report.get_or_init(|| self.new_report())
+    }
+
+    fn new_report(&self) -> Report {
+        let Compilation {
+            net,
+            question,
+            options,
+            answer,
+            ..
+        } = self;
+        let is_near = question.near > 0.0;
+        let report = Report {
+            near: is_near.then(|| near::report(net, question, &answer.planned, options)),
+            ..answer.report(&self.search)
+        };
+        self.stages
+            .reported(report, &self.expanded, answer, &self.search)
     }
 
     /// The circuit of the plan.
     pub fn circuit(&self) -> Circuit {
-        let (question, compiled) = (self.question.clone(), self.planned.clone().lower());
-        match &self.tests {
-            None => Circuit::new(&self.net, question, compiled),
-            Some((expanded, stages)) => expanded.circuit(question, compiled, stages),
-        }
+        self.clone().into_circuit()
     }
 
-    /// The answer for one example: what the plan computes from evidence on the inputs.
-    ///
-    /// Inputs that were promised to have a value in every example must have one.
-    pub fn answer(&self, evidence: &Evidence) -> Result<Answer> {
-        let Compilation {
-            net,
-            question,
-            planned,
-            options,
-            ..
-        } = self;
-        check_ids(net, evidence.iter().map(|(v, _)| v))?;
-        if question.explain {
-            return Err(no_posteriors());
-        }
-        if self.tests.is_some() {
-            let error = Error::new(
-                ErrorKind::Unsupported,
-                "a plan answers only questions without tests",
-            );
-            return Err(error.hint("evaluate its circuit instead"));
-        }
-        let is_input = |v: VarId| {
-            question.inputs.contains(v)
-                || (question.targets.len() > 1 && question.targets.contains(v))
-        };
-        if let Some(stranger) = evidence.iter().map(|(v, _)| v).find(|&v| !is_input(v)) {
-            let message = format!(
-                "`{}` is not an input of this query",
-                net.variable(stranger).name
-            );
-            return Err(Error::new(ErrorKind::Evidence, message)
-                .hint("name it among the inputs when you plan"));
-        }
-        let has_value = |v: &VarId| matches!(evidence.get(*v), Some(Finding::Hard(_)));
-        if let Some(promised) = question.hard.iter().find(|v| !has_value(v)) {
-            let message = format!(
-                "`{}` has no value, but was promised to have one",
-                net.variable(promised).name
-            );
-            return Err(Error::new(ErrorKind::Evidence, message)
-                .hint("give it a value, or plan it as an ordinary input"));
-        }
-        let asked = question.targets.iter().collect();
-        Ok(Ready::new(net, question, asked, planned.clone().lower(), options)?.answer(evidence))
+    /// The same, of a plan that is not needed any more.
+    pub(crate) fn into_circuit(self) -> Circuit {
+        let compiled = self.answer.planned.lower();
+        let circuit = Circuit::new(&self.expanded.model, self.question.clone(), compiled);
+        self.expanded
+            .merged(circuit, &self.stages, &self.question.trainable)
     }
 
     /// The plan by names, to start from another time.
     pub fn saved(&self) -> SavedPlan {
-        self.planned.saved(&self.net)
+        self.answer.planned.saved(&self.answer.model)
     }
 
     /// The plan's tree, to be drawn.
     pub fn jointree(&self) -> Jointree {
-        Jointree::new(&self.net, &self.planned)
+        Jointree::new(&self.answer.model, &self.answer.planned)
     }
 
     /// The tensors of the circuit as a picture.
     pub fn graph_svg(&self) -> String {
-        draw::graph_svg(&self.net, &self.circuit().graph)
+        draw::graph_svg(&self.answer.model, &self.circuit().graph)
     }
 
     /// The network with the inputs and targets of the query, in the language of Graphviz.
     pub fn network_dot(&self) -> String {
-        draw::network_dot(self.asked, &self.question)
+        draw::network_dot(self.net, &self.question)
+    }
+}
+
+impl Part {
+    /// Plans from nothing.
+    pub fn new(model: Arc<FactorModel>, question: Question, search: &Search) -> Result<Self> {
+        let begun = Instant::now();
+        let planned = compile::plan(&model, &question, search);
+        Part::planned(model, question, planned, begun)
+    }
+
+    /// Plans from a start.
+    fn starting_from(
+        net: &Network,
+        question: Question,
+        search: &Search,
+        start: &PlanStart,
+    ) -> Result<Self> {
+        let begun = Instant::now();
+        let planned = compile::plan_from(net, &question, search, start)?;
+        Part::planned(Arc::clone(net.model()), question, planned, begun)
+    }
+
+    fn planned(
+        model: Arc<FactorModel>,
+        question: Question,
+        planned: Option<Planned>,
+        begun: Instant,
+    ) -> Result<Self> {
+        let planned = planned.ok_or_else(|| nothing_possible(&model))?;
+        Ok(Part {
+            model,
+            question,
+            planned,
+            time: begun.elapsed(),
+        })
+    }
+
+    /// What it costs.
+    pub fn report(&self, search: &Search) -> Report {
+        Report::new(
+            &self.model,
+            &self.question,
+            &self.planned,
+            search,
+            self.time,
+        )
+    }
+
+    /// The variables that its plan has to do with.
+    pub fn variables(&self) -> VarSet {
+        let factors = self.planned.pruned.factors.iter();
+        factors
+            .flat_map(|factor| factor.axes.iter().copied())
+            .collect()
     }
 }

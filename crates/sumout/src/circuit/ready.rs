@@ -4,7 +4,7 @@ use crate::circuit::evaluate::joint;
 use crate::circuit::{Answer, Options, admit};
 use crate::compile::{Compiled, Question};
 use crate::error::Result;
-use crate::model::{Evidence, Finding, Network};
+use crate::model::{Evidence, FactorModel, Finding};
 use crate::tensor::careful::Run;
 use crate::tensor::layout::Program;
 use crate::tensor::schedule::Want;
@@ -12,7 +12,7 @@ use crate::vars::{VarId, VarSet};
 
 /// A compiled question that fits in memory.
 pub(crate) struct Ready<'a> {
-    net: &'a Network,
+    net: &'a FactorModel,
     compiled: Compiled,
     program: Program,
     /// The targets, in the order of the answer.
@@ -22,17 +22,17 @@ pub(crate) struct Ready<'a> {
 
 impl<'a> Ready<'a> {
     pub fn new(
-        net: &'a Network,
+        net: &'a FactorModel,
         question: &Question,
         asked: Vec<VarId>,
         compiled: Compiled,
         options: &Options,
     ) -> Result<Self> {
-        let is_single = question.targets.len() == 1;
+        let is_single = question.goal.target().is_some();
         let want = if is_single {
             Want::Output
         } else {
-            Want::Gradients(open(&compiled, &question.targets), vec![])
+            Want::Gradients(open(&compiled, &question.goal.targets()), vec![])
         };
         let program = admit(&compiled, &want, options)?;
         Ok(Ready {

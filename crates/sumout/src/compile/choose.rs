@@ -18,7 +18,7 @@ use crate::compile::plan::tree::Cost;
 use crate::compile::prune::Pruned;
 use crate::compile::support;
 use crate::compile::support::Supported;
-use crate::model::Network;
+use crate::model::FactorModel;
 use crate::vars::VarId;
 
 /// A question with a plan for it.
@@ -54,7 +54,7 @@ impl Planned {
     }
 
     /// The plan by names, to start from another time.
-    pub(crate) fn saved(&self, net: &Network) -> SavedPlan {
+    pub(crate) fn saved(&self, net: &FactorModel) -> SavedPlan {
         SavedPlan::new(net, &self.pruned, &self.plan)
     }
 }
@@ -75,7 +75,7 @@ const EFFORT_BEFORE_SUPPORTS: f64 = 0.2;
 /// The plan is not worse than the one that is given, and with no effort the same.
 pub(crate) fn choose(pruned: Pruned, search: &Search, given: Option<Plan>) -> Planned {
     let problem = Problem::new(&pruned, search.objective);
-    let problem = if search.level >= Level::Tables {
+    let problem = if search.level.knows_tables() {
         problem.with_tables(&pruned)
     } else {
         problem
@@ -89,7 +89,7 @@ pub(crate) fn choose(pruned: Pruned, search: &Search, given: Option<Plan>) -> Pl
     let (plan, supported) = match search.level {
         _ if chooser.given.is_some() && search.effort == 0.0 => (chooser.plan(search), None),
         Level::Support => chooser.supports_first(1.0),
-        Level::Auto if search.thorough => chooser.supports_first_or_plan(),
+        Level::Auto if search.is_for_many() => chooser.supports_first_or_plan(),
         Level::Auto => chooser.supports_last(),
         _ => (chooser.plan(search), None),
     };

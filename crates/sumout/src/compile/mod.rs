@@ -20,10 +20,10 @@ use crate::compile::plan::Plan;
 use crate::compile::plan::saved::PlanStart;
 use crate::compile::prune::Pruned;
 use crate::error::Result;
-use crate::model::Network;
+use crate::model::{FactorModel, Network};
 use crate::vars::VarSet;
 
-pub use ask::{Level, Objective, Query, Question, Search};
+pub use ask::{Goal, Level, Objective, Query, Question, Runs, Search};
 pub use choose::Planned;
 pub use lower::Compiled;
 pub use lower::completion::Completion;
@@ -33,13 +33,13 @@ pub use report::Report;
 pub use report::width::{Width, width};
 
 /// Compiles a question; none if its known values are impossible together.
-pub fn compile(net: &Network, question: &Question, search: &Search) -> Option<Compiled> {
-    plan(net, question, search).map(Planned::lower)
+pub fn compile(model: &FactorModel, question: &Question, search: &Search) -> Option<Compiled> {
+    plan(model, question, search).map(Planned::lower)
 }
 
 /// Prunes and plans; none if the known values are impossible together.
-pub fn plan(net: &Network, question: &Question, search: &Search) -> Option<Planned> {
-    let planned = cheapest(net, question, search, None);
+pub fn plan(model: &FactorModel, question: &Question, search: &Search) -> Option<Planned> {
+    let planned = cheapest(model, question, search, None);
     planned.expect("only a start can be refused")
 }
 
@@ -53,25 +53,28 @@ pub fn plan_from(
     search: &Search,
     start: &PlanStart,
 ) -> Result<Option<Planned>> {
-    cheapest(net, question, search, Some(start))
+    cheapest(net.model(), question, search, Some((net, start)))
 }
+
+/// A plan to start from, and the network whose names it uses.
+type Start<'a> = (&'a Network, &'a PlanStart);
 
 /// The whole pipeline but for the last step, which is [`Planned::lower`].
 ///
 /// The planner is shown a question in several ways, and plans each densely or on reachable states
 /// only. Of plans that cost the same, the first is taken.
 fn cheapest(
-    net: &Network,
+    model: &FactorModel,
     question: &Question,
     search: &Search,
-    start: Option<&PlanStart>,
+    start: Option<Start<'_>>,
 ) -> Result<Option<Planned>> {
     let mut best = None;
     for question in &with_and_without_promises(question, search, start) {
-        let Some(pruned) = prune::prune(net, question) else {
+        let Some(pruned) = prune::prune(model, question) else {
             return Ok(None);
         };
-        for (pruned, given) in plain_and_implied(net, pruned, search, start)? {
+        for (pruned, given) in plain_and_implied(pruned, search, start)? {
             let dense_or_supported = choose::choose(pruned, search, given);
             best = Some(cheaper(best, dense_or_supported));
         }
@@ -84,10 +87,10 @@ fn cheapest(
 fn with_and_without_promises(
     question: &Question,
     search: &Search,
-    start: Option<&PlanStart>,
+    start: Option<Start<'_>>,
 ) -> Vec<Question> {
     let mut questions = vec![question.clone()];
-    if !question.hard.is_empty() && search.level >= Level::Support && start.is_none() {
+    if !question.hard.is_empty() && search.level.knows_zeros() && start.is_none() {
         questions.push(Question {
             hard: VarSet::default(),
             ..question.clone()
@@ -99,16 +102,15 @@ fn with_and_without_promises(
 /// The factors, and the same with the functions that they imply; each with the plan to start from,
 /// if it is one for these factors.
 fn plain_and_implied(
-    net: &Network,
     pruned: Pruned,
     search: &Search,
-    start: Option<&PlanStart>,
+    start: Option<Start<'_>>,
 ) -> Result<Vec<(Pruned, Option<Plan>)>> {
     let implied = pruned.with_implied();
-    if let Some(start) = start {
+    if let Some((net, start)) = start {
         return start.begin(net, (pruned, implied), search);
     }
-    let implied = implied.filter(|_| search.level > Level::Paper);
+    let implied = implied.filter(|_| search.level.knows_implied_functions());
     let both = [Some(pruned), implied].into_iter().flatten();
     Ok(both.map(|pruned| (pruned, None)).collect())
 }

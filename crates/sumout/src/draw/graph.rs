@@ -9,7 +9,7 @@ use std::fmt::Write;
 
 use crate::draw::layout::{Item, layout};
 use crate::draw::{entries, escaped};
-use crate::model::Network;
+use crate::model::FactorModel;
 use crate::tensor::{Graph, NodeId, Op};
 use crate::vars::{VarId, VarSet};
 
@@ -41,7 +41,7 @@ struct Card {
 }
 
 /// Draws a graph whose variables are those of a network, and maybe more.
-pub fn graph_svg(net: &Network, graph: &Graph) -> String {
+pub fn graph_svg(net: &FactorModel, graph: &Graph) -> String {
     let mut drawing = Drawing {
         net,
         graph,
@@ -113,7 +113,7 @@ fn draw(out: &mut String, card: &Card, item: &Item, (x, y): (f64, f64)) {
 }
 
 struct Drawing<'a> {
-    net: &'a Network,
+    net: &'a FactorModel,
     graph: &'a Graph,
     varies: Vec<bool>,
     cards: Vec<Card>,

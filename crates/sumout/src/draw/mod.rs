@@ -14,7 +14,7 @@ use serde::Serialize;
 
 use crate::compile::Planned;
 use crate::compile::plan::problem::Leaf;
-use crate::model::Network;
+use crate::model::FactorModel;
 use crate::vars::{VarId, VarSet};
 
 pub use crate::draw::dot::network_dot;
@@ -60,7 +60,7 @@ struct Node {
 
 impl Jointree {
     /// The tree of a plan.
-    pub fn new(net: &Network, planned: &Planned) -> Self {
+    pub fn new(net: &FactorModel, planned: &Planned) -> Self {
         let Planned { problem, plan, .. } = planned;
         let leaves = problem.leaves(&plan.leaves);
         let (classical, varies) = (plan.tree.separators(&leaves), plan.tree.varies(&leaves));
@@ -146,7 +146,7 @@ impl Node {
 }
 
 /// `X = f(U, V)` if the factor makes X a function, or else `f(U, V, X)`.
-fn title(net: &Network, planned: &Planned, factor: usize) -> String {
+fn title(net: &FactorModel, planned: &Planned, factor: usize) -> String {
     let scope = planned.pruned.factors[factor].axes.iter().copied();
     let list = |vars: &mut dyn Iterator<Item = VarId>| {
         vars.map(|v| name(net, v)).collect::<Vec<_>>().join(", ")
@@ -162,7 +162,7 @@ fn title(net: &Network, planned: &Planned, factor: usize) -> String {
 }
 
 /// The variables whose evidence a leaf takes, or whose value it needs.
-fn evidence(net: &Network, Planned { pruned, .. }: &Planned, leaf: &Leaf) -> Vec<String> {
+fn evidence(net: &FactorModel, Planned { pruned, .. }: &Planned, leaf: &Leaf) -> Vec<String> {
     let hosts = pruned
         .hosts
         .iter()
@@ -179,11 +179,11 @@ fn evidence(net: &Network, Planned { pruned, .. }: &Planned, leaf: &Leaf) -> Vec
         .collect()
 }
 
-fn name(net: &Network, v: VarId) -> &str {
+fn name(net: &FactorModel, v: VarId) -> &str {
     &net.variable(v).name
 }
 
-fn names(net: &Network, vars: &VarSet) -> Vec<String> {
+fn names(net: &FactorModel, vars: &VarSet) -> Vec<String> {
     vars.iter().map(|v| name(net, v).to_owned()).collect()
 }
 

@@ -6,12 +6,12 @@
 
 use crate::circuit::batch::Answers;
 use crate::circuit::compiled::nothing_possible;
-use crate::circuit::{Circuit, EvalOptions, Options, Precision, selection};
+use crate::circuit::{Circuit, Compilation, EvalOptions, Options, Precision};
 use crate::compile;
-use crate::compile::{Level, Question, Search};
+use crate::compile::{Goal, Level, Question, Runs, Search};
 use crate::error::{Error, ErrorKind, Result};
 use crate::learn::{Examples, Params, Training};
-use crate::model::Network;
+use crate::model::{FactorModel, Network};
 
 /// How far circuits are from the network that they stand for.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -91,20 +91,22 @@ const MAX_TESTED_EXAMPLES: usize = 1000;
 impl Exact {
     fn new(net: &Network, trained: &Circuit, options: &Options) -> Result<Self> {
         let question = Question {
-            targets: trained.target.into_iter().collect(),
+            goal: trained.target.map_or(Goal::Evidence, Goal::Posterior),
             inputs: trained.inputs.clone(),
             ..Question::default()
         };
         for level in [Level::Classical, Level::Auto] {
-            let search = Search {
+            let options = Options {
                 level,
-                thorough: true,
-                ..options.search()
+                ..options.clone()
             };
-            let (circuit, max_examples) = if net.is_testing() {
-                let circuit = selection::compile(net, question.clone(), &search)?;
+            let (circuit, max_examples) = if net.has_selections() {
+                let compilation = Compilation::new(net, question.clone(), &options, None)?;
+                let circuit = compilation.into_circuit();
                 (circuit, MAX_TESTED_EXAMPLES)
-            } else if let Some(found) = affordable(net, &question, &search)? {
+            } else if let Some(found) =
+                affordable(net.model(), &question, &options.search(Runs::Many))?
+            {
                 found
             } else {
                 continue;
@@ -125,17 +127,17 @@ impl Exact {
 /// The circuit of a question and the number of examples that it can be checked on; none if it is
 /// too expensive for even one.
 fn affordable(
-    net: &Network,
+    model: &FactorModel,
     question: &Question,
     search: &Search,
 ) -> Result<Option<(Circuit, usize)>> {
-    let planned = compile::plan(net, question, search).ok_or_else(|| nothing_possible(net))?;
+    let planned = compile::plan(model, question, search).ok_or_else(|| nothing_possible(model))?;
     let cost = planned.cost();
     let left = MAX_PRODUCTS - cost.constant_multiply_adds;
     let max_examples = (left / cost.multiply_adds.max(1.0)) as usize;
     if max_examples == 0 {
         return Ok(None);
     }
-    let circuit = Circuit::new(net, question.clone(), planned.lower());
+    let circuit = Circuit::new(model, question.clone(), planned.lower());
     Ok(Some((circuit, max_examples)))
 }

@@ -2,7 +2,7 @@
 
 use crate::circuit::batch::Column;
 use crate::circuit::compiled::nothing_possible;
-use crate::compile::{Question, prune};
+use crate::compile::{Goal, Question, prune};
 use crate::error::Result;
 use crate::learn::{Examples, Params, Task};
 use crate::model::Network;
@@ -18,17 +18,24 @@ pub(crate) fn count(
 ) -> Result<Option<Params>> {
     let trainable = task.trainable(net);
     let is_promised = |v: VarId| net.cpts()[v.index()].role().functional;
-    if trainable.is_empty() || trainable.iter().any(is_promised) || net.is_testing() {
+    if trainable.is_empty() || trainable.iter().any(is_promised) || net.has_selections() {
         return Ok(None);
     }
     let children: Vec<VarId> = trainable.iter().collect();
     let question = Question {
-        targets: net.ids().collect(),
+        goal: Goal::posteriors(net.ids().collect()),
         trainable,
         ..Question::default()
     };
-    let pruned = prune::prune(net, &question).ok_or_else(|| nothing_possible(net))?;
-    let mut params = Params::new(net, &children, &[], &pruned.domains, task.strict_ties)?;
+    let pruned =
+        prune::prune(net.model(), &question).ok_or_else(|| nothing_possible(net.model()))?;
+    let mut params = Params::new(
+        net.model(),
+        &children,
+        &[],
+        &pruned.domains,
+        task.strict_ties,
+    )?;
     let mut counts = vec![0.0; params.len()];
     for &child in &children {
         let Some(table) = table(net, task, examples, child) else {

@@ -4,21 +4,21 @@
 //! one for the probability of the evidence alone. A [`Trainer`](crate::learn::Trainer) runs it on
 //! examples, an epoch at a time.
 
-use crate::circuit::{Circuit, EvalOptions, Options, Precision, selection};
-use crate::compile::{Question, Search};
+use crate::circuit::{Circuit, Compilation, EvalOptions, Options, Precision};
+use crate::compile::{Goal, Question};
 use crate::error::{Error, ErrorKind, Result};
 use crate::learn::checkpoint::Resumable;
 use crate::learn::fit::{FitEvent, Progress};
 use crate::learn::{Epoch, Examples, Method, Params, Task, Trainer, TrainingOptions};
-use crate::model::{Expanded, Network, Test, Testing};
+use crate::model::{Expanded, FactorModel, Network, Selection, SelectionNode};
 use crate::vars::{VarId, VarSet};
 
 /// A network, compiled for training.
 #[derive(Debug)]
 pub struct Training {
     pub(crate) net: Network,
-    /// The same with explicit selectors, if it is a testing network, and its tests.
-    pub(crate) expanded: Option<Expanded>,
+    /// The same with explicit selectors.
+    pub(crate) expanded: Expanded,
     pub(crate) heads: Vec<Head>,
     pub(crate) params: Params,
     pub(crate) options: TrainingOptions,
@@ -58,7 +58,7 @@ impl Training {
         let trainable = task.trainable(net);
         let heads = heads(net, task, &options, &trainable, compile)?;
         let expanded = net.expanded();
-        let params = params(net, expanded.as_ref(), &heads, &trainable, task.strict_ties)?;
+        let params = params(&expanded, &heads, &trainable, task.strict_ties)?;
         refuse_em(&options, net, &params)?;
         refuse_slopes(&options, &params)?;
         let precision = match options.method {
@@ -116,11 +116,9 @@ impl Training {
         })
     }
 
-    /// The network that parameters belong to.
-    pub(crate) fn parametrised(&self) -> &Network {
-        self.expanded
-            .as_ref()
-            .map_or(&self.net, |expanded| &expanded.net)
+    /// The model that parameters belong to.
+    pub(crate) fn parametrised(&self) -> &FactorModel {
+        &self.expanded.model
     }
 
     /// The parameters before training.
@@ -142,15 +140,11 @@ impl Training {
     pub fn network(&self, params: &Params) -> Network {
         let is_own = |(var, _): &(VarId, &[f64])| var.index() < self.net.variables().len();
         let net = self.net.with_tables(params.tables().filter(is_own));
-        let tests = self.expanded.iter().flat_map(|expanded| &expanded.tests);
-        let tuned: Vec<(VarId, Test)> = tests
-            .map(|testing| {
-                let mut test = testing.test.clone();
-                params.tune(&mut test, testing.selector, testing.input);
-                (testing.tested, test)
-            })
+        let nodes = self.expanded.nodes.iter();
+        let tuned: Vec<(VarId, Selection)> = nodes
+            .map(|node| (node.selected, params.tuned(node)))
             .collect();
-        net.with_tests(tuned.iter().map(|(tested, test)| (*tested, test)))
+        net.with_selections(tuned.iter().map(|(v, selection)| (*v, selection)))
     }
 
     /// The circuits with these parameters, each with its target.
@@ -219,17 +213,13 @@ impl Head {
             &task.given | &task.labels()
         };
         let question = Question {
-            targets: target.into_iter().collect(),
+            goal: target.map_or(Goal::Evidence, Goal::Posterior),
             inputs,
             trainable: trainable.clone(),
             ..Question::default()
         };
-        let search = Search {
-            thorough: true,
-            ..compile.search()
-        };
         Ok(Head {
-            circuit: selection::compile(net, question, &search)?,
+            circuit: Compilation::new(net, question, compile, None)?.into_circuit(),
             target,
         })
     }
@@ -250,40 +240,33 @@ fn children(circuit: &Circuit) -> impl Iterator<Item = VarId> + '_ {
 }
 
 /// The parameters that the circuits depend on.
-fn params(
-    net: &Network,
-    expanded: Option<&Expanded>,
-    heads: &[Head],
-    trainable: &VarSet,
-    strict: bool,
-) -> Result<Params> {
-    let tests = open_tests(expanded, heads, trainable);
-    let of_tests = expanded
+fn params(expanded: &Expanded, heads: &[Head], trainable: &VarSet, strict: bool) -> Result<Params> {
+    let Expanded { model, nodes } = expanded;
+    let open = open_selections(nodes, heads, trainable);
+    let of_selections = nodes
         .iter()
-        .flat_map(|expanded| &expanded.tests)
-        .flat_map(|t| [t.selector, t.input])
+        .flat_map(|node| [node.selector, node.input])
         .collect();
     let all: VarSet = heads
         .iter()
         .flat_map(|head| children(&head.circuit))
         .collect();
-    let own = &all - &of_tests;
-    if own.is_empty() && tests.is_empty() {
+    let own = &all - &of_selections;
+    if own.is_empty() && open.is_empty() {
         let error = Error::new(
             ErrorKind::Options,
             "there is nothing to learn: every CPT that matters is fixed",
         );
         return Err(error.hint("name CPTs to be trained, or inputs that depend on them"));
     }
-    let net = expanded.map_or(net, |expanded| &expanded.net);
-    let domains = domains(net, heads, &own);
+    let domains = domains(model, heads, &own);
     let others: Vec<VarId> = (trainable - &own).iter().collect();
     let own: Vec<VarId> = own.iter().collect();
-    let mut params = Params::new(net, &own, &others, &domains, strict)?;
-    if !tests.is_empty() {
-        params.add_tests(net, tests, strict)?;
+    let mut params = Params::new(model, &own, &others, &domains, strict)?;
+    if !open.is_empty() {
+        params.add_selections(model, open, strict)?;
     }
-    if params.is_empty() && expanded.is_some() {
+    if params.is_empty() && !nodes.is_empty() {
         let error = Error::new(
             ErrorKind::Options,
             "there is nothing to learn: all parameters are fixed",
@@ -295,31 +278,30 @@ fn params(
     Ok(params)
 }
 
-/// The tests that circuits run, and whose parameters are trained.
-fn open_tests<'e>(
-    expanded: Option<&'e Expanded>,
+/// The selections that circuits make, and whose parameters are trained.
+fn open_selections<'n>(
+    nodes: &'n [SelectionNode],
     heads: &[Head],
     trainable: &VarSet,
-) -> Vec<&'e Testing> {
-    let is_run = |test: &Testing| {
+) -> Vec<&'n SelectionNode> {
+    let is_made = |node: &SelectionNode| {
         heads
             .iter()
-            .any(|head| head.circuit.tested().any(|v| v == test.tested))
+            .any(|head| head.circuit.selected().any(|v| v == node.selected))
     };
-    expanded
-        .into_iter()
-        .flat_map(|expanded| &expanded.tests)
-        .filter(|test| is_run(test) && !test.is_fixed && trainable.contains(test.tested))
+    nodes
+        .iter()
+        .filter(|node| is_made(node) && !node.is_fixed && trainable.contains(node.selected))
         .collect()
 }
 
 /// The values that are left of each variable: of a family, those in the first circuit with it.
-fn domains(net: &Network, heads: &[Head], own: &VarSet) -> Vec<Vec<usize>> {
+fn domains(model: &FactorModel, heads: &[Head], own: &VarSet) -> Vec<Vec<usize>> {
     let mut domains = heads[0].circuit.domains.clone();
     for child in own.iter() {
         let has_it = |head: &&Head| children(&head.circuit).any(|v| v == child);
         if let Some(head) = heads.iter().find(has_it) {
-            for v in net.cpts()[child.index()].scope() {
+            for v in model.cpts()[child.index()].scope() {
                 domains[v.index()].clone_from(&head.circuit.domains[v.index()]);
             }
         }
@@ -339,7 +321,7 @@ fn refuse_em(options: &TrainingOptions, net: &Network, params: &Params) -> Resul
         );
         return Err(error.hint("learn them by gradients, or do not declare them functional"));
     }
-    if is_em && net.is_testing() {
+    if is_em && net.has_selections() {
         let error = Error::new(
             ErrorKind::Unsupported,
             "the CPTs of testing networks cannot be learned by counting",

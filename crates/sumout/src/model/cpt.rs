@@ -5,7 +5,7 @@
 //! only *declared* functional promises that its rows are one-hot without saying where the ones are;
 //! the numbers that it holds until it is trained are any table.
 
-use crate::model::selection::Tested;
+use crate::model::selection::SelectedCpt;
 use crate::vars::VarId;
 
 /// A factor of a network: the CPT f(U, X) of a variable X with parents U, or a potential.
@@ -28,7 +28,7 @@ pub enum Body {
     /// One value of the child for every joint state of the parents.
     Function(Vec<u32>),
     /// Several tables, of which a test selects the rows.
-    Tested(Box<Tested>),
+    Selected(Box<SelectedCpt>),
 }
 
 /// What is known about a CPT beyond its numbers.
@@ -78,10 +78,10 @@ impl Cpt {
         &self.role
     }
 
-    /// The copies and the test, if a test selects its rows.
-    pub fn tested(&self) -> Option<&Tested> {
-        if let Body::Tested(tested) = &self.body {
-            Some(tested)
+    /// The copies, and how its rows are selected among them; none if they are not.
+    pub fn selected(&self) -> Option<&SelectedCpt> {
+        if let Body::Selected(copies) = &self.body {
+            Some(copies)
         } else {
             None
         }
@@ -95,10 +95,10 @@ impl Cpt {
 
     /// Whether anything is said of it, or of one of its copies, beyond its numbers.
     pub fn has_role(&self) -> bool {
-        let of_copies = |it: &Tested| {
+        let of_copies = |it: &SelectedCpt| {
             it.is_fixed || it.tie.is_some() || it.roles.iter().any(|role| *role != Role::default())
         };
-        self.role != Role::default() || self.tested().is_some_and(of_copies)
+        self.role != Role::default() || self.selected().is_some_and(of_copies)
     }
 
     /// Whether every row is known to be one-hot.
@@ -108,7 +108,7 @@ impl Cpt {
 
     /// The dense table: one number for every joint state of the scope, the last variable fastest.
     ///
-    /// `cards` are the numbers of values of *all* variables of the network. Of a tested CPT it is
+    /// `cards` are the numbers of values of *all* variables of the network. Of a selected CPT it is
     /// the mean of the copies: which of them count depends on the evidence.
     pub fn table(&self, cards: &[usize]) -> Vec<f64> {
         match &self.body {
@@ -117,11 +117,11 @@ impl Cpt {
                 let card = cards[self.scope[self.scope.len() - 1].index()];
                 one_hot_rows(values, card)
             }
-            Body::Tested(tested) => {
+            Body::Selected(it) => {
                 let rows = self.size(cards) / cards[self.scope[self.scope.len() - 1].index()];
-                tested.mixed(&vec![
-                    1.0 / tested.test.copies as f64;
-                    rows * tested.test.copies
+                it.mixed(&vec![
+                    1.0 / it.selection.copies as f64;
+                    rows * it.selection.copies
                 ])
             }
         }
@@ -137,7 +137,7 @@ impl Cpt {
         match &self.body {
             Body::Table(table) => table.iter().filter(|&&p| p == 0.0).count(),
             Body::Function(values) => self.size(cards) - values.len(),
-            Body::Tested(_) => self.table(cards).iter().filter(|&&p| p == 0.0).count(),
+            Body::Selected(_) => self.table(cards).iter().filter(|&&p| p == 0.0).count(),
         }
     }
 }

@@ -4,6 +4,7 @@ mod builder;
 mod cpt;
 mod data;
 mod evidence;
+mod factors;
 pub mod format;
 mod network;
 pub mod paper;
@@ -11,14 +12,15 @@ pub mod random;
 mod sample;
 mod selection;
 
-pub use crate::model::selection::{Comparison, Selection, Sight, Test, Tested};
 pub use builder::{Builder, CptDraft, Node};
 pub use cpt::{Body, Cpt, Role};
 pub use data::Dataset;
 pub use evidence::{Evidence, Finding};
+pub use factors::{FactorModel, Variable};
 pub use format::Format;
-pub use network::{Network, Variable};
+pub use network::Network;
 pub use sample::Sampler;
+pub use selection::{Comparison, SelectedCpt, Selection, SelectionKind, Sight};
 
-pub(crate) use crate::model::selection::{Expanded, LARGEST_WEIGHT, STEEPEST, Testing};
 pub(crate) use builder::{Site, miscount};
+pub(crate) use selection::{Expanded, LARGEST_WEIGHT, STEEPEST, SelectionNode};

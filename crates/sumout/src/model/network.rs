@@ -3,40 +3,56 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::Path;
+use std::sync::Arc;
 
 use globset::Glob;
 
 use crate::error::{Error, ErrorKind, Remedy, Result, did_you_mean, shortlist};
 use crate::model::builder::Builder;
-use crate::model::cpt::{Body, Cpt, as_function};
+use crate::model::cpt::Cpt;
+use crate::model::factors::{FactorModel, Variable};
 use crate::model::format;
 use crate::model::selection::Sight;
-use crate::vars::VarId;
+use crate::vars::{VarId, VarSet};
 
-/// A discrete variable.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Variable {
-    /// Its name, unique in the network.
-    pub name: String,
-    /// The names of its values, unique in the variable, in order.
-    pub values: Vec<String>,
-}
-
-/// A Bayesian network, or a Markov network: immutable once built.
+/// A Bayesian network, or a Markov network: immutable once built, and cheap to clone.
 ///
-/// Variables are in topological order. In a Bayesian network the CPT of variable `v` is
-/// `net.cpts()[v.index()]`; in a Markov network the factors come in any number and order.
+/// Variables are in topological order: parents have smaller ids than their children. Names are
+/// unique. In a Bayesian network the CPT of variable `v` is `net.cpts()[v.index()]`; in a Markov
+/// network the factors come in any number and order.
 #[derive(Clone, PartialEq)]
 pub struct Network {
-    pub(super) name: String,
-    pub(super) is_markov: bool,
-    pub(super) variables: Vec<Variable>,
-    pub(super) cpts: Vec<Cpt>,
-    pub(super) ids: BTreeMap<String, VarId>,
-    pub(super) sight: Sight,
+    model: Arc<FactorModel>,
+    ids: Arc<BTreeMap<String, VarId>>,
+    sight: Sight,
 }
 
 impl Network {
+    /// The network of a model whose variables are in topological order, and have unique names.
+    pub(super) fn new(model: FactorModel, sight: Sight) -> Self {
+        let names = model.variables.iter().zip(model.ids());
+        let ids: BTreeMap<String, VarId> = names.map(|(v, id)| (v.name.clone(), id)).collect();
+        debug_assert_eq!(ids.len(), model.variables.len(), "names are unique");
+        debug_assert!(is_topological(&model), "parents come before their children");
+        Network {
+            model: Arc::new(model),
+            ids: Arc::new(ids),
+            sight,
+        }
+    }
+
+    /// The variables and factors, without the promises that a network makes of them.
+    pub fn model(&self) -> &Arc<FactorModel> {
+        &self.model
+    }
+
+    /// The same network with other CPTs of the same shapes.
+    pub(super) fn with_cpts(&self, change: impl FnOnce(&mut FactorModel)) -> Self {
+        let mut net = self.clone();
+        change(Arc::make_mut(&mut net.model));
+        net
+    }
+
     /// Reads a network from a file, or one that is built in: `asia`, or a [model of the
     /// paper](super::paper) such as `rect:8`.
     ///
@@ -54,21 +70,14 @@ impl Network {
     }
 
     /// The same network with other numbers in the CPTs of some variables, each as a dense table;
-    /// rows that are one-hot are functions. Of a tested CPT, the tables of all copies, one after
+    /// rows that are one-hot are functions. Of a selected CPT, the tables of all copies, one after
     /// the other.
     pub fn with_tables<'t>(&self, tables: impl IntoIterator<Item = (VarId, &'t [f64])>) -> Network {
-        let mut net = self.clone();
-        for (var, table) in tables {
-            let card = net.card(var);
-            if let Body::Tested(tested) = &mut net.cpts[var.index()].body {
-                tested.table.copy_from_slice(table);
-                continue;
+        self.with_cpts(|model| {
+            for (var, table) in tables {
+                model.set_table(var, table);
             }
-            let body = as_function(table, card)
-                .map_or_else(|| Body::Table(table.to_vec()), Body::Function);
-            net.cpts[var.index()].body = body;
-        }
-        net
+        })
     }
 
     /// Starts a Bayesian network.
@@ -83,62 +92,66 @@ impl Network {
 
     /// The name that the file or the builder gave it.
     pub fn name(&self) -> &str {
-        &self.name
+        self.model.name()
     }
 
     /// Whether it is a Markov network: factors need not be conditional probabilities.
     pub fn is_markov(&self) -> bool {
-        self.is_markov
+        self.model.is_markov()
     }
 
-    /// Which evidence the tests of tested CPTs see.
+    /// Which evidence the tests see that select CPTs.
     pub fn sight(&self) -> Sight {
         self.sight
     }
 
-    /// Whether some CPTs are selected by tests.
-    pub fn is_testing(&self) -> bool {
-        self.cpts.iter().any(|cpt| cpt.tested().is_some())
+    /// Whether it is a testing network: tests of posteriors select some of its CPTs.
+    pub fn has_selections(&self) -> bool {
+        self.cpts().iter().any(|cpt| cpt.selected().is_some())
     }
 
     /// All variables, in topological order.
     pub fn variables(&self) -> &[Variable] {
-        &self.variables
+        self.model.variables()
     }
 
     /// The ids of all variables.
     pub fn ids(&self) -> impl ExactSizeIterator<Item = VarId> + use<> {
-        (0..self.variables.len()).map(VarId::new)
+        self.model.ids()
     }
 
     /// One variable.
     pub fn variable(&self, var: VarId) -> &Variable {
-        &self.variables[var.index()]
+        self.model.variable(var)
     }
 
     /// The number of values of a variable.
     pub fn card(&self, var: VarId) -> usize {
-        self.variable(var).values.len()
+        self.model.card(var)
     }
 
     /// The numbers of values of all variables.
     pub fn cards(&self) -> Vec<usize> {
-        self.variables.iter().map(|v| v.values.len()).collect()
+        self.model.cards()
     }
 
     /// All factors; in a Bayesian network, the CPT of each variable.
     pub fn cpts(&self) -> &[Cpt] {
-        &self.cpts
+        self.model.cpts()
     }
 
     /// The parents of a variable, in the order in which they were written. None in a Markov
     /// network.
     pub fn parents(&self, var: VarId) -> &[VarId] {
-        if self.is_markov {
-            &[]
-        } else {
-            self.cpts[var.index()].parents()
-        }
+        self.model.parents(var)
+    }
+
+    /// The variables whose CPTs are to be learned, as roles tell: all that are not fixed. None if
+    /// no CPT has a role: then the network does not tell.
+    pub(crate) fn trainable_by_role(&self) -> Option<VarSet> {
+        let tells = self.cpts().iter().any(Cpt::has_role);
+        let open = self.cpts().iter().filter(|cpt| !cpt.role().fixed);
+        tells.then(|| open.filter_map(Cpt::child).collect())
     }
 
     /// The variable of that name.
@@ -152,9 +165,9 @@ impl Network {
     fn no_variable(&self, name: &str) -> Error {
         let error = Error::new(
             ErrorKind::Name,
-            format!("no variable `{name}` in network `{}`", self.name),
+            format!("no variable `{name}` in network `{}`", self.name()),
         );
-        match did_you_mean(name, self.variables.iter().map(|v| v.name.as_str())) {
+        match did_you_mean(name, self.variables().iter().map(|v| v.name.as_str())) {
             Some(hint) => error.hint(hint),
             None => error.hint(Remedy::ListVariables),
         }
@@ -200,42 +213,32 @@ impl Network {
     }
 }
 
+/// Whether parents have smaller ids than their children.
+fn is_topological(model: &FactorModel) -> bool {
+    model
+        .ids()
+        .all(|v| model.parents(v).iter().all(|&parent| parent < v))
+}
+
 impl fmt::Debug for Network {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(
-            f,
-            "network {:?}{}",
-            self.name,
-            if self.is_markov { " (Markov)" } else { "" }
-        )?;
-        for v in &self.variables {
-            writeln!(f, "  {} {:?}", v.name, v.values)?;
-        }
-        for cpt in &self.cpts {
-            let scope: Vec<&str> = cpt
-                .scope()
-                .iter()
-                .map(|&v| self.variable(v).name.as_str())
-                .collect();
-            match cpt.body() {
-                Body::Table(t) => writeln!(f, "  f({}) = {t:?}", scope.join(", "))?,
-                Body::Function(t) => writeln!(f, "  f({}) -> {t:?}", scope.join(", "))?,
-                Body::Tested(t) => writeln!(f, "  f({}) tested {t:?}", scope.join(", "))?,
-            }
-        }
-        Ok(())
+        self.model.fmt(f)
     }
 }
 
 impl fmt::Display for Network {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let kind = if self.is_markov { "Markov" } else { "Bayesian" };
-        let functional = self.cpts.iter().filter(|c| c.is_functional()).count();
+        let kind = if self.is_markov() {
+            "Markov"
+        } else {
+            "Bayesian"
+        };
+        let functional = self.cpts().iter().filter(|c| c.is_functional()).count();
         write!(
             f,
             "{kind} network `{}`: {} variables, {} functional CPTs",
-            self.name,
-            self.variables.len(),
+            self.name(),
+            self.variables().len(),
             functional
         )
     }

@@ -31,7 +31,7 @@ impl Network {
             );
             return Err(error.hint("only Bayesian networks can be sampled"));
         }
-        if self.is_testing() {
+        if self.has_selections() {
             let error = Error::new(
                 ErrorKind::Unsupported,
                 "a testing network has another distribution for other evidence",
@@ -64,7 +64,7 @@ impl Sampler<'_> {
             let row = self.row(cpt);
             self.case[index] = match cpt.body() {
                 Body::Function(values) => values[row],
-                Body::Tested(_) => unreachable!("a sampler refuses testing networks"),
+                Body::Selected(_) => unreachable!("a sampler refuses testing networks"),
                 Body::Table(table) => {
                     let card = self.cards[index];
                     pick(&table[row * card..(row + 1) * card], self.rng.random())

@@ -89,8 +89,8 @@ fn check(net: &Network) {
     for format in Format::ALL {
         let can = match format {
             Format::Json => true,
-            Format::Uai => !net.is_testing(),
-            _ => !net.is_testing() && !net.is_markov(),
+            Format::Uai => !net.has_selections(),
+            _ => !net.has_selections() && !net.is_markov(),
         };
         let must = format == Format::Json || can && !has_roles && NAMED.contains(&format);
         let is_carried = carries(net, format);
@@ -168,7 +168,7 @@ fn with_roles(net: &Network, seed: usize) -> Result<Network> {
         let draft = match cpt.body() {
             Body::Table(table) => b.table(nodes[i], parents, table.clone()),
             Body::Function(values) => b.mapping(nodes[i], parents, values.clone()),
-            Body::Tested(_) => unreachable!("nothing is tested here"),
+            Body::Selected(_) => unreachable!("nothing is tested here"),
         };
         let bit = |k: usize| (seed + i) >> k & 1 == 1;
         let tie = bit(2).then(|| format!("tie {i}"));
@@ -419,8 +419,8 @@ fn published_network(path: &Path) {
     for format in Format::ALL {
         let can = match format {
             Format::Json => true,
-            Format::Uai => !net.is_testing(),
-            _ => !net.is_testing() && !net.is_markov(),
+            Format::Uai => !net.has_selections(),
+            _ => !net.has_selections() && !net.is_markov(),
         };
         assert_eq!(
             keeps_numbers(&net, format),

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use serde_json::{Value, json};
-use sumout::model::Tested;
+use sumout::model::SelectedCpt;
 use sumout::{Error, ErrorKind, Evidence, Network, Options, Selected};
 
 use crate::text::{Align, probability, table};
@@ -21,7 +21,7 @@ pub(super) fn selections(
     evidence: &Evidence,
     options: &Options,
 ) -> sumout::Result<Vec<Shown>> {
-    if !net.is_testing() {
+    if !net.has_selections() {
         let error = Error::new(
             ErrorKind::Unsupported,
             format!("network `{}` has no tests", net.name()),
@@ -40,7 +40,7 @@ pub(super) fn selections(
 
 fn rows(net: &Network, selected: &Selected) -> Vec<Vec<usize>> {
     let mut rows = vec![vec![]];
-    for &parent in net.parents(selected.tested) {
+    for &parent in net.parents(selected.variable) {
         let with =
             |row: Vec<usize>| (0..net.card(parent)).map(move |value| [&row[..], &[value]].concat());
         rows = rows.into_iter().flat_map(with).collect();
@@ -57,7 +57,7 @@ impl Shown {
     /// The values of the parents in a row.
     fn values<'n>(&self, net: &'n Network, row: usize) -> impl Iterator<Item = (&'n str, &'n str)> {
         let parents = net
-            .parents(self.selected.tested)
+            .parents(self.selected.variable)
             .iter()
             .map(|&parent| net.variable(parent));
         let named = |(parent, &value): (&'n sumout::Variable, &usize)| {
@@ -72,12 +72,12 @@ impl Shown {
 
     /// What the copies are called: where rows are a softmax themselves, they are the values.
     fn copies(&self, net: &Network) -> Vec<String> {
-        let tested = self.selected.tested;
-        match net.cpts()[tested.index()]
-            .tested()
-            .is_some_and(Tested::is_direct)
+        let variable = self.selected.variable;
+        match net.cpts()[variable.index()]
+            .selected()
+            .is_some_and(SelectedCpt::is_direct)
         {
-            true => net.variable(tested).values.clone(),
+            true => net.variable(variable).values.clone(),
             false => (1..=self.weights(0).len())
                 .map(|copy| format!("copy {copy}"))
                 .collect(),
@@ -98,16 +98,16 @@ impl Shown {
             json!({"parents": parents, "posterior": posterior, "weights": self.weights(row)})
         };
         let rows: Vec<Value> = (0..self.rows.len()).map(row).collect();
-        json!({"tested": net.variable(self.selected.tested).name, "rows": rows})
+        json!({"tested": net.variable(self.selected.variable).name, "rows": rows})
     }
 
     pub fn print(&self, net: &Network, out: &mut dyn Write) -> io::Result<()> {
         writeln!(
             out,
             "\nthe CPT of {}:",
-            net.variable(self.selected.tested).name
+            net.variable(self.selected.variable).name
         )?;
-        let parents = net.parents(self.selected.tested);
+        let parents = net.parents(self.selected.variable);
         let mut lines: Vec<Vec<String>> = vec![
             parents
                 .iter()

@@ -1,7 +1,7 @@
 //! Looks for random networks whose circuits have a given size.
 
 use sumout::internals::random::{Shape, network};
-use sumout::internals::{self, Question, Search};
+use sumout::internals::{self, Goal, Question, Runs, Search};
 use sumout::{Circuit, Error, ErrorKind, Level, Network, Objective, Options, Query, VarId};
 
 const SHAPE: Shape = Shape {
@@ -84,7 +84,7 @@ impl Asked {
             return Ok(None);
         };
         let question = Question {
-            targets: [target].into_iter().collect(),
+            goal: Goal::Posterior(target),
             inputs: inputs.iter().copied().collect(),
             ..Question::default()
         };
@@ -93,9 +93,9 @@ impl Asked {
             objective: Objective::default(),
             seed: 0,
             effort: 0.0,
-            thorough: true,
+            runs: Runs::Many,
         };
-        let Some(plan) = internals::plan(&net, &question, &search) else {
+        let Some(plan) = internals::plan(net.model(), &question, &search) else {
             return Ok(None);
         };
         let entries = plan.cost().entries + plan.cost().constant_entries;

@@ -168,7 +168,7 @@ mod tests {
 
     use super::*;
     use crate::compile::Query;
-    use crate::model::{Network, Selection, Test};
+    use crate::model::{Network, Selection, SelectionKind};
     use crate::{Level, Options};
 
     fn exported(model: &str, query: &Query, level: Level, language: Language) -> Export {
@@ -275,15 +275,15 @@ mod tests {
             b.table(before, [], [0.5, 0.5]);
             for i in 1..4 {
                 let x = b.variable(format!("x{i}"), ["a", "b"]);
-                let test = Test::of_rows(
+                let test = Selection::of_rows(
                     2,
                     &[0.3],
-                    Selection::Sigmoid {
+                    SelectionKind::Sigmoid {
                         slope,
                         is_learned: false,
                     },
                 );
-                b.tested(
+                b.selected(
                     x,
                     [before],
                     [[0.9, 0.1, 0.2, 0.8], [0.3, 0.7, 0.6, 0.4]],

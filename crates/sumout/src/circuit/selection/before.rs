@@ -1,35 +1,37 @@
-//! What earlier tests have computed already.
+//! What earlier selections have computed already.
 //!
-//! The part of the network *before* a test of X is what its posterior depends on: the ancestors of
-//! the parents U and of the evidence that the test sees, as far as they are connected with U. If
+//! The part of the network *before* a selection of X is all that its posterior depends on: the
+//! ancestors of the parents U and of the evidence that the test sees, as far as they are connected
+//! with U. If
 //! the rest of a larger part touches a smaller one in U alone, all that the smaller one says to it
-//! is P(u, evidence), which its test has computed:
+//! is P(u, evidence), which its selection has computed:
 //!
 //! ```text
 //! Σ f_1 … f_m · g_1 … g_n  =  Σ P(U, evidence) · g_1 … g_n
 //! ```
 //!
-//! where the f are the factors of the smaller part. So the tests of a chain of n are of one size
+//! where the f are the factors of the smaller part. So the selections of a chain of n are of one size
 //! each, instead of as long as the chain before them; and so is the part that answers, if it asks
 //! for nothing inside of the others.
 
 use std::cmp::Reverse;
 use std::collections::VecDeque;
+use std::sync::Arc;
 
-use crate::compile::{Question, prune};
-use crate::model::{Expanded, Network, Testing};
+use crate::compile::{Goal, Question, prune};
+use crate::model::{Expanded, FactorModel, SelectionNode};
 use crate::vars::{VarId, VarSet};
 
-/// What is before a test; or before the answer, where the targets are what others may touch it in.
+/// The part before a selection; or before the answer, which others may touch in the targets.
 #[derive(Debug)]
 struct Part {
     vars: VarSet,
     inputs: VarSet,
-    /// The parents of the tested variable, in which others may touch it.
+    /// The parents of the selected variable, in which others may touch it.
     parents: VarSet,
 }
 
-/// What is before each test of a network; none before tests of evidence.
+/// What is before each selection of a network; nothing where evidence selects.
 #[derive(Debug)]
 pub(crate) struct Before<'e> {
     expanded: &'e Expanded,
@@ -41,70 +43,48 @@ pub(crate) struct Before<'e> {
 }
 
 impl<'e> Before<'e> {
-    pub fn tests(&self) -> &'e [Testing] {
-        &self.expanded.tests
+    pub fn nodes(&self) -> &'e [SelectionNode] {
+        &self.expanded.nodes
     }
 
     /// None if nothing is possible.
     pub fn new(expanded: &'e Expanded, question: &'e Question) -> Option<Self> {
-        let net = &expanded.net;
-        let children = children(net);
-        let is_open = question.inputs.is_empty() && question.targets.len() != 1;
-        let inputs = if is_open {
-            &question.targets
-        } else {
-            &question.inputs
+        let model = &expanded.model;
+        let children = children(model);
+        let inputs = question.evidence();
+        let part = |node: &SelectionNode| {
+            let is_by_posterior = node.by_evidence().is_none();
+            is_by_posterior.then(|| Part::new(model, &children, node, &(inputs & &node.sees)))
         };
-        let part = |testing: &Testing| {
-            testing
-                .by_evidence()
-                .is_none()
-                .then(|| Part::new(net, &children, testing, &(inputs & &testing.sees)))
-        };
-        let everything = Question {
-            targets: net.ids().collect(),
-            trainable: question.trainable.clone(),
-            selected: question.selected.clone(),
-            ..Question::default()
-        };
-        let domains = prune::prune(net, &everything)?.domains;
-        let parts = expanded.tests.iter().map(part).collect();
-        let answer = Part::of_answer(net, &question.targets, inputs);
         Some(Before {
             expanded,
             question,
-            parts,
-            answer,
-            domains,
+            parts: expanded.nodes.iter().map(part).collect(),
+            answer: Part::of_answer(model, &question.goal.targets(), inputs),
+            domains: domains(expanded, question)?,
         })
     }
 
-    /// The network and the question for the posterior of a test, with the posteriors of earlier
-    /// tests for what is before them. None for a test of evidence.
-    pub fn test(&self, index: usize) -> Option<(Network, Question)> {
+    /// The model and the question for the posterior of a selection, with the posteriors of earlier
+    /// ones for what is before them. None if evidence selects.
+    pub fn test(&self, index: usize) -> Option<(Arc<FactorModel>, Question)> {
         let part = self.parts[index].as_ref()?;
-        let targets = VarSet::from_iter([self.expanded.tests[index].family]);
-        let (trainable, selected) = (
-            self.question.trainable.clone(),
-            self.question.selected.clone(),
-        );
         let question = Question {
-            targets,
+            goal: Goal::Posterior(self.expanded.nodes[index].family),
             inputs: part.inputs.clone(),
-            trainable,
-            selected,
+            trainable: self.question.trainable.clone(),
+            selected: self.question.selected.clone(),
             ..Question::default()
         };
         Some(self.summed_up(part, &self.parts[..index], question))
     }
 
-    /// The same for the answer. Where all variables are asked for, the likelihood of each must be
-    /// at hand, and nothing is summed up.
-    pub fn answer(&self) -> (Network, Question) {
-        let earlier = if self.question.targets.len() > 1 {
-            &[]
-        } else {
-            &self.parts[..]
+    /// The same for the answer. Where marginals are asked for, the likelihood of each variable must
+    /// be at hand, and nothing is summed up.
+    pub fn answer(&self) -> (Arc<FactorModel>, Question) {
+        let earlier = match self.question.goal {
+            Goal::Marginals(_) => &[],
+            _ => &self.parts[..],
         };
         self.summed_up(&self.answer, earlier, self.question.clone())
     }
@@ -114,33 +94,33 @@ impl<'e> Before<'e> {
         part: &Part,
         earlier: &[Option<Part>],
         mut question: Question,
-    ) -> (Network, Question) {
-        let mut net = self.expanded.net.clone();
+    ) -> (Arc<FactorModel>, Question) {
+        let mut model = Arc::clone(&self.expanded.model);
         for (earlier, known) in self.standing_in(part, earlier) {
-            let family = self.expanded.tests[earlier].family;
-            net.sum_up(&self.expanded.tests[earlier], &self.domains);
-            question.inputs = &(&question.inputs - &known.vars) | &VarSet::from_iter([family]);
+            let node = &self.expanded.nodes[earlier];
+            Arc::make_mut(&mut model).sum_up(node, &self.domains);
+            question.inputs = &(&question.inputs - &known.vars) | &VarSet::from_iter([node.family]);
             question.trainable = &question.trainable - &known.vars;
         }
         question.hard = &self.question.hard & &question.inputs;
-        (net, question)
+        (model, question)
     }
 
-    /// The earlier tests whose posteriors say all that is before them: those that save most first,
-    /// and none twice.
+    /// The earlier selections whose posteriors stand for all that is before them: those that save
+    /// most first, and none twice.
     fn standing_in<'p>(&self, part: &Part, earlier: &'p [Option<Part>]) -> Vec<(usize, &'p Part)> {
         let earlier = earlier
             .iter()
             .enumerate()
             .filter_map(|(i, part)| Some((i, part.as_ref()?)));
         let is_needed =
-            |(i, _): &(usize, &Part)| part.vars.contains(self.expanded.tests[*i].tested);
+            |(i, _): &(usize, &Part)| part.vars.contains(self.expanded.nodes[*i].selected);
         let mut earlier: Vec<(usize, &'p Part)> = earlier.filter(is_needed).collect();
         earlier.sort_by_key(|(i, part)| Reverse((part.vars.len(), *i)));
         let mut chosen: Vec<(usize, &'p Part)> = vec![];
         for (i, candidate) in earlier {
             if chosen.iter().all(|(_, other)| candidate.is_apart(other))
-                && candidate.sums_up(&self.expanded.net, part)
+                && candidate.sums_up(&self.expanded.model, part)
             {
                 chosen.push((i, candidate));
             }
@@ -150,8 +130,13 @@ impl<'e> Before<'e> {
 }
 
 impl Part {
-    fn new(net: &Network, children: &[Vec<VarId>], testing: &Testing, seen: &VarSet) -> Self {
-        let parents: VarSet = net.parents(testing.family).iter().copied().collect();
+    fn new(
+        net: &FactorModel,
+        children: &[Vec<VarId>],
+        node: &SelectionNode,
+        seen: &VarSet,
+    ) -> Self {
+        let parents: VarSet = net.parents(node.family).iter().copied().collect();
         let kept = ancestors(net, &parents | seen);
         let vars = connected(net, children, &parents, &kept);
         Part {
@@ -161,7 +146,7 @@ impl Part {
         }
     }
 
-    fn of_answer(net: &Network, targets: &VarSet, inputs: &VarSet) -> Self {
+    fn of_answer(net: &FactorModel, targets: &VarSet, inputs: &VarSet) -> Self {
         let kept = ancestors(net, targets | inputs);
         Part {
             vars: all(&kept),
@@ -170,14 +155,14 @@ impl Part {
         }
     }
 
-    /// Whether nothing is part of both. What is before a test has all of its ancestors.
+    /// Whether nothing is part of both. The part before a selection has all of its ancestors.
     fn is_apart(&self, other: &Part) -> bool {
         (&self.vars & &other.vars).is_empty()
     }
 
     /// Whether a larger part has all of this one, with the same evidence, and touches it in the
     /// parents alone.
-    fn sums_up(&self, net: &Network, larger: &Part) -> bool {
+    fn sums_up(&self, net: &FactorModel, larger: &Part) -> bool {
         let is_inside = |v: &VarId| self.vars.contains(*v) && !self.parents.contains(*v);
         let rest = &larger.vars - &self.vars;
         !self.vars.is_subset(&self.parents)
@@ -188,7 +173,22 @@ impl Part {
     }
 }
 
-fn children(net: &Network) -> Vec<Vec<VarId>> {
+/// The values that each variable can have; nobody asks where nothing is selected. None if nothing
+/// is possible.
+fn domains(expanded: &Expanded, question: &Question) -> Option<Vec<Vec<usize>>> {
+    if expanded.nodes.is_empty() {
+        return Some(vec![]);
+    }
+    let everything = Question {
+        goal: Goal::posteriors(expanded.model.ids().collect()),
+        trainable: question.trainable.clone(),
+        selected: question.selected.clone(),
+        ..Question::default()
+    };
+    Some(prune::prune(&expanded.model, &everything)?.domains)
+}
+
+fn children(net: &FactorModel) -> Vec<Vec<VarId>> {
     let mut children = vec![vec![]; net.variables().len()];
     for v in net.ids() {
         net.parents(v)
@@ -199,7 +199,7 @@ fn children(net: &Network) -> Vec<Vec<VarId>> {
 }
 
 /// Some variables, and all of their ancestors.
-fn ancestors(net: &Network, of: VarSet) -> Vec<bool> {
+fn ancestors(net: &FactorModel, of: VarSet) -> Vec<bool> {
     let mut found = vec![false; net.variables().len()];
     let mut waiting: Vec<VarId> = of.iter().collect();
     while let Some(v) = waiting.pop() {
@@ -211,7 +211,7 @@ fn ancestors(net: &Network, of: VarSet) -> Vec<bool> {
 }
 
 /// What is kept and connected with some variables by CPTs that are kept.
-fn connected(net: &Network, children: &[Vec<VarId>], with: &VarSet, kept: &[bool]) -> VarSet {
+fn connected(net: &FactorModel, children: &[Vec<VarId>], with: &VarSet, kept: &[bool]) -> VarSet {
     let mut found = vec![false; kept.len()];
     let mut waiting: VecDeque<VarId> = with.iter().collect();
     while let Some(v) = waiting.pop_front() {

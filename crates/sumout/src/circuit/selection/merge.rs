@@ -1,8 +1,8 @@
-//! Puts the parts of a testing circuit together.
+//! Puts the parts of a circuit together.
 //!
 //! In every part, a variable has the same values left: which values are possible depends on
-//! ancestors alone, and a part has all ancestors of its variables, or the posterior of a test that
-//! stands for them. So the axes of all parts are the same. Two things need other axes. A test tests
+//! ancestors alone, and a part has all ancestors of its variables, or the posterior of a selection
+//! that stands for them. So the axes of all parts are the same. Two things need other axes. A test tests
 //! all joint states of the parents, also those that are impossible; and where it is of evidence,
 //! all values of the variable count, also those that are: the evidence on it is then also that on
 //! an *alias*, which can have all values.
@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::circuit::Circuit;
 use crate::circuit::evaluate::loaded;
 use crate::circuit::selection::{Stage, Stages, weighing};
-use crate::model::{Expanded, Testing};
+use crate::model::{Expanded, SelectionNode};
 use crate::tensor::graph::Tables;
 use crate::tensor::{Graph, Map, NodeId, Op, Origin, Rule, Table};
 use crate::vars::{VarId, VarSet};
@@ -24,7 +24,8 @@ pub(crate) struct Merge<'a> {
     trainable: &'a VarSet,
     graph: Graph,
     tables: Tables,
-    /// What each test has selected, by its input; and what it is of, by its family.
+    /// The weights that each stage has selected, by its input; and the posterior that they are of,
+    /// by its family.
     known: BTreeMap<VarId, NodeId>,
     domains: Vec<Vec<usize>>,
     /// The variable that each alias stands for.
@@ -56,7 +57,7 @@ impl<'a> Merge<'a> {
             .iter()
             .filter(|v| circuit.inputs.contains(*v))
         {
-            let card = expanded.net.card(v);
+            let card = expanded.model.card(v);
             if domains[v.index()].len() < card {
                 aliases.insert(VarId::new(domains.len()), v);
                 domains.push((0..card).collect());
@@ -79,17 +80,17 @@ impl<'a> Merge<'a> {
 
     pub fn run(mut self) -> Merged {
         for stage in self.stages {
-            let tested = match &stage.posterior {
-                Some(part) => vec![self.posterior(&stage.testing, part)],
+            let tested = match stage.graph() {
+                Some(part) => vec![self.posterior(&stage.node, part)],
                 None => stage
-                    .testing
+                    .node
                     .by_evidence()
                     .unwrap_or_default()
                     .iter()
                     .map(|v| self.evidence(*v))
                     .collect(),
             };
-            self.select(&stage.testing, tested);
+            self.select(&stage.node, tested);
         }
         let output = self.append(&self.circuit.graph);
         let output = self.weigh_closed(output);
@@ -104,9 +105,9 @@ impl<'a> Merge<'a> {
     /// The variables whose likelihoods multiply into the answer.
     fn counted(&self) -> BTreeSet<VarId> {
         let mut counted: BTreeSet<VarId> = loaded(&self.circuit.graph).collect();
-        for Stage { testing, posterior } in self.stages.iter().rev() {
-            if counted.contains(&testing.family) {
-                counted.extend(posterior.iter().flat_map(loaded));
+        for stage in self.stages.iter().rev() {
+            if counted.contains(&stage.node.family) {
+                counted.extend(stage.graph().into_iter().flat_map(loaded));
             }
         }
         counted
@@ -148,7 +149,7 @@ impl<'a> Merge<'a> {
             domains,
             ..
         } = self;
-        let variables = self.expanded.net.variables().len();
+        let variables = self.expanded.model.variables().len();
         let is_same = |v: VarId| {
             v.index() >= variables || part.cards()[v.index()] == domains[v.index()].len()
         };
@@ -170,9 +171,9 @@ impl<'a> Merge<'a> {
         })
     }
 
-    /// What a test is of: a number for every joint state of the parents.
-    fn posterior(&mut self, testing: &Testing, part: &Graph) -> NodeId {
-        let family = testing.family;
+    /// The posterior that is tested: a number for every joint state of the parents.
+    fn posterior(&mut self, node: &SelectionNode, part: &Graph) -> NodeId {
+        let family = node.family;
         let mut found = self.append(part);
         if self.graph.axes(found).is_empty() {
             found = self.graph.gather(
@@ -186,7 +187,7 @@ impl<'a> Merge<'a> {
         }
         self.known.insert(family, found);
         let (rows, domain) = (
-            self.expanded.net.card(family),
+            self.expanded.model.card(family),
             &self.domains[family.index()],
         );
         if domain.len() == rows {
@@ -219,7 +220,7 @@ impl<'a> Merge<'a> {
                 .map_or(v, |(alias, _)| *alias);
             return self.graph.add(Op::Evidence(alias));
         }
-        let card = self.expanded.net.card(v);
+        let card = self.expanded.model.card(v);
         let axis = self.graph.axis(card);
         self.graph.table(Table {
             axes: vec![axis],
@@ -227,27 +228,27 @@ impl<'a> Merge<'a> {
         })
     }
 
-    fn select(&mut self, testing: &Testing, tested: Vec<NodeId>) {
-        let Testing {
+    fn select(&mut self, node: &SelectionNode, tested: Vec<NodeId>) {
+        let SelectionNode {
             selector,
             input,
-            ref test,
+            ref selection,
             ..
-        } = *testing;
-        let rows = self.expanded.net.card(input) / test.copies;
+        } = *node;
+        let rows = self.expanded.model.card(input) / selection.copies;
         let mut inputs = tested;
-        if test.selection.has_thresholds() {
+        if selection.kind.has_thresholds() {
             let gaps = Table {
                 axes: vec![input],
-                values: test.gaps(rows),
+                values: selection.gaps(rows),
             };
-            inputs.push(self.numbers(testing, selector, gaps));
+            inputs.push(self.numbers(node, selector, gaps));
         }
-        let free = test.free();
+        let free = selection.free();
         if !free.is_empty() {
             let axis = self.graph.axis(free.len());
             inputs.push(self.numbers(
-                testing,
+                node,
                 input,
                 Table {
                     axes: vec![axis],
@@ -256,19 +257,19 @@ impl<'a> Merge<'a> {
             ));
         }
         let rule = Rule {
-            tested: testing.tested,
+            tested: node.selected,
             axis: input,
-            copies: test.copies,
-            weighing: weighing(&test.selection),
+            copies: selection.copies,
+            weighing: weighing(&selection.kind),
         };
-        let node = self.graph.select(inputs, rule);
-        self.known.insert(input, node);
+        let weights = self.graph.select(inputs, rule);
+        self.known.insert(input, weights);
     }
 
-    /// A table of a test, which can be trained if anything of the test can.
-    fn numbers(&mut self, testing: &Testing, child: VarId, table: Table) -> NodeId {
-        let is_soft = !testing.test.selection.is_hard();
-        let is_open = is_soft && !testing.is_fixed && self.trainable.contains(testing.tested);
+    /// A table of a selection, which can be trained if anything of the selection can.
+    fn numbers(&mut self, node: &SelectionNode, child: VarId, table: Table) -> NodeId {
+        let is_soft = !node.selection.kind.is_hard();
+        let is_open = is_soft && !node.is_fixed && self.trainable.contains(node.selected);
         let size = table.values.len();
         let origin = Origin {
             child,

@@ -1,10 +1,13 @@
-//! Circuits of testing networks: one graph, with a selection for each test.
+//! Selection as a pass on the way from a question to a circuit.
 //!
-//! A test is a *part* of the graph. It computes the joint probability of the tested variable's
-//! parents and the evidence that the test sees; what the test selects by that is the CPT of its
-//! selector in all parts behind it (see `model::testing`). So each part is pruned and planned for
-//! its own question, on any level; then they are put together (`merge`). All of it runs block by
-//! block, and is differentiated, like any other graph.
+//! A *stage* is a selection that the answer depends on. Its part of the graph computes the joint
+//! probability of the selected variable's parents and the evidence that the test sees; the weights
+//! that this makes of the copies are the CPT of its selector in all parts behind it (see
+//! `model::selection`). So each part is pruned and planned for its own question, on any level; then
+//! they are put together (`merge`). All of it runs block by block, and is differentiated, like any
+//! other graph.
+//!
+//! An ordinary network has no stages, and a single part: the pass leaves it as it is.
 
 mod before;
 mod merge;
@@ -15,18 +18,20 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::circuit::Circuit;
 use crate::circuit::compiled::nothing_possible;
 use crate::circuit::evaluate::loaded;
-use crate::compile;
-use crate::compile::{Compiled, Question, Search};
+use crate::circuit::plan::Part;
+use crate::compile::{Question, Report, Search};
 use crate::error::{Error, ErrorKind, Result};
-use crate::model::{Comparison, Expanded, Network, Selection, Testing};
+use crate::model::{Comparison, Expanded, SelectionKind, SelectionNode};
 use crate::tensor::{Graph, Weighing};
 use crate::vars::{VarId, VarSet};
 
-use crate::circuit::selection::before::Before;
-use crate::circuit::selection::merge::{Merge, Merged};
-pub use crate::circuit::selection::single::Selected;
+use before::Before;
+use merge::{Merge, Merged};
 
-/// The tests that a question depends on, each behind those that it depends on itself.
+pub use single::Selected;
+pub(crate) use single::select;
+
+/// The selections that a question depends on, each behind those that it depends on itself.
 #[derive(Clone, Debug)]
 pub(crate) struct Stages {
     stages: Vec<Stage>,
@@ -34,183 +39,196 @@ pub(crate) struct Stages {
     domains: Vec<Vec<usize>>,
 }
 
-/// A test, and what computes the posterior that it is of; nothing, if it is of evidence.
+/// A selection, and the computation of the posterior that is tested; none, if evidence selects.
 #[derive(Clone, Debug)]
 struct Stage {
-    testing: Testing,
-    posterior: Option<Graph>,
+    node: SelectionNode,
+    posterior: Option<Posterior>,
 }
 
-/// Compiles a question, with the tests that it depends on.
-pub(crate) fn compile(net: &Network, question: Question, search: &Search) -> Result<Circuit> {
-    let Some(expanded) = net.expanded() else {
-        let compiled =
-            compile::compile(net, &question, search).ok_or_else(|| nothing_possible(net))?;
-        return Ok(Circuit::new(net, question, compiled));
-    };
-    let (question, search) = (expanded.question(&question)?, &expanded.share(search));
-    let before = expanded.before(&question)?;
-    let (left, asked) = before.answer();
-    let compiled = compile::compile(&left, &asked, search).ok_or_else(|| nothing_possible(net))?;
-    let stages = before.stages(&compiled.graph, |net, question| {
-        Ok(compile::compile(net, question, search)
-            .ok_or_else(|| nothing_possible(net))?
-            .graph)
-    })?;
-    Ok(expanded.circuit(question, compiled, &stages))
+/// A posterior that is tested: its part of the circuit, and the graph of that part.
+#[derive(Clone, Debug)]
+struct Posterior {
+    part: Part,
+    graph: Graph,
 }
 
 impl Expanded {
     /// A question to the network, put to the expanded one.
-    pub(crate) fn question(&self, question: &Question) -> Result<Question> {
-        let refused = [
-            (
-                question.explain,
-                "explanations",
-                "ask for posteriors; single cases can be explained",
-            ),
-            (
-                question.families,
-                "marginals of families",
-                "ask for posteriors",
-            ),
-            (
-                question.near > 0.0,
-                "approximations",
-                "leave out `near`; single cases can be approximated",
-            ),
-        ];
-        if let Some((_, what, hint)) = refused.iter().find(|(is_asked, ..)| *is_asked) {
-            let error = Error::new(
-                ErrorKind::Unsupported,
-                format!("a testing network is not compiled for {what}"),
-            );
-            return Err(error.hint(*hint));
+    pub(crate) fn question(&self, question: Question) -> Result<Question> {
+        if let Some((what, hint)) = refused(&question).filter(|_| !self.nodes.is_empty()) {
+            let message = format!("a testing network is not compiled for {what}");
+            return Err(Error::new(ErrorKind::Unsupported, message).hint(hint));
         }
         Ok(Question {
             selected: self.selected(),
-            ..question.clone()
+            ..question
         })
     }
 
-    /// What each of the plans may take, so that all of them together take no longer than one.
-    pub(crate) fn share(&self, search: &Search) -> Search {
+    /// Refuses to start from a plan, which is one of a single part.
+    pub(crate) fn refuse_start(&self) -> Result<()> {
+        if self.nodes.is_empty() {
+            return Ok(());
+        }
+        let message = "a saved plan cannot be used with a testing network";
+        let error = Error::new(ErrorKind::Unsupported, message);
+        Err(error.hint("leave out the plan or the order"))
+    }
+
+    /// How to search for each of the plans, so that all of them together take no longer than one.
+    pub(crate) fn share(&self, search: Search) -> Search {
         Search {
-            effort: search.effort / (1 + self.tests.len()) as f64,
-            ..*search
+            effort: search.effort / (1 + self.nodes.len()) as f64,
+            ..search
         }
     }
 
     fn selected(&self) -> BTreeMap<VarId, VarId> {
-        self.tests
+        self.nodes
             .iter()
-            .map(|test| (test.selector, test.input))
+            .map(|node| (node.selector, node.input))
             .collect()
     }
 
-    /// The variables whose evidence tests see as it is.
+    /// The variables whose evidence selects as it is.
     fn seen(&self) -> VarSet {
-        self.tests
+        self.nodes
             .iter()
-            .filter_map(Testing::by_evidence)
+            .filter_map(SelectionNode::by_evidence)
             .flatten()
             .copied()
             .collect()
     }
 
-    /// What is before each test, and before the answer to a question.
+    /// What is before each selection, and before the answer to a question.
     pub(crate) fn before<'e>(&'e self, question: &'e Question) -> Result<Before<'e>> {
-        Before::new(self, question).ok_or_else(|| nothing_possible(&self.net))
+        Before::new(self, question).ok_or_else(|| nothing_possible(&self.model))
     }
 
-    /// The circuit for a question and its tests.
-    pub(crate) fn circuit(
-        &self,
-        question: Question,
-        compiled: Compiled,
-        stages: &Stages,
-    ) -> Circuit {
-        let visible = self
-            .tests
-            .first()
-            .map_or(self.net.variables().len(), |test| test.selector.index());
-        let trainable = question.trainable.clone();
-        let circuit = Circuit::new(&self.net, question, compiled);
+    /// A circuit that answers, with all stages before it.
+    pub(crate) fn merged(&self, circuit: Circuit, stages: &Stages, trainable: &VarSet) -> Circuit {
+        let Some(first) = self.nodes.first() else {
+            return circuit;
+        };
         let Merged {
             graph,
             domains,
             aliases,
-        } = Merge::new(self, &circuit, stages, &trainable).run();
-        let named = aliases.values().map(|&of| self.net.variable(of).clone());
+        } = Merge::new(self, &circuit, stages, trainable).run();
+        let named = aliases.values().map(|&of| self.model.variable(of).clone());
         let variables = circuit.variables.into_iter().chain(named).collect();
         Circuit {
             graph,
             domains,
             aliases,
             variables,
-            visible,
+            visible: first.selector.index(),
             ..circuit
         }
     }
 }
 
+/// What testing networks are not compiled for, and a hint.
+fn refused(question: &Question) -> Option<(&'static str, &'static str)> {
+    if question.goal.is_explanation() {
+        let hint = "ask for posteriors; `sumout mpe` explains single cases";
+        return Some(("explanations", hint));
+    }
+    if question.families {
+        return Some(("marginals of families", "ask for posteriors"));
+    }
+    let hint = "leave out `near`; `sumout query` approximates for single cases";
+    (question.near > 0.0).then_some(("approximations", hint))
+}
+
 impl Before<'_> {
-    /// The tests that a graph depends on, each compiled for its question.
-    pub(crate) fn stages(
-        &self,
-        graph: &Graph,
-        mut compile: impl FnMut(&Network, &Question) -> Result<Graph>,
-    ) -> Result<Stages> {
-        let mut needed: BTreeSet<VarId> = loaded(graph).collect();
-        let mut stages = Stages {
-            stages: vec![],
-            domains: self.domains.clone(),
-        };
-        for (index, testing) in self.tests().iter().enumerate().rev() {
-            if needed.contains(&testing.input) || needed.contains(&testing.family) {
-                let asked = self.test(index);
-                let posterior = asked
-                    .map(|(net, question)| compile(&net, &question))
-                    .transpose()?;
-                needed.extend(posterior.iter().flat_map(loaded));
-                stages.stages.push(Stage {
-                    testing: testing.clone(),
-                    posterior,
-                });
+    /// The selections that the answer depends on, each planned for its question.
+    pub(crate) fn stages(&self, answer: &Part, search: &Search) -> Result<Stages> {
+        let mut stages = vec![];
+        let mut needed = self.needed(answer);
+        for (index, node) in self.nodes().iter().enumerate().rev() {
+            if needed.contains(&node.input) || needed.contains(&node.family) {
+                let posterior = self.posterior(index, search)?;
+                needed.extend(posterior.iter().flat_map(|it| loaded(&it.graph)));
+                let node = node.clone();
+                stages.push(Stage { node, posterior });
             }
         }
-        stages.stages.reverse();
-        Ok(stages)
+        stages.reverse();
+        let domains = self.domains.clone();
+        Ok(Stages { stages, domains })
+    }
+
+    /// The variables whose likelihoods the answer reads; nobody asks where nothing is selected.
+    fn needed(&self, answer: &Part) -> BTreeSet<VarId> {
+        if self.nodes().is_empty() {
+            return BTreeSet::new();
+        }
+        loaded(&answer.planned.clone().lower().graph).collect()
+    }
+
+    fn posterior(&self, index: usize, search: &Search) -> Result<Option<Posterior>> {
+        let Some((model, question)) = self.test(index) else {
+            return Ok(None);
+        };
+        let part = Part::new(model, question, search)?;
+        let graph = part.planned.clone().lower().graph;
+        Ok(Some(Posterior { part, graph }))
     }
 }
 
 impl Stages {
-    /// The number of tests.
-    pub(crate) fn len(&self) -> usize {
-        self.stages.len()
+    /// A report on the part that answers, with all stages added.
+    pub(crate) fn reported(
+        &self,
+        mut report: Report,
+        expanded: &Expanded,
+        answer: &Part,
+        search: &Search,
+    ) -> Report {
+        let Some(first) = expanded.nodes.first() else {
+            return report;
+        };
+        let parts = || self.stages.iter().filter_map(|stage| stage.part());
+        let reports: Vec<Report> = parts().map(|part| part.report(search)).collect();
+        report.add_selections(self.stages.len(), &reports);
+        let matters = parts().fold(answer.variables(), |all, part| &all | &part.variables());
+        report.show_only(first.selector.index(), &matters);
+        report
     }
 }
 
-fn weighing(selection: &Selection) -> Weighing {
-    match selection {
-        Selection::Step(Comparison::AtLeast) => Weighing::Step {
+impl Stage {
+    fn part(&self) -> Option<&Part> {
+        self.posterior.as_ref().map(|posterior| &posterior.part)
+    }
+
+    fn graph(&self) -> Option<&Graph> {
+        self.posterior.as_ref().map(|posterior| &posterior.graph)
+    }
+}
+
+fn weighing(kind: &SelectionKind) -> Weighing {
+    match kind {
+        SelectionKind::Step(Comparison::AtLeast) => Weighing::Step {
             larger: true,
             equal: true,
         },
-        Selection::Step(Comparison::Above) => Weighing::Step {
+        SelectionKind::Step(Comparison::Above) => Weighing::Step {
             larger: true,
             equal: false,
         },
-        Selection::Step(Comparison::AtMost) => Weighing::Step {
+        SelectionKind::Step(Comparison::AtMost) => Weighing::Step {
             larger: false,
             equal: true,
         },
-        Selection::Step(Comparison::Below) => Weighing::Step {
+        SelectionKind::Step(Comparison::Below) => Weighing::Step {
             larger: false,
             equal: false,
         },
-        Selection::Sigmoid { .. } => Weighing::Sigmoid,
-        Selection::Linear => Weighing::Linear,
-        Selection::Softmax { .. } => Weighing::Softmax,
+        SelectionKind::Sigmoid { .. } => Weighing::Sigmoid,
+        SelectionKind::Linear => Weighing::Linear,
+        SelectionKind::Softmax { .. } => Weighing::Softmax,
     }
 }

@@ -1,92 +1,76 @@
 //! Selects the network for one example, literally: test by test, each on the network that is
 //! selected so far.
 
-use crate::circuit::Options;
+use std::sync::Arc;
+
 use crate::circuit::selection::weighing;
+use crate::circuit::{Options, once};
 use crate::error::Result;
-use crate::model::{Evidence, Expanded, Finding, Network, Test, Testing};
+use crate::model::{Evidence, Expanded, FactorModel, Finding, Selection, SelectionNode};
 use crate::tensor::select::Selector;
 use crate::vars::VarId;
 
-impl Network {
-    /// The ordinary network that the tests of a testing network select for some evidence; none if
-    /// the evidence that a test sees is impossible. A network without tests is what it is.
-    ///
-    /// See [`Builder::tested`](crate::Builder::tested) for an example of a testing network.
-    pub fn selected(&self, evidence: &Evidence, options: &Options) -> Result<Option<Network>> {
-        let selections = self.selections(evidence, options)?;
-        Ok(selections
-            .map(|all| self.with_selected(all.iter().map(|one| (one.tested, &one.weights[..])))))
-    }
-
-    /// What each test of a testing network sees, and what it selects, in the order of the tests;
-    /// none if the evidence that a test sees is impossible. No tests select nothing.
-    pub fn selections(
-        &self,
-        evidence: &Evidence,
-        options: &Options,
-    ) -> Result<Option<Vec<Selected>>> {
-        let Some(Expanded { mut net, tests }) = self.expanded() else {
-            return Ok(Some(vec![]));
+/// What each test sees, and what it selects; none if the evidence that a test sees is impossible.
+pub(crate) fn select(
+    expanded: Expanded,
+    evidence: &Evidence,
+    options: &Options,
+) -> Result<Option<Vec<Selected>>> {
+    let Expanded { mut model, nodes } = expanded;
+    let mut selected = vec![];
+    for node in &nodes {
+        let Some(seen) = node.seen(&model, evidence, options)? else {
+            return Ok(None);
         };
-        let mut selected = vec![];
-        for testing in &tests {
-            let Some(seen) = testing.seen(&net, evidence, options)? else {
-                return Ok(None);
-            };
-            let mut weights = vec![0.0; net.card(testing.input)];
-            testing
-                .selector(seen.len(), weights.len())
-                .weigh(&seen, &mut weights);
-            net = net.with_tables([(testing.selector, &weights[..])]);
-            let posterior = testing.by_evidence().is_none().then_some(seen);
-            selected.push(Selected {
-                tested: testing.tested,
-                posterior,
-                weights,
-            });
-        }
-        Ok(Some(selected))
+        let mut weights = vec![0.0; model.card(node.input)];
+        node.selector(seen.len(), weights.len())
+            .weigh(&seen, &mut weights);
+        Arc::make_mut(&mut model).set_table(node.selector, &weights);
+        let posterior = node.by_evidence().is_none().then_some(seen);
+        selected.push(Selected {
+            variable: node.selected,
+            posterior,
+            weights,
+        });
     }
+    Ok(Some(selected))
 }
 
 /// What a test has selected.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Selected {
     /// The variable whose CPT is selected.
-    pub tested: VarId,
-    /// The posterior of the joint states of its parents, the last one fastest; none if the test is
-    /// of evidence.
+    pub variable: VarId,
+    /// The posterior of the joint states of its parents, the last one fastest; none if
+    /// evidence selects.
     pub posterior: Option<Vec<f64>>,
     /// For each joint state of the parents, how much of each copy the row is made of.
     pub weights: Vec<f64>,
 }
 
-impl Testing {
-    /// What a test does with so many numbers, to get so many weights.
+impl SelectionNode {
+    /// Makes weights of what is seen, from and to this number of numbers.
     fn selector(&self, seen: usize, weights: usize) -> Selector {
-        let Test {
-            copies, selection, ..
-        } = &self.test;
-        let gaps = selection
+        let Selection { copies, kind, .. } = &self.selection;
+        let gaps = kind
             .has_thresholds()
-            .then(|| self.test.gaps(weights / copies));
-        let tables = gaps.into_iter().chain([self.test.free()]).collect();
-        Selector::new(weighing(selection), *copies, vec![seen], tables)
+            .then(|| self.selection.gaps(weights / copies));
+        let tables = gaps.into_iter().chain([self.selection.free()]).collect();
+        Selector::new(weighing(kind), *copies, vec![seen], tables)
     }
 
     /// What a test sees: the posterior of the parents, or indicators of evidence; none if the
     /// evidence is impossible.
     fn seen(
         &self,
-        net: &Network,
+        model: &FactorModel,
         evidence: &Evidence,
         options: &Options,
     ) -> Result<Option<Vec<f64>>> {
         if let Some(of) = self.by_evidence() {
             return Ok(Some(
                 of.iter()
-                    .flat_map(|&v| indicators(net, evidence, v))
+                    .flat_map(|&v| indicators(model, evidence, v))
                     .collect(),
             ));
         }
@@ -95,13 +79,13 @@ impl Testing {
             .map(|(v, _)| v)
             .filter(|v| !self.sees.contains(*v));
         let seen = hidden.fold(evidence.clone(), |seen, v| seen.without(v));
-        let mut answer = net.query(&[self.family], &seen, options)?;
+        let mut answer = once::posteriors(model, &[self.family], &seen, options)?;
         Ok(answer.posteriors.pop().map(|(_, posterior)| posterior))
     }
 }
 
-fn indicators(net: &Network, evidence: &Evidence, var: VarId) -> Vec<f64> {
-    let card = net.card(var);
+fn indicators(model: &FactorModel, evidence: &Evidence, var: VarId) -> Vec<f64> {
+    let card = model.card(var);
     let numbers = match evidence.get(var) {
         None => vec![1.0; card],
         Some(Finding::Hard(value)) => (0..card)

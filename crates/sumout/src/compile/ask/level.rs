@@ -8,7 +8,7 @@ use serde::{Serialize, Serializer};
 use crate::error::{Error, ErrorKind, Remedy, did_you_mean};
 
 /// What a planner may know.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Level {
     /// Nothing but the factors (Theorems 1 and 2).
     Classical,
@@ -50,6 +50,49 @@ impl Level {
     }
 }
 
+/// What a planner at each level may know.
+impl Level {
+    /// That some variables are functions of others.
+    pub fn knows_functions(self) -> bool {
+        self != Level::Classical
+    }
+
+    /// That factors together may imply functions that no CPT is; the paper's procedure does not.
+    pub fn knows_implied_functions(self) -> bool {
+        self.knows_functions() && self != Level::Paper
+    }
+
+    /// Which functions they are.
+    pub fn knows_tables(self) -> bool {
+        matches!(self, Level::Tables | Level::Support | Level::Auto)
+    }
+
+    /// Where factors are zero.
+    pub fn knows_zeros(self) -> bool {
+        matches!(self, Level::Support | Level::Auto)
+    }
+
+    /// Of two levels, the one that knows more.
+    pub(crate) fn or_more(self, other: Level) -> Level {
+        if other.rank() > self.rank() {
+            other
+        } else {
+            self
+        }
+    }
+
+    fn rank(self) -> usize {
+        match self {
+            Level::Classical => 0,
+            Level::Paper => 1,
+            Level::Functional => 2,
+            Level::Tables => 3,
+            Level::Support => 4,
+            Level::Auto => 5,
+        }
+    }
+}
+
 impl FromStr for Level {
     type Err = Error;
 
@@ -86,6 +129,27 @@ impl Serialize for Level {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn each_level_knows_all_that_the_ones_before_it_know() {
+        let known = |level: Level| {
+            [
+                level.knows_functions(),
+                level.knows_implied_functions(),
+                level.knows_tables(),
+                level.knows_zeros(),
+            ]
+        };
+        let mut levels: Vec<Level> = NAMES.iter().map(|(level, _)| *level).collect();
+        levels.sort_by_key(|level| level.rank());
+        let counts: Vec<usize> = levels
+            .iter()
+            .map(|level| known(*level).iter().filter(|known| **known).count())
+            .collect();
+        assert_eq!(counts, [0, 1, 2, 3, 4, 4]);
+        assert_eq!(Level::Tables.or_more(Level::Functional), Level::Tables);
+        assert_eq!(Level::Tables.or_more(Level::Support), Level::Support);
+    }
 
     #[test]
     fn every_level_has_a_name_that_is_read_back() {

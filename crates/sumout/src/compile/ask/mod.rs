@@ -1,5 +1,6 @@
-//! The question: which variables are targets, which are inputs, and how to search for a plan.
+//! The question: what is asked for, which variables are inputs, and how to search for a plan.
 
+mod goal;
 mod level;
 mod objective;
 mod query;
@@ -8,34 +9,55 @@ use std::collections::BTreeMap;
 
 use crate::vars::{VarId, VarSet};
 
+pub use goal::Goal;
 pub use level::Level;
 pub use objective::Objective;
 pub use query::Query;
 
-/// What is asked of a network.
+/// A question about a network.
 #[derive(Clone, Debug, Default)]
 pub struct Question {
-    /// The variables whose posteriors are asked for.
-    pub targets: VarSet,
-    /// The variables whose likelihood is given when the circuit is evaluated.
+    /// What is asked for.
+    pub goal: Goal,
+    /// The variables whose likelihood is given when the circuit is evaluated; see
+    /// [`Question::evidence`].
     pub inputs: VarSet,
     /// Of the inputs, those that have a value in every example, and never a mere likelihood.
     pub hard: VarSet,
     /// The variables whose values are known when the circuit is compiled.
     pub known: Vec<(VarId, usize)>,
-    /// Whether the most probable explanation is asked for, and not sums.
-    pub explain: bool,
     /// The variables whose CPTs are yet to be learned: of their numbers only what their roles
     /// promise is known.
     pub trainable: VarSet,
     /// The variables whose CPTs are given when the circuit is evaluated, each as the likelihood of
     /// another variable that has a value for each entry.
     pub selected: BTreeMap<VarId, VarId>,
-    /// Whether the marginals of all families are asked for: all CPTs stay visible in the circuit.
+    /// Whether the marginals of all families are asked for, too: all CPTs stay visible in the
+    /// circuit.
     pub families: bool,
     /// Tables whose rows each have an entry of at least one less this count as functions: an
     /// approximation, unless it is zero.
     pub near: f64,
+}
+
+impl Question {
+    /// The variables that there may be evidence on: the inputs. If none are named, and marginals
+    /// are asked for, these variables are inputs, too.
+    pub(crate) fn evidence(&self) -> &VarSet {
+        match &self.goal {
+            Goal::Marginals(targets) if self.inputs.is_empty() => targets,
+            _ => &self.inputs,
+        }
+    }
+
+    /// The variables whose likelihoods the circuit reads: marginals are derivatives with respect
+    /// to them.
+    pub(crate) fn likelihoods(&self) -> VarSet {
+        match &self.goal {
+            Goal::Marginals(targets) => &self.inputs | targets,
+            _ => self.inputs.clone(),
+        }
+    }
 }
 
 /// How to search for a plan.
@@ -49,6 +71,22 @@ pub struct Search {
     pub seed: u64,
     /// Scales the number of steps.
     pub effort: f64,
-    /// Whether the plan will be run many times, so that the search may take longer than one run.
-    pub thorough: bool,
+    /// How often the plan will be run.
+    pub runs: Runs,
+}
+
+impl Search {
+    /// Whether the search may take longer than one run of the plan.
+    pub(crate) fn is_for_many(&self) -> bool {
+        self.runs == Runs::Many
+    }
+}
+
+/// How often a plan will be run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Runs {
+    /// Once: the search should not take longer than the run.
+    Once,
+    /// Many times, so that the search may take longer than one run.
+    Many,
 }

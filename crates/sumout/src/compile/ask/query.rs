@@ -1,8 +1,8 @@
-//! What is asked of a network, by names.
+//! Questions in the names of a network's variables.
 
-use crate::compile::ask::Question;
+use crate::compile::ask::{Goal, Question};
 use crate::error::{Error, ErrorKind, Result};
-use crate::model::{Cpt, Network};
+use crate::model::Network;
 use crate::vars::{VarId, VarSet};
 
 /// A question in the names of a network's variables: `Query::of("lung").given(["xray", "dysp"])` is
@@ -105,14 +105,13 @@ impl Query {
             );
             return Err(error.hint("name the inputs so that the target is not among them"));
         }
-        let targets =
-            target.map_or_else(|| &net.ids().collect() - &hard, |v| VarSet::from_iter([v]));
-        let trainable = self
-            .trainable
-            .as_ref()
-            .map_or_else(|| Ok(by_roles(net)), |names| matching(net, names))?;
+        let all = || Goal::posteriors(&net.ids().collect() - &hard);
+        let trainable = match &self.trainable {
+            Some(names) => matching(net, names)?,
+            None => net.trainable_by_role().unwrap_or_default(),
+        };
         Ok(Question {
-            targets,
+            goal: target.map_or_else(all, Goal::Posterior),
             inputs,
             hard,
             trainable,
@@ -130,22 +129,12 @@ impl Query {
             named
         };
         Ok(Question {
+            goal: Goal::Explanation,
             inputs,
             hard,
-            explain: true,
             ..Question::default()
         })
     }
-}
-
-/// The variables whose CPTs are not fixed; none in a network that is not meant to be trained.
-fn by_roles(net: &Network) -> VarSet {
-    let is_meant = net.cpts().iter().any(Cpt::has_role);
-    let trainable = net
-        .cpts()
-        .iter()
-        .filter(|cpt| is_meant && !cpt.role().fixed);
-    trainable.filter_map(Cpt::child).collect()
 }
 
 fn matching(net: &Network, patterns: &[String]) -> Result<VarSet> {
@@ -185,16 +174,14 @@ mod tests {
     #[test]
     fn inputs_are_names_or_patterns_and_hard_ones_are_inputs() {
         let asked = question(Query::of("lung").given(["x*", "dysp"]).hard(["smoke"])).unwrap();
-        assert_eq!(
-            (asked.targets.len(), asked.inputs.len(), asked.hard.len()),
-            (1, 3, 1)
-        );
+        assert_eq!((asked.inputs.len(), asked.hard.len()), (3, 1));
+        assert!(asked.goal.target().is_some());
     }
 
     #[test]
     fn all_posteriors_are_those_of_variables_whose_value_is_not_promised() {
         let asked = question(Query::all().hard(["smoke", "asia"])).unwrap();
-        assert_eq!((asked.targets.len(), asked.inputs.len()), (6, 2));
+        assert_eq!((asked.goal.targets().len(), asked.inputs.len()), (6, 2));
     }
 
     #[test]

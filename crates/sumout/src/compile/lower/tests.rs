@@ -4,7 +4,9 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 use crate::compile::plan::problem::Problem;
-use crate::compile::{self, Compiled, Level, Objective, Question, Search, paper, prune};
+use crate::compile::{
+    self, Compiled, Goal, Level, Objective, Question, Runs, Search, paper, prune,
+};
 use crate::model::Network;
 use crate::model::random::{Shape, network};
 use crate::tensor::Op;
@@ -24,7 +26,7 @@ const LEVELS: [Level; 6] = [
 
 /// The paper's plan, which copies all functions, with look-ups.
 pub(crate) fn replicated(net: &Network, question: &Question) -> Option<Compiled> {
-    let pruned = prune::prune(net, question)?;
+    let pruned = prune::prune(net.model(), question)?;
     let problem = Problem::new(&pruned, Objective::MultiplyAdds).with_tables(&pruned);
     let plan = paper::plan(&problem, 10_000).plan;
     let graph = super::lower(&pruned, &problem, &plan);
@@ -58,15 +60,15 @@ fn case(seed: u64, has_one_target: bool) -> (Network, Question) {
             _ => {}
         }
     }
-    let targets = if has_one_target {
-        VarSet::from_iter([target])
+    let goal = if has_one_target {
+        Goal::Posterior(target)
     } else {
-        &net.ids().collect() - &hard
+        Goal::posteriors(&net.ids().collect() - &hard)
     };
     (
         net,
         Question {
-            targets,
+            goal,
             inputs: &soft | &hard,
             hard,
             ..Question::default()
@@ -150,11 +152,12 @@ fn check_examples(
 ) {
     let domains = &compiled.pruned.domains;
     let open: VarSet = question
-        .targets
+        .goal
+        .targets()
         .iter()
         .filter(|v| domains[v.index()].len() > 1)
         .collect();
-    let is_single = question.targets.len() == 1;
+    let is_single = question.goal.target().is_some();
     let want = if is_single {
         Want::Output
     } else {
@@ -195,9 +198,9 @@ fn circuits_with_promised_values_agree_with_brute_force() {
             objective: Default::default(),
             seed,
             effort: 0.001,
-            thorough: true,
+            runs: Runs::Many,
         };
-        let compiled = compile::compile(&net, &question, &search).unwrap();
+        let compiled = compile::compile(net.model(), &question, &search).unwrap();
         check_examples(
             &net,
             &question,
@@ -220,7 +223,7 @@ fn look_ups_agree_with_brute_force() {
             .collect();
         question.inputs = &question.inputs - &without;
         question.hard = &question.hard - &without;
-        question.targets = question.targets.iter().take(2).collect();
+        question.goal = Goal::posteriors(question.goal.targets().iter().take(2).collect());
         let compiled = replicated(&net, &question).unwrap();
         gathers += compiled
             .graph

@@ -73,7 +73,7 @@ pub fn plan_from(problem: &Problem, search: &Search, given: Option<Plan>) -> Pla
 /// Whether it may take time to make use of functions: not if running a plan of this cost takes no
 /// longer than that, unless much effort is asked for.
 pub(crate) fn is_worth_knowing(search: &Search, total: f64) -> bool {
-    search.thorough
+    search.is_for_many()
         || search.effort >= tuning::MIN_EFFORT_TO_COPY
         || total > tuning::MIN_PRODUCTS_TO_COPY
 }

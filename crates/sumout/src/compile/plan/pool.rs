@@ -149,7 +149,7 @@ impl<'a> Pool<'a> {
                     deep,
                 });
             }
-            if self.expansions_lose || !self.search.thorough {
+            if self.expansions_lose || !self.search.is_for_many() {
                 break;
             }
         }
@@ -201,7 +201,7 @@ impl<'a> Pool<'a> {
     fn budget(&self) -> f64 {
         let cost = self.plans.first().map_or(0.0, |plan| self.total(plan));
         let leaves = self.plans.first().map_or(0, |plan| plan.leaves.len()) as f64;
-        let worth = if self.search.thorough {
+        let worth = if self.search.is_for_many() {
             tuning::MAX_STEPS_PER_LEAF * leaves
         } else {
             cost / tuning::PRODUCTS_PER_STEP
@@ -260,7 +260,7 @@ impl<'a> Pool<'a> {
     /// How many leaves a plan may have: the more, the more its search may cost.
     fn max_leaves(&self) -> usize {
         let worth = self.total(&self.plans[0]) / tuning::PRODUCTS_PER_LEAF;
-        if self.search.thorough {
+        if self.search.is_for_many() {
             tuning::MAX_LEAVES
         } else {
             worth.clamp(1000.0, tuning::MAX_LEAVES as f64) as usize

@@ -199,7 +199,7 @@ impl Problem {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::compile::{Question, prune};
+    use crate::compile::{Goal, Question, prune};
     use crate::model::Network;
 
     /// What is the same for all examples is computed once, unless it is learned: then once for each
@@ -212,17 +212,20 @@ mod tests {
         b.function(y, [x], |u| u[0]).functional();
         b.table(z, [y], [0.9, 0.1, 0.2, 0.8]);
         let net = b.build().unwrap();
+        let [x, z] = ["x", "z"].map(|name| net.find(name).unwrap());
         let price = |trainable: VarSet| {
-            let vars = |v: usize| [VarId::new(v)].into_iter().collect();
             let question = Question {
-                targets: vars(0),
-                inputs: vars(2),
+                goal: Goal::Posterior(x),
+                inputs: VarSet::from_iter([z]),
                 trainable,
                 ..Question::default()
             };
-            Problem::new(&prune::prune(&net, &question).unwrap(), Objective::Time)
-                .prices
-                .constant
+            Problem::new(
+                &prune::prune(net.model(), &question).unwrap(),
+                Objective::Time,
+            )
+            .prices
+            .constant
         };
         assert!(price([VarId::new(1)].into_iter().collect()) > 5.0 * price(VarSet::default()));
     }

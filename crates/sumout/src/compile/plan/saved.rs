@@ -15,7 +15,7 @@ use crate::compile::plan::tree::{Cost, Tree};
 use crate::compile::plan::{certificate, order};
 use crate::compile::prune::Pruned;
 use crate::error::{Error, ErrorKind, Remedy, Result, shortlist, shown};
-use crate::model::Network;
+use crate::model::{FactorModel, Network};
 use crate::vars::{VarId, VarSet};
 
 /// The version of the format of saved plans.
@@ -71,7 +71,7 @@ fn is_zero(n: &usize) -> bool {
 
 impl SavedPlan {
     /// The plan that was found for a question.
-    pub(crate) fn new(net: &Network, pruned: &Pruned, plan: &Plan) -> Self {
+    pub(crate) fn new(net: &FactorModel, pruned: &Pruned, plan: &Plan) -> Self {
         let name = |v: VarId| net.variable(v).name.clone();
         let places = places(pruned);
         let leaf = |leaf: &Leaf| SavedLeaf {

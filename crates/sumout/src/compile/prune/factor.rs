@@ -2,7 +2,7 @@
 
 use crate::compile::ask::Question;
 use crate::compile::prune::values::restrict;
-use crate::model::{Cpt, Network};
+use crate::model::{Cpt, FactorModel};
 use crate::tensor::{Origin, Table};
 use crate::vars::VarId;
 
@@ -105,7 +105,7 @@ impl Factor {
 }
 
 /// The factors that are not barren.
-pub(super) fn relevant(net: &Network, question: &Question) -> Vec<Factor> {
+pub(super) fn relevant(net: &FactorModel, question: &Question) -> Vec<Factor> {
     let cards = net.cards();
     let needed = needed(net, question);
     let cpts = net
@@ -118,12 +118,13 @@ pub(super) fn relevant(net: &Network, question: &Question) -> Vec<Factor> {
 }
 
 /// Which variables are not barren; empty if none are.
-fn needed(net: &Network, question: &Question) -> Vec<bool> {
-    if net.is_markov() || question.explain {
+fn needed(net: &FactorModel, question: &Question) -> Vec<bool> {
+    if net.is_markov() || question.goal.is_explanation() {
         return vec![];
     }
     let mut needed = vec![false; net.variables().len()];
-    let asked = question.targets.iter().chain(question.inputs.iter());
+    let targets = question.goal.targets();
+    let asked = targets.iter().chain(question.inputs.iter());
     asked
         .chain(question.known.iter().map(|(v, _)| *v))
         .for_each(|v| needed[v.index()] = true);
@@ -142,7 +143,7 @@ fn needed(net: &Network, question: &Question) -> Vec<bool> {
 }
 
 /// A factor of ones for each variable of a Markov network that no factor mentions.
-pub(super) fn unmentioned(net: &Network) -> Vec<Factor> {
+pub(super) fn unmentioned(net: &FactorModel) -> Vec<Factor> {
     if !net.is_markov() {
         return vec![];
     }

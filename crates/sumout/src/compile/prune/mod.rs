@@ -26,7 +26,7 @@ use crate::compile::ask::Question;
 use crate::compile::prune::factor::{Factor, relevant, unmentioned};
 use crate::compile::prune::implied::imply;
 use crate::compile::prune::values::remove_impossible;
-use crate::model::Network;
+use crate::model::FactorModel;
 use crate::tensor::{Origin, Table};
 use crate::vars::{VarId, VarSet};
 
@@ -107,7 +107,7 @@ impl Pruned {
 }
 
 /// Prunes a network; none if the known values are impossible together.
-pub fn prune(net: &Network, question: &Question) -> Option<Pruned> {
+pub fn prune(net: &FactorModel, question: &Question) -> Option<Pruned> {
     let mut factors = relevant(net, question);
     factors.extend(unmentioned(net));
     let cards = net.cards();
@@ -126,9 +126,8 @@ pub fn prune(net: &Network, question: &Question) -> Option<Pruned> {
 /// Finds a factor for the evidence on each variable that takes some.
 fn host(factors: Vec<Factor>, domains: Vec<Vec<usize>>, question: &Question) -> Pruned {
     let is_open = |v: &VarId| domains[v.index()].len() > 1;
-    let targets: VarSet = question.targets.iter().filter(is_open).collect();
-    let is_single = question.targets.len() == 1 && !question.explain;
-    let (output, inputs) = if is_single {
+    let targets: VarSet = question.goal.targets().iter().filter(is_open).collect();
+    let (output, inputs) = if question.goal.target().is_some() {
         (targets, question.inputs.clone())
     } else {
         (VarSet::default(), &question.inputs | &targets)
@@ -166,7 +165,7 @@ fn host(factors: Vec<Factor>, domains: Vec<Vec<usize>>, question: &Question) -> 
     }
     learned.resize(tables.len(), false);
     origins.resize(tables.len(), None);
-    let (explain, selected) = (question.explain, question.selected.clone());
+    let (explain, selected) = (question.goal.is_explanation(), question.selected.clone());
     Pruned {
         domains,
         factors: tables,

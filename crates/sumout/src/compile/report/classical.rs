@@ -10,11 +10,11 @@ use crate::compile::plan::order::Heuristic;
 use crate::compile::plan::problem::Problem;
 use crate::compile::plan::tree::{Leaves, Tree};
 use crate::compile::report::Extent;
-use crate::model::Network;
+use crate::model::FactorModel;
 use crate::vars::{VarId, VarSet};
 
 /// What a min-fill run costs; `problem` is what value pruning leaves of `net`.
-pub(crate) fn min_fill(net: &Network, question: &Question, problem: &Problem) -> Extent {
+pub(crate) fn min_fill(net: &FactorModel, question: &Question, problem: &Problem) -> Extent {
     let problem = asked(net, question, problem);
     let leaves = problem.leaves(&problem.originals());
     let whole = Leaves {
@@ -42,16 +42,11 @@ pub(crate) fn min_fill(net: &Network, question: &Question, problem: &Problem) ->
 
 /// The problem with the inputs and the target of a question, and without the axes of clamped
 /// variables.
-fn asked(net: &Network, question: &Question, problem: &Problem) -> Problem {
+fn asked(net: &FactorModel, question: &Question, problem: &Problem) -> Problem {
     let mut problem = problem.clone();
-    let is_single = question.targets.len() == 1;
-    let inputs = if is_single {
-        question.inputs.clone()
-    } else {
-        &question.inputs | &question.targets
-    };
     let selected = question.selected.keys().copied();
-    for factor in inputs
+    for factor in question
+        .likelihoods()
         .iter()
         .chain(selected)
         .filter_map(|v| host(net, &problem, v))
@@ -63,14 +58,14 @@ fn asked(net: &Network, question: &Question, problem: &Problem) -> Problem {
         problem.varies[factor] |= axes.iter().any(|v| question.hard.contains(v));
         *axes = &*axes - &question.hard;
     }
-    if is_single {
-        problem.output = question.targets.clone();
+    if let Some(target) = question.goal.target() {
+        problem.output = VarSet::from_iter([target]);
     }
     problem
 }
 
 /// The factor that takes the evidence on a variable: its CPT, or else the first that mentions it.
-fn host(net: &Network, problem: &Problem, v: VarId) -> Option<usize> {
+fn host(net: &FactorModel, problem: &Problem, v: VarId) -> Option<usize> {
     if net.is_markov() {
         problem.factors.iter().position(|axes| axes.contains(v))
     } else {

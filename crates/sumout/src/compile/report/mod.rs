@@ -23,10 +23,10 @@ use crate::compile::plan::Plan;
 use crate::compile::plan::paper;
 use crate::compile::plan::problem::Problem;
 use crate::compile::plan::tree::Cost;
-use crate::model::Network;
+use crate::model::FactorModel;
 use crate::vars::{VarId, VarSet};
 
-pub use crate::compile::report::selection::Tests;
+pub use crate::compile::report::selection::SelectionCost;
 pub use count::Count;
 pub use near::Near;
 
@@ -74,9 +74,10 @@ pub struct Report {
     /// What is known of the error, if nearly functional tables count as functions.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub near: Option<Near>,
-    /// What of all this the tests of a testing network cost, each with a plan of its own.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub tests: Option<Tests>,
+    /// The share of all this that the selections of a testing network cost, each with a plan of its
+    /// own.
+    #[serde(rename = "tests", skip_serializing_if = "Option::is_none")]
+    pub selections: Option<SelectionCost>,
     /// How long it took to prune and to plan.
     pub compile_seconds: f64,
 }
@@ -119,7 +120,7 @@ const ENTRIES_PER_SECOND: f64 = 1e9;
 impl Report {
     /// The report on a plan that was found in `time`.
     pub fn new(
-        net: &Network,
+        net: &FactorModel,
         question: &Question,
         planned: &Planned,
         search: &Search,
@@ -132,7 +133,7 @@ impl Report {
         let promised_functions = promised(net, planned);
         let extent = Extent::new(&cost, plan.leaves.len());
         let peak = planned.supported.as_ref().map_or_else(
-            || peak(problem, plan, question.targets.len() != 1),
+            || peak(problem, plan, question.goal.target().is_none()),
             |s| s.cost.entries,
         );
         Report {
@@ -157,7 +158,7 @@ impl Report {
             plan_dependent: !promised_functions.is_empty(),
             promised_functions,
             near: None,
-            tests: None,
+            selections: None,
             compile_seconds: time.as_secs_f64(),
         }
     }
@@ -181,7 +182,7 @@ impl Extent {
 
 impl Steps {
     fn new(
-        net: &Network,
+        net: &FactorModel,
         Planned {
             pruned,
             problem,
@@ -211,7 +212,7 @@ impl Steps {
 }
 
 /// The names of the functions that a plan copies, although their tables are yet to be learned.
-fn promised(net: &Network, planned: &Planned) -> Vec<String> {
+fn promised(net: &FactorModel, planned: &Planned) -> Vec<String> {
     let pruned = &planned.pruned;
     let is_promised = |v: &VarId| pruned.promised.contains(*v) && !pruned.selected.contains_key(v);
     let promised: VarSet = planned.copies().filter(is_promised).collect();

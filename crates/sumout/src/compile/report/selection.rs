@@ -1,4 +1,4 @@
-//! What the tests of a testing network cost.
+//! What the selections of a testing network cost.
 
 use serde::Serialize;
 
@@ -7,8 +7,8 @@ use crate::vars::VarSet;
 
 /// The part of a circuit that selects.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Tests {
-    /// How many tests there are.
+pub struct SelectionCost {
+    /// How many selections there are.
     pub count: usize,
     /// The numbers that are stored for them, for each example, without the weights that they
     /// select.
@@ -18,23 +18,23 @@ pub struct Tests {
 }
 
 impl Report {
-    /// Adds the tests that the answer depends on; those of posteriors have a report.
-    pub(crate) fn add_tests(&mut self, count: usize, reports: &[Report]) {
-        let mut tests = Tests {
+    /// Adds the selections that the answer depends on; those by posteriors have a report.
+    pub(crate) fn add_selections(&mut self, count: usize, reports: &[Report]) {
+        let mut cost = SelectionCost {
             count,
             entries: Count(0.0),
             multiply_adds: Count(0.0),
         };
         for report in reports {
-            tests.entries.0 += report.entries.0;
-            tests.multiply_adds.0 += report.multiply_adds.0;
+            cost.entries.0 += report.entries.0;
+            cost.multiply_adds.0 += report.multiply_adds.0;
             self.add(report);
         }
-        self.tests = Some(tests);
+        self.selections = Some(cost);
     }
 
     /// Counts the first variables alone, and those of them that matter: the others were added for
-    /// tests.
+    /// selections.
     pub(crate) fn show_only(&mut self, visible: usize, matters: &VarSet) {
         self.replicated_nodes -= self.network_nodes - visible;
         self.network_nodes = visible;
@@ -42,7 +42,7 @@ impl Report {
     }
 
     fn add(&mut self, part: &Report) {
-        self.level = self.level.max(part.level);
+        self.level = self.level.or_more(part.level);
         self.entries.0 += part.entries.0;
         self.constant_entries.0 += part.constant_entries.0;
         self.multiply_adds.0 += part.multiply_adds.0;
@@ -54,6 +54,7 @@ impl Report {
         self.predicted_seconds += part.predicted_seconds;
         self.classical.add(&part.classical);
         self.classical_best.add(&part.classical_best);
+        self.compile_seconds += part.compile_seconds;
         self.leaves += part.leaves;
         self.steps.copies += part.steps.copies;
         self.plan_dependent |= part.plan_dependent;

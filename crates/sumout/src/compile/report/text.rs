@@ -122,12 +122,12 @@ impl Report {
                 ),
             );
         }
-        if let Some(tests) = &self.tests {
-            let super::Tests {
+        if let Some(selections) = &self.selections {
+            let super::SelectionCost {
                 count,
                 entries,
                 multiply_adds,
-            } = tests;
+            } = selections;
             let of = format!(
                 "{entries} of the entries and {multiply_adds} of the multiply-adds are theirs"
             );

@@ -23,7 +23,7 @@ pub(crate) fn climb(products: &mut Products, space: &Space<'_>, search: &Search)
     if products.leaves < 3 {
         return;
     }
-    let worth = if search.thorough {
+    let worth = if search.is_for_many() {
         MAX_LOOKS
     } else {
         3.0 * (space.count * space.leaves.len()) as f64

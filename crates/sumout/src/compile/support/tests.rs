@@ -4,7 +4,7 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 use super::*;
-use crate::compile::{Level, Question, lower, plan, prune};
+use crate::compile::{Goal, Level, Question, Runs, lower, plan, prune};
 use crate::model::Network;
 use crate::model::random::{Shape, network};
 use crate::tensor::Op;
@@ -18,7 +18,7 @@ const SEARCH: Search = Search {
     objective: crate::compile::Objective::Time,
     seed: 1,
     effort: 1.0,
-    thorough: false,
+    runs: Runs::Once,
 };
 
 /// A random network with functions, pruned by a random question, with likelihoods for its inputs.
@@ -33,18 +33,15 @@ fn case(seed: u64, explain: bool, targets: usize) -> Option<(Pruned, Vec<Vec<f64
     };
     let net = network(&shape, seed).unwrap();
     let mut question = Question {
-        explain,
+        goal: if targets == 1 {
+            Goal::Posterior(VarId::new(rng.random_range(0..nodes)))
+        } else {
+            Goal::posteriors(net.ids().collect())
+        },
         ..Question::default()
     };
-    question.targets = if targets == 1 {
-        [VarId::new(rng.random_range(0..nodes))]
-            .into_iter()
-            .collect()
-    } else {
-        net.ids().collect()
-    };
     if explain {
-        question.targets = VarSet::default();
+        question.goal = Goal::Explanation;
     }
     for v in net.ids() {
         match rng.random_range(0..4) {
@@ -55,7 +52,7 @@ fn case(seed: u64, explain: bool, targets: usize) -> Option<(Pruned, Vec<Vec<f64
             _ => {}
         }
     }
-    let pruned = prune::prune(&net, &question)?;
+    let pruned = prune::prune(net.model(), &question)?;
     let likelihoods = |domain: &Vec<usize>| {
         domain
             .iter()
@@ -248,11 +245,11 @@ fn image_question(name: &str) -> Pruned {
         ("d", "p_*")
     };
     let question = Question {
-        targets: [net.find(target).unwrap()].into_iter().collect(),
+        goal: Goal::Posterior(net.find(target).unwrap()),
         inputs: net.matching(inputs).unwrap().into_iter().collect(),
         ..Question::default()
     };
-    prune::prune(&net, &question).unwrap()
+    prune::prune(net.model(), &question).unwrap()
 }
 
 #[test]
@@ -299,7 +296,7 @@ fn circuits_of_images_are_small() {
     for (name, most) in [("rect:10", 10_000.0), ("digits:10", 6_000.0)] {
         let pruned = image_question(name);
         let search = Search {
-            thorough: true,
+            runs: Runs::Many,
             ..SEARCH
         };
         let Cost {

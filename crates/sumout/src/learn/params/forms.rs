@@ -1,7 +1,7 @@
 //! The shapes of CPTs without impossible values: CPTs of equal form can share weights.
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::model::{Cpt, Network, Role};
+use crate::model::{Cpt, FactorModel, Role};
 use crate::vars::VarId;
 
 /// The states that are left of a CPT, and which of its numbers may differ from zero.
@@ -39,7 +39,11 @@ pub(super) fn refuse_split<'f>(forms: impl Iterator<Item = &'f Form>) -> Result<
 
 /// The form of a CPT, or of each of its parts that is not fixed, with the places in its table of the
 /// numbers that are left.
-pub(super) fn forms(net: &Network, cpt: &Cpt, domains: &[Vec<usize>]) -> Vec<(Form, Vec<usize>)> {
+pub(super) fn forms(
+    net: &FactorModel,
+    cpt: &Cpt,
+    domains: &[Vec<usize>],
+) -> Vec<(Form, Vec<usize>)> {
     if cpt.parts().is_empty() {
         return vec![form(net, cpt, cpt.role(), None, domains)];
     }
@@ -53,7 +57,7 @@ pub(super) fn forms(net: &Network, cpt: &Cpt, domains: &[Vec<usize>]) -> Vec<(Fo
 
 /// The form of a CPT, or of the part that belongs to a value of the first parent.
 fn form(
-    net: &Network,
+    net: &FactorModel,
     cpt: &Cpt,
     role: &Role,
     part: Option<usize>,

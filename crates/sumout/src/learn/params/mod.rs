@@ -3,7 +3,7 @@
 //! A CPT has rows for the states of its parents that can occur, with numbers for the values that
 //! the child can have. Zeros that are kept have no weight at all, and a row with one number left is
 //! a one. CPTs with the same tie share their weights, if they have the same shape, and keep the
-//! same zeros, once impossible values are gone: otherwise the tie is split. The copies of a tested
+//! same zeros, once impossible values are gone: otherwise the tie is split. The copies of a selected
 //! CPT are like CPTs of their own. So are the thresholds of a test, as the gaps between them, which
 //! are positive and sum to one; a slope, or the weights of a softmax, may be any numbers
 //! (`selection`).
@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use crate::error::Result;
-use crate::model::Network;
+use crate::model::FactorModel;
 use crate::tensor::{Graph, Origin, TableId};
 use crate::vars::VarId;
 
@@ -50,7 +50,7 @@ pub struct Params {
     temperature: f64,
     /// Numbers that are their own weights.
     free: Vec<selection::Free>,
-    /// Of each group, the copy of a tested CPT that it began with, counted from one; zero if it is
+    /// Of each group, the copy of a selected CPT that it began with, counted from one; zero if it is
     /// of none.
     copies: Vec<usize>,
     /// The inputs of sigmoids whose slope is not learned, with its logarithm; and their slope, if
@@ -81,7 +81,7 @@ impl Params {
     /// of CPTs that have different shapes is split, or, if that is `strict`ly forbidden, an error.
     /// CPTs of `others` that are tied to one of them, and alike, follow it.
     pub fn new(
-        net: &Network,
+        net: &FactorModel,
         children: &[VarId],
         others: &[VarId],
         domains: &[Vec<usize>],
@@ -150,7 +150,7 @@ impl Params {
 
     fn add_member(
         &mut self,
-        net: &Network,
+        net: &FactorModel,
         group: usize,
         var: VarId,
         places: &[usize],
@@ -175,7 +175,7 @@ impl Params {
     }
 
     /// A CPT, none of whose numbers has a weight if it is new.
-    fn child(&mut self, net: &Network, var: VarId) -> &mut Child {
+    fn child(&mut self, net: &FactorModel, var: VarId) -> &mut Child {
         self.children.entry(var).or_insert_with(|| {
             let table = net.cpts()[var.index()].table(&net.cards());
             Child {

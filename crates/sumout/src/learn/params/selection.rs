@@ -1,4 +1,4 @@
-//! The parameters of tests: thresholds as the gaps between them, slopes and weights as they are.
+//! The parameters of selections: thresholds as the gaps between them, slopes and weights as they are.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -6,7 +6,9 @@ use std::ops::Range;
 use crate::error::{Error, ErrorKind, Result};
 use crate::learn::params::start::draw;
 use crate::learn::params::{Child, Group, NO_WEIGHT, Params, Start};
-use crate::model::{LARGEST_WEIGHT, Network, STEEPEST, Selection, Test, Testing};
+use crate::model::{
+    FactorModel, LARGEST_WEIGHT, STEEPEST, Selection, SelectionKind, SelectionNode,
+};
 use crate::vars::VarId;
 
 /// Numbers that are their own weights.
@@ -24,22 +26,22 @@ pub(crate) struct Free {
 const SOFTMAX_SCALE: f64 = 0.3;
 
 impl Params {
-    /// Adds the parameters of tests that are not fixed: thresholds of sigmoids, slopes and weights
+    /// Adds the parameters of selections that are not fixed: thresholds of sigmoids, slopes and weights
     /// that are learned.
-    pub(crate) fn add_tests<'t>(
+    pub(crate) fn add_selections<'t>(
         &mut self,
-        net: &Network,
-        tests: impl IntoIterator<Item = &'t Testing>,
+        net: &FactorModel,
+        nodes: impl IntoIterator<Item = &'t SelectionNode>,
         strict: bool,
     ) -> Result<()> {
         let mut tied: BTreeMap<(&str, usize, usize), usize> = BTreeMap::new();
-        for testing in tests {
-            let size = net.card(testing.input);
-            if let Selection::Sigmoid { is_learned, .. } = testing.test.selection {
-                let key = testing
+        for node in nodes {
+            let size = net.card(node.input);
+            if let SelectionKind::Sigmoid { is_learned, .. } = node.selection.kind {
+                let key = node
                     .tie
                     .as_deref()
-                    .map(|tie| (tie, size, testing.test.copies));
+                    .map(|tie| (tie, size, node.selection.copies));
                 if let Some(key) = key.filter(|key| {
                     strict && tied.keys().any(|other| other.0 == key.0 && other != key)
                 }) {
@@ -53,28 +55,28 @@ impl Params {
                     );
                 }
                 let known = key.and_then(|key| tied.get(&key).copied());
-                let group = known.unwrap_or_else(|| self.add_thresholds(net, testing, size));
+                let group = known.unwrap_or_else(|| self.add_thresholds(net, node, size));
                 tied.extend(key.map(|key| (key, group)));
-                self.share(group, testing, net);
+                self.share(group, node, net);
                 if !is_learned {
-                    self.add_slope(testing);
+                    self.add_slope(node);
                     continue;
                 }
             }
-            self.add_free(net, testing);
+            self.add_free(net, node);
         }
         self.start(net, Start::Network);
         Ok(())
     }
 
-    fn add_thresholds(&mut self, net: &Network, testing: &Testing, size: usize) -> usize {
-        let copies = testing.test.copies;
+    fn add_thresholds(&mut self, net: &FactorModel, node: &SelectionNode, size: usize) -> usize {
+        let copies = node.selection.copies;
         let first = self.weights.len();
         self.rows.extend(
             (0..size / copies).map(|row| (first + row * copies..first + (row + 1) * copies, false)),
         );
-        let own = || format!("{}, thresholds", net.variable(testing.tested).name);
-        let name = testing.tie.clone().unwrap_or_else(own);
+        let own = || format!("{}, thresholds", net.variable(node.selected).name);
+        let name = node.tie.clone().unwrap_or_else(own);
         self.add_weights(name, vec![size / copies, copies], size)
     }
 
@@ -91,12 +93,12 @@ impl Params {
         self.groups.len() - 1
     }
 
-    fn share(&mut self, group: usize, testing: &Testing, net: &Network) {
+    fn share(&mut self, group: usize, node: &SelectionNode, net: &FactorModel) {
         let Range { start, end } = self.groups[group].weights;
-        let table = net.cpts()[testing.selector.index()].table(&net.cards());
-        self.groups[group].members.push(testing.tested);
+        let table = net.cpts()[node.selector.index()].table(&net.cards());
+        self.groups[group].members.push(node.selected);
         self.children.insert(
-            testing.selector,
+            node.selector,
             Child {
                 table,
                 at: (start as u32..end as u32).collect(),
@@ -105,31 +107,31 @@ impl Params {
     }
 
     /// A slope that is not learned, but may be set.
-    fn add_slope(&mut self, testing: &Testing) {
+    fn add_slope(&mut self, node: &SelectionNode) {
         self.children.insert(
-            testing.input,
+            node.input,
             Child {
-                table: testing.test.free(),
+                table: node.selection.free(),
                 at: vec![NO_WEIGHT],
             },
         );
-        self.annealed.insert(testing.input, testing.test.free()[0]);
+        self.annealed.insert(node.input, node.selection.free()[0]);
     }
 
-    fn add_free(&mut self, net: &Network, testing: &Testing) {
-        let first = testing.test.free();
+    fn add_free(&mut self, net: &FactorModel, node: &SelectionNode) {
+        let first = node.selection.free();
         if first.is_empty() {
             return;
         }
-        let is_random = matches!(testing.test.selection, Selection::Softmax { .. });
+        let is_random = matches!(node.selection.kind, SelectionKind::Softmax { .. });
         let what = if is_random { "weights" } else { "slope" };
-        let name = format!("{}, {what}", net.variable(testing.tested).name);
+        let name = format!("{}, {what}", net.variable(node.selected).name);
         let group = self.add_weights(name, vec![first.len()], first.len());
         let range = self.groups[group].weights.clone();
-        self.groups[group].members.push(testing.tested);
+        self.groups[group].members.push(node.selected);
         let at = (range.start as u32..range.end as u32).collect();
         self.children.insert(
-            testing.input,
+            node.input,
             Child {
                 table: first.clone(),
                 at,
@@ -144,9 +146,15 @@ impl Params {
         });
     }
 
-    /// Remembers of which copy of a tested CPT a group is, if it is new: by where its first number
+    /// Remembers of which copy of a selected CPT a group is, if it is new: by where its first number
     /// is.
-    pub(crate) fn note_copy(&mut self, group: usize, net: &Network, var: VarId, places: &[usize]) {
+    pub(crate) fn note_copy(
+        &mut self,
+        group: usize,
+        net: &FactorModel,
+        var: VarId,
+        places: &[usize],
+    ) {
         if self.copies.len() <= group {
             let cpt = &net.cpts()[var.index()];
             let parts = cpt.parts().len();
@@ -206,7 +214,7 @@ impl Params {
         }
     }
 
-    /// Whether there are tests whose slope can be set.
+    /// Whether there are sigmoids whose slope can be set.
     pub fn has_annealed(&self) -> bool {
         !self.annealed.is_empty()
     }
@@ -221,18 +229,21 @@ impl Params {
         }
     }
 
-    /// Gives a test these parameters.
-    pub(crate) fn tune(&self, test: &mut Test, selector: VarId, input: VarId) {
-        if let Some(gaps) = self.table(selector) {
-            test.set_gaps(gaps);
+    /// A selection with these parameters.
+    pub(crate) fn tuned(&self, node: &SelectionNode) -> Selection {
+        let mut selection = node.selection.clone();
+        if let Some(gaps) = self.table(node.selector) {
+            selection.set_gaps(gaps);
         }
-        if let Some(free) = self.table(input) {
-            test.set_free(free);
+        if let Some(free) = self.table(node.input) {
+            selection.set_free(free);
         }
-        if let (Selection::Sigmoid { slope, .. }, Some(given)) = (&mut test.selection, self.slope)
-            && self.annealed.contains_key(&input)
+        if let (SelectionKind::Sigmoid { slope, .. }, Some(given)) =
+            (&mut selection.kind, self.slope)
+            && self.annealed.contains_key(&node.input)
         {
             *slope = given;
         }
+        selection
     }
 }

@@ -5,7 +5,7 @@ use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
 
 use crate::learn::params::{NO_WEIGHT, Params};
-use crate::model::Network;
+use crate::model::FactorModel;
 
 /// How weights are initialised.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -25,7 +25,7 @@ const FIRST_FOR_ZERO: f64 = 1e-3;
 
 impl Params {
     /// Initialises the weights.
-    pub fn start(&mut self, net: &Network, start: Start) {
+    pub fn start(&mut self, net: &FactorModel, start: Start) {
         match start {
             Start::Uniform => {
                 self.weights.fill(0.0);
@@ -58,7 +58,7 @@ impl Params {
     }
 
     /// The logarithms of the network's numbers; of CPTs that share weights, of their mean.
-    fn start_from(&mut self, net: &Network) {
+    fn start_from(&mut self, net: &FactorModel) {
         let (mut sums, mut counts) = (vec![0.0; self.len()], vec![0.0; self.len()]);
         let cards = net.cards();
         for (var, child) in &self.children {

@@ -14,7 +14,7 @@ use rand_chacha::ChaCha8Rng;
 use crate::error::{Error, ErrorKind, Result};
 use crate::learn::optimise::Moments;
 use crate::learn::{Examples, Params, Start, Training};
-use crate::model::Network;
+use crate::model::FactorModel;
 
 pub use state::{Epoch, State};
 
@@ -212,7 +212,7 @@ impl Trainer<'_> {
         }
     }
 
-    fn start_at(&mut self, net: &Network, start: Start) {
+    fn start_at(&mut self, net: &FactorModel, start: Start) {
         let base = self.seed.wrapping_mul(0x9e37_79b9_7f4a_7c15);
         let start = match start {
             Start::Random(k) => Start::Random(base.wrapping_add(k)),

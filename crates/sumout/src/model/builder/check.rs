@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 use crate::error::{Error, ErrorKind, Place, Remedy, shown};
 use crate::model::builder::Builder;
 use crate::model::cpt::{Body, as_function};
-use crate::model::network::Variable;
+use crate::model::factors::Variable;
 
 /// Rows of a CPT sum to one within this; published networks print few digits.
 const ROW_TOLERANCE: f64 = 1e-6;
@@ -27,7 +27,7 @@ pub(crate) enum Site {
     /// One number of a CPT.
     Entry(usize, usize),
     /// A part of the test of a CPT, by its name.
-    Test(usize, &'static str),
+    Selection(usize, &'static str),
 }
 
 /// A mistake and where it is.
@@ -127,7 +127,7 @@ impl Builder {
         let (axes, found) = match &draft.body {
             Body::Table(table) => (&cards[..], table.len()),
             Body::Function(values) => (&cards[..cards.len() - 1], values.len()),
-            Body::Tested(_) => return self.check_tested(index, &cards),
+            Body::Selected(_) => return self.check_selected(index, &cards),
         };
         if let Some(message) = miscount(&self.title(index), axes, "numbers", found) {
             return Err(Mistake::new(Site::Numbers(index), message));
@@ -169,7 +169,7 @@ impl Builder {
                 Some(at) => Err(self.no_number(index, at, table[at])),
                 None => self.check_rows(index, card),
             },
-            Body::Tested(_) => Ok(()), // see `tested`
+            Body::Selected(_) => Ok(()), // see `check_selected`
         }
     }
 

@@ -3,17 +3,17 @@
 //! Mistakes are kept until [`Builder::build`], so that a network reads as a list of statements.
 //! Each mistake knows its [`Site`], which the file formats turn into a line and a caret.
 
+mod assemble;
 mod check;
 mod selection;
-
-use std::collections::BTreeMap;
 
 pub(crate) use check::{Site, miscount};
 
 use crate::error::{Place, Result};
-use crate::model::cpt::{Body, Cpt, Role};
-use crate::model::network::{Network, Variable};
-use crate::model::selection::{Selection, Sight, Test, Tested};
+use crate::model::cpt::{Body, Role};
+use crate::model::factors::Variable;
+use crate::model::network::Network;
+use crate::model::selection::{SelectedCpt, Selection, SelectionKind, Sight};
 use crate::vars::VarId;
 use check::Mistake;
 
@@ -82,26 +82,27 @@ impl CptDraft {
         self
     }
 
-    /// Says what is known of each copy of a tested CPT.
+    /// Says what is known of each copy of a selected CPT.
     pub fn copies(&mut self, roles: impl IntoIterator<Item = Role>) -> &mut Self {
-        if let Body::Tested(tested) = &mut self.body {
-            tested.roles = roles.into_iter().collect();
+        if let Body::Selected(it) = &mut self.body {
+            it.roles = roles.into_iter().collect();
         }
         self
     }
 
-    /// Keeps the thresholds of a tested CPT, and what else its test depends on, from being trained.
-    pub fn fix_test(&mut self) -> &mut Self {
-        if let Body::Tested(tested) = &mut self.body {
-            tested.is_fixed = true;
+    /// Keeps the thresholds of a selected CPT, and all else that its selection depends on, from being
+    /// trained.
+    pub fn fix_selection(&mut self) -> &mut Self {
+        if let Body::Selected(it) = &mut self.body {
+            it.is_fixed = true;
         }
         self
     }
 
-    /// Shares the thresholds of a tested CPT with all of the same tie.
-    pub fn tie_test(&mut self, name: impl Into<String>) -> &mut Self {
-        if let Body::Tested(tested) = &mut self.body {
-            tested.tie = Some(name.into());
+    /// Shares the thresholds of a selected CPT with all of the same tie.
+    pub fn tie_selection(&mut self, name: impl Into<String>) -> &mut Self {
+        if let Body::Selected(it) = &mut self.body {
+            it.tie = Some(name.into());
         }
         self
     }
@@ -201,12 +202,13 @@ impl Builder {
         self.draft(scope, Body::Table(table))
     }
 
-    /// Gives a variable a CPT that a test selects: `copies` are tables as for [`Builder::table`],
-    /// the first for the lowest posteriors. Their roles are set by [`CptDraft::copies`], what
-    /// becomes of the test by [`CptDraft::fix_test`] and [`CptDraft::tie_test`].
+    /// Gives a variable a CPT that is selected by a test: `copies` are tables as for
+    /// [`Builder::table`], the first for the lowest posteriors. Their roles are set by
+    /// [`CptDraft::copies`]; [`CptDraft::fix_selection`] and [`CptDraft::tie_selection`] are for
+    /// the selection itself.
     ///
     /// ```
-    /// use sumout::model::{Comparison, Selection, Test};
+    /// use sumout::model::{Comparison, Selection, SelectionKind};
     /// use sumout::{Evidence, Network, Options};
     ///
     /// let mut b = Network::builder("suspicious");
@@ -216,7 +218,8 @@ impl Builder {
     /// b.table(fire, [], [0.1, 0.9]);
     /// b.table(smoke, [fire], [0.9, 0.1, 0.2, 0.8]);
     /// let [calm, alert] = [[0.6, 0.4, 0.0, 1.0], [1.0, 0.0, 0.3, 0.7]];
-    /// b.tested(alarm, [fire], [calm, alert], Test::of_rows(2, &[0.3], Selection::Step(Comparison::AtLeast)));
+    /// let by = Selection::of_rows(2, &[0.3], SelectionKind::Step(Comparison::AtLeast));
+    /// b.selected(alarm, [fire], [calm, alert], by);
     /// let net = b.build()?;
     ///
     /// let seen = Evidence::new().observe(&net, "smoke", "yes")?; // P(fire | smoke) = 1/3 is at least 0.3
@@ -224,24 +227,24 @@ impl Builder {
     /// assert!((answer.posteriors[0].1[0] - (1.0 / 3.0 + 2.0 / 3.0 * 0.3)).abs() < 1e-12);
     /// # Ok::<(), sumout::Error>(())
     /// ```
-    pub fn tested<T: Into<Vec<f64>>>(
+    pub fn selected<T: Into<Vec<f64>>>(
         &mut self,
         child: Node,
         parents: impl IntoIterator<Item = Node>,
         copies: impl IntoIterator<Item = T>,
-        test: Test,
+        selection: Selection,
     ) -> &mut CptDraft {
         let tables: Vec<Vec<f64>> = copies.into_iter().map(Into::into).collect();
         let roles = vec![Role::default(); tables.len()];
-        let tested = Tested {
+        let copies = SelectedCpt {
             table: tables.concat(),
             roles,
-            test,
+            selection,
             is_fixed: false,
             tie: None,
         };
         let scope = parents.into_iter().chain([child]).map(|n| n.0).collect();
-        self.draft(scope, Body::Tested(Box::new(tested)))
+        self.draft(scope, Body::Selected(Box::new(copies)))
     }
 
     /// Gives a variable a CPT whose rows are the softmax of W·e + b, where e are the indicators of
@@ -295,10 +298,10 @@ impl Builder {
         }
         let rows = if is_large { 0 } else { rows };
         let of = of.into_iter().map(|n| VarId::new(n.0)).collect();
-        let test = Test {
+        let selection = Selection {
             copies: card,
             thresholds: vec![],
-            selection: Selection::Softmax {
+            kind: SelectionKind::Softmax {
                 of,
                 weights,
                 biases,
@@ -306,11 +309,11 @@ impl Builder {
         };
         self.draft(
             scope,
-            Body::Tested(Box::new(Tested::direct(rows, card, test))),
+            Body::Selected(Box::new(SelectedCpt::direct(rows, card, selection))),
         )
     }
 
-    /// Says which evidence tests see.
+    /// Sets which evidence selections see.
     pub fn sight(&mut self, sight: Sight) -> &mut Self {
         self.sight = sight;
         self
@@ -404,73 +407,6 @@ impl Builder {
         let net = self.assemble(&order);
         selection::check_sight(&net, |v| draft_of[order[v]])?;
         Ok(net)
-    }
-
-    fn assemble(&mut self, order: &[usize]) -> Network {
-        let mut id_of = vec![VarId::new(0); order.len()];
-        order
-            .iter()
-            .enumerate()
-            .for_each(|(position, &v)| id_of[v] = VarId::new(position));
-        let is_potential = self.is_markov;
-        let mut cpts: Vec<Cpt> = std::mem::take(&mut self.drafts)
-            .into_iter()
-            .map(|CptDraft { scope, body, role }| {
-                let scope = scope.into_iter().map(|v| id_of[v]).collect();
-                let (body, role) = settled(body, role, &id_of);
-                Cpt {
-                    scope,
-                    is_potential,
-                    body,
-                    role,
-                    parts: vec![],
-                }
-            })
-            .collect();
-        cpts.sort_by_key(Cpt::child); // potentials have none, and stay as they are
-        let variables: Vec<Variable> = order
-            .iter()
-            .map(|&v| std::mem::replace(&mut self.variables[v], blank()))
-            .collect();
-        let ids: BTreeMap<String, VarId> = variables
-            .iter()
-            .enumerate()
-            .map(|(i, v)| (v.name.clone(), VarId::new(i)))
-            .collect();
-        let (name, sight) = (std::mem::take(&mut self.name), self.sight);
-        Network {
-            name,
-            is_markov: self.is_markov,
-            variables,
-            cpts,
-            ids,
-            sight,
-        }
-    }
-}
-
-/// A tested CPT is what all of its copies are, and refers to variables of the network.
-fn settled(mut body: Body, role: Role, id_of: &[VarId]) -> (Body, Role) {
-    let Body::Tested(tested) = &mut body else {
-        return (body, role);
-    };
-    if let Selection::Softmax { of, .. } = &mut tested.test.selection {
-        of.iter_mut().for_each(|v| *v = id_of[v.index()]);
-    }
-    let all = |is: fn(&Role) -> bool| tested.roles.iter().all(is);
-    let role = Role {
-        functional: all(|role| role.functional),
-        fixed: all(|role| role.fixed) && tested.is_fixed,
-        keep_zeros: all(|role| role.keep_zeros || role.fixed),
-        tie: None,
-    };
-    (body, role)
-}
-
-fn blank() -> Variable {
-    Variable {
-        name: String::new(),
-        values: vec![],
     }
 }
 

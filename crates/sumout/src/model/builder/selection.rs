@@ -1,19 +1,19 @@
-//! What can be wrong with a tested CPT.
+//! Refuses selected CPTs that cannot be.
 
 use crate::model::builder::Builder;
 use crate::model::builder::check::{Mistake, Site, miscount, rounded, settle};
 use crate::model::cpt::Body;
 use crate::model::network::Network;
-use crate::model::selection::{LARGEST_WEIGHT, Selection, Sight, Tested};
+use crate::model::selection::{LARGEST_WEIGHT, SelectedCpt, SelectionKind, Sight};
 
-/// What a test is of has so many values at most: its posterior is one of a variable with a value
-/// for each joint state of the parents, and a table from these to those.
-const MOST_TESTED: usize = 2048;
+/// The largest number of joint states of the parents: the tested posterior is one of a variable
+/// with a value for each of them, and a table from these to those.
+const MAX_ROWS: usize = 2048;
 
 impl Builder {
-    /// Checks a tested CPT: its copies, and its test.
-    pub(super) fn check_tested(&mut self, index: usize, cards: &[usize]) -> Result<(), Mistake> {
-        let Some(tested) = self.tested_draft(index) else {
+    /// Checks a selected CPT: its copies, and its selection.
+    pub(super) fn check_selected(&mut self, index: usize, cards: &[usize]) -> Result<(), Mistake> {
+        let Some(it) = self.selected_draft(index) else {
             return Ok(());
         };
         let title = self.title(index);
@@ -31,13 +31,13 @@ impl Builder {
                 "a test is one of the parents' posterior",
             );
         }
-        if tested.roles.len() < 2 || tested.test.copies != tested.roles.len() {
-            let message = match tested.roles.len() {
+        if it.roles.len() < 2 || it.selection.copies != it.roles.len() {
+            let message = match it.roles.len() {
                 0 => format!("{title} is tested, and has no copies"),
                 1 => format!("{title} is tested, and has a single copy"),
                 copies => format!(
                     "{title} has {copies} copies, and a test for {}",
-                    tested.test.copies
+                    it.selection.copies
                 ),
             };
             return wrong(
@@ -46,25 +46,25 @@ impl Builder {
             );
         }
         self.check_softmax(index, cards)?; // whose rows a table may be made of
-        let axes: Vec<usize> = [tested.roles.len()]
+        let axes: Vec<usize> = [it.roles.len()]
             .into_iter()
             .chain(cards.iter().copied())
             .collect();
-        if let Some(message) = miscount(&title, &axes, "numbers", tested.table.len()) {
+        if let Some(message) = miscount(&title, &axes, "numbers", it.table.len()) {
             return Err(Mistake::new(Site::Numbers(index), message));
         }
         let rows: usize = cards[..cards.len() - 1].iter().product();
-        if rows > MOST_TESTED && !matches!(tested.test.selection, Selection::Softmax { .. }) {
+        if rows > MAX_ROWS && !matches!(it.selection.kind, SelectionKind::Softmax { .. }) {
             let message = format!("the test of {title} is of {rows} joint states of its parents");
             return wrong(message, "a test is of 2048 at most: give it fewer parents");
         }
-        self.check_test(index, cards)?;
+        self.check_selection(index, cards)?;
         self.check_copies(index, cards)
     }
 
-    fn tested_draft(&self, index: usize) -> Option<&Tested> {
-        if let Body::Tested(tested) = &self.drafts[index].body {
-            Some(tested)
+    fn selected_draft(&self, index: usize) -> Option<&SelectedCpt> {
+        if let Body::Selected(it) = &self.drafts[index].body {
+            Some(it)
         } else {
             None
         }
@@ -74,22 +74,22 @@ impl Builder {
         let card = cards[cards.len() - 1];
         let rows: usize = cards[..cards.len() - 1].iter().product();
         let normalize = self.normalize;
-        let Body::Tested(tested) = &mut self.drafts[index].body else {
+        let Body::Selected(it) = &mut self.drafts[index].body else {
             return Ok(());
         };
-        if let Some(at) = tested.table.iter().position(|p| !p.is_finite() || *p < 0.0) {
-            let number = tested.table[at];
+        if let Some(at) = it.table.iter().position(|p| !p.is_finite() || *p < 0.0) {
+            let number = it.table[at];
             return Err(self.no_number(index, at, number));
         }
-        tested.table.iter_mut().for_each(|p| *p += 0.0); // -0.0 becomes 0.0
-        let Some(row) = tested
+        it.table.iter_mut().for_each(|p| *p += 0.0); // -0.0 becomes 0.0
+        let Some(row) = it
             .table
             .chunks_exact_mut(card)
             .position(|row| !settle(row, normalize))
         else {
             return Ok(());
         };
-        let sum = tested.table[row * card..(row + 1) * card].iter().sum();
+        let sum = it.table[row * card..(row + 1) * card].iter().sum();
         let title = format!(
             "copy {} of {}",
             row / rows + 1,
@@ -99,42 +99,42 @@ impl Builder {
         Err(Mistake::new(Site::Row(index, row), message).row_hint(sum))
     }
 
-    fn check_test(&self, index: usize, cards: &[usize]) -> Result<(), Mistake> {
-        let Some(tested) = self.tested_draft(index) else {
+    fn check_selection(&self, index: usize, cards: &[usize]) -> Result<(), Mistake> {
+        let Some(it) = self.selected_draft(index) else {
             return Ok(());
         };
         let title = self.title(index);
-        let test = &tested.test;
+        let by = &it.selection;
         let wrong_in = |part, message: String, hint: &str| {
-            Err(Mistake::new(Site::Test(index, part), message).hint(hint))
+            Err(Mistake::new(Site::Selection(index, part), message).hint(hint))
         };
         let wrong = |message: String, hint: &str| wrong_in("thresholds", message, hint);
         let rows: usize = cards[..cards.len() - 1].iter().product();
-        let needed = if test.selection.has_thresholds() {
-            rows * (test.copies - 1)
+        let needed = if by.kind.has_thresholds() {
+            rows * (by.copies - 1)
         } else {
             0
         };
-        if test.thresholds.len() != needed {
+        if by.thresholds.len() != needed {
             let message = format!(
                 "the test of {title} needs {needed} thresholds, not {}",
-                test.thresholds.len()
+                by.thresholds.len()
             );
             return wrong(
                 message,
                 "give one less than there are copies for each joint state of the parents",
             );
         }
-        if let Some(bad) = test.thresholds.iter().find(|t| !(0.0..=1.0).contains(*t)) {
+        if let Some(bad) = by.thresholds.iter().find(|t| !(0.0..=1.0).contains(*t)) {
             return wrong(
                 format!("a threshold of {title} is {bad}"),
                 "thresholds are numbers from 0 to 1",
             );
         }
         let falls = |row: &&[f64]| !row.is_sorted();
-        if let Some(row) = test
+        if let Some(row) = by
             .thresholds
-            .chunks_exact((test.copies - 1).max(1))
+            .chunks_exact((by.copies - 1).max(1))
             .find(falls)
         {
             return wrong(
@@ -142,13 +142,13 @@ impl Builder {
                 "write them in increasing order",
             );
         }
-        match &test.selection {
-            Selection::Sigmoid { slope, .. } if !(slope.is_finite() && *slope > 0.0) => {
+        match &by.kind {
+            SelectionKind::Sigmoid { slope, .. } if !(slope.is_finite() && *slope > 0.0) => {
                 let message = format!("the slope of the test of {title} is {slope}");
                 wrong_in("slope", message, "slopes are positive; 12 is a good one")
             }
-            Selection::Linear if test.copies != 2 => {
-                let message = format!("{title} has {} copies, and a linear test", test.copies);
+            SelectionKind::Linear if by.copies != 2 => {
+                let message = format!("{title} has {} copies, and a linear test", by.copies);
                 wrong_in("select", message, "a linear test has two")
             }
             _ => Ok(()),
@@ -156,20 +156,20 @@ impl Builder {
     }
 
     fn check_softmax(&self, index: usize, cards: &[usize]) -> Result<(), Mistake> {
-        let Some(tested @ Tested { test, .. }) = self.tested_draft(index) else {
+        let Some(it) = self.selected_draft(index) else {
             return Ok(());
         };
-        let Selection::Softmax {
+        let SelectionKind::Softmax {
             of,
             weights,
             biases,
-        } = &test.selection
+        } = &it.selection.kind
         else {
             return Ok(());
         };
         let title = self.title(index);
         let wrong = |message: String, hint: &str| {
-            Err(Mistake::new(Site::Test(index, "weights"), message).hint(hint))
+            Err(Mistake::new(Site::Selection(index, "weights"), message).hint(hint))
         };
         if of.is_empty() || of.iter().any(|v| v.index() >= self.variables.len()) {
             return wrong(
@@ -182,21 +182,21 @@ impl Builder {
             .iter()
             .map(|&card| card as f64)
             .product::<f64>()
-            * test.copies as f64;
-        let is_for_all = biases.len() == test.copies && !tested.table.is_empty();
+            * it.selection.copies as f64;
+        let is_for_all = biases.len() == it.selection.copies && !it.table.is_empty();
         if weights.len() != width * biases.len() || !(is_for_all || biases.len() as f64 == logits) {
             let message = format!(
                 "the softmax of {title} has {} biases and {} weights",
                 biases.len(),
                 weights.len()
             );
-            let biases = match tested.table.is_empty() || tested.is_direct() {
+            let biases = match it.table.is_empty() || it.is_direct() {
                 true => {
                     format!("without copies it needs {logits} biases, one for each row and value")
                 }
                 false => format!(
                     "it needs {} biases, one for each copy, or {logits}, for each row",
-                    test.copies
+                    it.selection.copies
                 ),
             };
             return wrong(
@@ -218,15 +218,15 @@ impl Builder {
     }
 }
 
-/// Refuses tests of evidence that they cannot see.
+/// Refuses selections by evidence that they do not see.
 pub(super) fn check_sight(net: &Network, draft_of: impl Fn(usize) -> usize) -> Result<(), Mistake> {
     for (cpt, v) in net
         .cpts()
         .iter()
         .filter_map(|cpt| Some((cpt, cpt.child()?)))
     {
-        let selection = cpt.tested().map(|tested| &tested.test.selection);
-        let Some(Selection::Softmax { of, .. }) = selection else {
+        let selection = cpt.selected().map(|it| &it.selection.kind);
+        let Some(SelectionKind::Softmax { of, .. }) = selection else {
             continue;
         };
         let seen = net.seen_by(v);
@@ -242,7 +242,9 @@ pub(super) fn check_sight(net: &Network, draft_of: impl Fn(usize) -> usize) -> R
                     "name variables in `of` that are not at or below a tested one, or are ancestors of this one"
                 }
             };
-            return Err(Mistake::new(Site::Test(draft_of(v.index()), "of"), message).hint(hint));
+            return Err(
+                Mistake::new(Site::Selection(draft_of(v.index()), "of"), message).hint(hint),
+            );
         }
     }
     Ok(())

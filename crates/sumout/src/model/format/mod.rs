@@ -328,7 +328,7 @@ fn compress(text: &str, out: &mut dyn Write) -> std::io::Result<()> {
 
 /// What a network holds that only the own format can carry, for formats to refuse.
 fn refuse_roles(net: &Network, format: Format, loss: Loss) -> Result<()> {
-    if net.is_testing() {
+    if net.has_selections() {
         let message = format!(
             "{} cannot carry a network whose CPTs are selected by tests",
             format.name()

@@ -143,7 +143,7 @@ impl Marks {
             Site::Numbers(c) => self.cpts.get(c)?.list.clone(),
             Site::Row(c, row) => self.cpts.get(c)?.row(source, row),
             Site::Entry(c, entry) => self.cpts.get(c)?.entry(source, entry),
-            Site::Test(c, part) => self.cpts.get(c)?.test(part),
+            Site::Selection(c, part) => self.cpts.get(c)?.test(part),
         };
         Some(source.place(span))
     }

@@ -1,11 +1,11 @@
-//! Testing networks: CPTs that posteriors select.
+//! Selection: CPTs that are selected by posteriors. A network with such CPTs is a *testing network*.
 //!
-//! A *tested* CPT has several copies of its table. Before a question is answered, each of its rows
-//! is chosen among the copies, or mixed from them, by a [`Test`] of the posterior of that row's
-//! parents: P(u | Λ), where Λ is the part of the evidence that the test [sees](Sight). What is left
-//! then is an ordinary network, and the question is put to that one, with all of the evidence.
-//! Other evidence may select another network: that is what makes these networks universal
-//! approximators.
+//! A *selected* CPT has several copies of its table. Before a question is answered, each of its
+//! rows is chosen among the copies, or mixed from them, by a test of the posterior of that row's
+//! parents: P(u | Λ), where Λ is the part of the evidence that the test [sees](Sight). A
+//! [`Selection`] is how that is done. It leaves an ordinary network, and the question is put to
+//! that one, with all of the evidence. Other evidence may select another network, which makes these
+//! networks universal approximators.
 //!
 //! Choi and Darwiche, "On the Relative Expressiveness of Bayesian and Neural Networks" (PGM 2018);
 //! Shen, Huang, Choi and Darwiche, "Conditional Independence in Testing Bayesian Networks" (ICML
@@ -21,19 +21,19 @@ use crate::error::{Error, ErrorKind};
 use crate::model::cpt::Role;
 use crate::vars::VarId;
 
-pub(crate) use crate::model::selection::expand::{Expanded, Testing};
+pub(crate) use expand::{Expanded, SelectionNode};
 
 /// Which evidence a test of X sees. Evidence at or below X is never seen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Sight {
-    /// All but what is at or below tested variables that are no ancestors of X: what is selected
-    /// does not depend on the order of the variables.
+    /// All but the evidence at or below selected variables that are not ancestors of X: the
+    /// selection does not depend on the order of the variables.
     #[default]
     Generalised,
     /// Evidence on ancestors of X alone.
     Ancestral,
-    /// All but what is at or below tested variables that come later than X: more evidence, but what
-    /// it means depends on the order of the variables.
+    /// All but the evidence at or below selected variables that come later than X: more evidence,
+    /// but its meaning depends on the order of the variables.
     Predecessor,
 }
 
@@ -108,7 +108,7 @@ impl Comparison {
 
 /// How much of each copy a row is made of.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Selection {
+pub enum SelectionKind {
     /// All of one copy: of the copy k, if the posterior passes k thresholds. Nothing can be learned
     /// of such thresholds.
     Step(Comparison),
@@ -134,50 +134,50 @@ pub enum Selection {
     },
 }
 
-impl Selection {
+impl SelectionKind {
     /// The name that files have for it.
     pub const fn name(&self) -> &'static str {
         match self {
-            Selection::Step(_) => "step",
-            Selection::Sigmoid { .. } => "sigmoid",
-            Selection::Linear => "linear",
-            Selection::Softmax { .. } => "softmax",
+            SelectionKind::Step(_) => "step",
+            SelectionKind::Sigmoid { .. } => "sigmoid",
+            SelectionKind::Linear => "linear",
+            SelectionKind::Softmax { .. } => "softmax",
         }
     }
 
     /// Whether each row is one of the copies.
     pub fn is_hard(&self) -> bool {
-        matches!(self, Selection::Step(_))
+        matches!(self, SelectionKind::Step(_))
     }
 
     /// Whether thresholds say what is selected.
     pub fn has_thresholds(&self) -> bool {
-        matches!(self, Selection::Step(_) | Selection::Sigmoid { .. })
+        matches!(self, SelectionKind::Step(_) | SelectionKind::Sigmoid { .. })
     }
 }
 
-/// Selects the rows of a CPT.
+/// How the rows of a CPT are selected.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Test {
+pub struct Selection {
     /// The number of copies to select from.
     pub copies: usize,
     /// For each joint state of the parents, the last fastest, a threshold less than there are
     /// copies, in increasing order.
     pub thresholds: Vec<f64>,
     /// How much of each copy.
-    pub selection: Selection,
+    pub kind: SelectionKind,
 }
 
-/// The numbers of a CPT that is selected by a test.
+/// The numbers of a selected CPT.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Tested {
+pub struct SelectedCpt {
     /// The tables of all copies, one after the other.
     pub table: Vec<f64>,
     /// What is known of each copy.
     pub roles: Vec<Role>,
-    /// What selects.
-    pub test: Test,
-    /// Whether the thresholds, and what else the test depends on, are never trained.
+    /// How rows are selected among the copies.
+    pub selection: Selection,
+    /// Whether the thresholds, and all else that the selection depends on, are never trained.
     pub is_fixed: bool,
     /// Thresholds with the same tie are the same, if they have the same shape.
     pub tie: Option<String>,
@@ -189,20 +189,20 @@ pub(crate) const STEEPEST: f64 = 20.0;
 /// Weights of a softmax are no larger: their sums are numbers.
 pub(crate) const LARGEST_WEIGHT: f64 = 1e9;
 
-impl Test {
-    /// A test with thresholds that are the same for all of so many rows.
-    pub fn of_rows(rows: usize, thresholds: &[f64], selection: Selection) -> Self {
-        Test {
+impl Selection {
+    /// A selection with the same thresholds for all rows.
+    pub fn of_rows(rows: usize, thresholds: &[f64], kind: SelectionKind) -> Self {
+        Selection {
             copies: thresholds.len() + 1,
             thresholds: thresholds.repeat(rows),
-            selection,
+            kind,
         }
     }
 
     /// For each row the lengths of the intervals between 0, its thresholds, and 1: as many as
     /// copies.
     pub(crate) fn gaps(&self, rows: usize) -> Vec<f64> {
-        if !self.selection.has_thresholds() {
+        if !self.kind.has_thresholds() {
             return vec![1.0 / self.copies as f64; rows * self.copies];
         }
         let gaps = |row: &[f64]| {
@@ -219,7 +219,7 @@ impl Test {
     }
 
     pub(crate) fn set_gaps(&mut self, gaps: &[f64]) {
-        if !self.selection.has_thresholds() {
+        if !self.kind.has_thresholds() {
             return;
         }
         let copies = self.copies;
@@ -238,9 +238,9 @@ impl Test {
 
     /// The numbers that may be any: the logarithm of a slope, or what the softmax is of.
     pub(crate) fn free(&self) -> Vec<f64> {
-        match &self.selection {
-            Selection::Sigmoid { slope, .. } => vec![slope.ln()],
-            Selection::Softmax {
+        match &self.kind {
+            SelectionKind::Sigmoid { slope, .. } => vec![slope.ln()],
+            SelectionKind::Softmax {
                 weights, biases, ..
             } => weights.iter().chain(biases).copied().collect(),
             _ => vec![],
@@ -248,12 +248,12 @@ impl Test {
     }
 
     pub(crate) fn set_free(&mut self, free: &[f64]) {
-        match &mut self.selection {
-            Selection::Sigmoid {
+        match &mut self.kind {
+            SelectionKind::Sigmoid {
                 slope,
                 is_learned: true,
             } => *slope = free[0].exp(),
-            Selection::Softmax {
+            SelectionKind::Softmax {
                 weights, biases, ..
             } => {
                 let (first, last) = free.split_at(weights.len());
@@ -270,10 +270,10 @@ fn direct(at: usize, rows: usize, card: usize) -> f64 {
     f64::from(u8::from(at % card == at / (rows * card)))
 }
 
-impl Tested {
+impl SelectedCpt {
     /// The table that a mixture of the copies makes: for each row, a weight for each copy.
     pub(crate) fn mixed(&self, weights: &[f64]) -> Vec<f64> {
-        let copies = self.test.copies;
+        let copies = self.selection.copies;
         let size = self.table.len() / copies;
         let card = size * copies / weights.len();
         let entry = |at: usize| {
@@ -289,7 +289,7 @@ impl Tested {
 
     /// A CPT whose rows *are* the softmax of W·e + b: as many copies as values, each of which has
     /// one of the values for certain.
-    pub(crate) fn direct(rows: usize, card: usize, test: Test) -> Self {
+    pub(crate) fn direct(rows: usize, card: usize, selection: Selection) -> Self {
         let known = Role {
             fixed: true,
             ..Role::default()
@@ -297,10 +297,10 @@ impl Tested {
         let table = (0..card * rows * card)
             .map(|at| direct(at, rows, card))
             .collect();
-        Tested {
+        SelectedCpt {
             table,
             roles: vec![known; card],
-            test,
+            selection,
             is_fixed: false,
             tie: None,
         }
@@ -308,8 +308,8 @@ impl Tested {
 
     /// Whether its rows are a softmax, and it has no other copies than the values.
     pub fn is_direct(&self) -> bool {
-        let (Selection::Softmax { biases, .. }, card) = (&self.test.selection, self.test.copies)
-        else {
+        let card = self.selection.copies;
+        let SelectionKind::Softmax { biases, .. } = &self.selection.kind else {
             return false;
         };
         let rows = self.table.len() / (card * card);
@@ -328,7 +328,7 @@ impl Tested {
 
     /// The number of joint states of the parents.
     pub(crate) fn rows(&self, card: usize) -> usize {
-        self.table.len() / self.test.copies / card
+        self.table.len() / self.selection.copies / card
     }
 }
 

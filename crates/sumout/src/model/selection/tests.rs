@@ -13,14 +13,14 @@ fn close(found: &[f64], expected: &[f64]) {
 
 #[test]
 fn gaps_are_thresholds_and_thresholds_gaps() {
-    let mut test = Test {
+    let mut selection = Selection {
         copies: 3,
         thresholds: vec![0.2, 0.5, 0.3, 0.9],
-        selection: Selection::Step(Comparison::AtLeast),
+        kind: SelectionKind::Step(Comparison::AtLeast),
     };
-    let (before, gaps) = (test.clone(), test.gaps(2));
+    let (before, gaps) = (selection.clone(), selection.gaps(2));
     close(&gaps, &[0.2, 0.3, 0.5, 0.3, 0.6, 0.1]);
-    test.thresholds.fill(0.0);
-    test.set_gaps(&gaps);
-    close(&test.thresholds, &before.thresholds);
+    selection.thresholds.fill(0.0);
+    selection.set_gaps(&gaps);
+    close(&selection.thresholds, &before.thresholds);
 }

@@ -228,7 +228,7 @@ impl<'a> Run<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::compile::{Level, Objective, Query, Search, compile};
+    use crate::compile::{Level, Objective, Query, Runs, Search, compile};
     use crate::model::Network;
     use crate::tensor::schedule::Want;
 
@@ -251,9 +251,9 @@ mod tests {
                 objective: Objective::Time,
                 seed: 0,
                 effort: 0.0,
-                thorough: true,
+                runs: Runs::Many,
             };
-            let graph = compile(&net, &question, &search).unwrap().graph;
+            let graph = compile(net.model(), &question, &search).unwrap().graph;
             let program = Program::new(&graph, &Schedule::new(&graph, &Want::Output));
             let run = Run::sum(&graph, &program, |_| vec![1.0, 0.0]);
             assert!(!run.is_log, "{level}");

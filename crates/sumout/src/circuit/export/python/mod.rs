@@ -120,7 +120,7 @@ pub(crate) fn export(circuit: &Circuit, library: Library) -> Result<Export> {
     writer.write();
     let (numbers_of_example, numbers_of_all) =
         (program.numbers_of_example(), program.numbers_of_all());
-    let is_tested = circuit.tested().next().is_some();
+    let is_tested = circuit.selected().next().is_some();
     let text = library.text();
     let parts = [
         ("library", text.name.into()),

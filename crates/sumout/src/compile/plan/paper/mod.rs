@@ -57,7 +57,7 @@ pub struct Size {
 
 /// Measures a network as the paper does. The question does not matter: nodes are pruned later.
 pub fn structure(net: &Network, max_leaves: usize) -> Structure {
-    let problem = values::pruned(net);
+    let problem = values::pruned(net.model());
     let replicated = replicate(&problem, max_leaves);
     let size = |leaves: &Leaves, extra: usize| {
         let Order {

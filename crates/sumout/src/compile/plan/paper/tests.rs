@@ -2,11 +2,10 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 use super::*;
-use crate::compile::Objective;
-use crate::compile::ask::Question;
 use crate::compile::lower::lower;
 use crate::compile::plan::certificate;
 use crate::compile::prune::{Pruned, prune};
+use crate::compile::{Goal, Objective, Question};
 use crate::model::random::{Shape, network};
 use crate::tensor::careful::{Run, Tensor};
 use crate::tensor::layout::Program;
@@ -40,9 +39,7 @@ fn case(seed: u64) -> Case {
         .filter(|v| is_known[v.index()])
         .map(|v| (v, rng.random_range(0..net.card(v))))
         .collect();
-    let targets = [VarId::new(rng.random_range(0..shape.nodes))]
-        .into_iter()
-        .collect();
+    let goal = Goal::Posterior(VarId::new(rng.random_range(0..shape.nodes)));
     let likelihoods = net
         .ids()
         .map(|v| (0..net.card(v)).map(|_| rng.random::<f64>()).collect())
@@ -50,7 +47,7 @@ fn case(seed: u64) -> Case {
     Case {
         net,
         question: Question {
-            targets,
+            goal,
             inputs,
             known,
             ..Question::default()
@@ -130,7 +127,7 @@ impl Case {
 
     /// The graph of the paper's plan.
     fn compile(&self, max_leaves: usize) -> Option<(Pruned, Graph)> {
-        Some(self.lower(prune(&self.net, &self.question)?, max_leaves))
+        Some(self.lower(prune(self.net.model(), &self.question)?, max_leaves))
     }
 
     fn lower(&self, pruned: Pruned, max_leaves: usize) -> (Pruned, Graph) {
@@ -172,8 +169,8 @@ fn one_posterior_agrees_with_brute_force() {
     for seed in 0..300 {
         let case = case(seed);
         let (joints, _) = case.enumerate();
-        let target = case.question.targets.as_slice()[0].index();
-        let Some(pruned) = prune(&case.net, &case.question) else {
+        let target = case.question.goal.target().unwrap().index();
+        let Some(pruned) = prune(case.net.model(), &case.question) else {
             assert_eq!(joints[target].iter().sum::<f64>(), 0.0, "seed {seed}");
             continue;
         };
@@ -198,7 +195,7 @@ fn all_posteriors_agree_with_brute_force() {
         let case = case(seed);
         let case = Case {
             question: Question {
-                targets: case.net.ids().collect(),
+                goal: Goal::posteriors(case.net.ids().collect()),
                 ..case.question
             },
             ..case
@@ -239,8 +236,7 @@ fn the_largest_probability_agrees_with_brute_force() {
         let case = case(seed);
         let case = Case {
             question: Question {
-                targets: VarSet::default(),
-                explain: true,
+                goal: Goal::Explanation,
                 ..case.question
             },
             ..case
@@ -312,7 +308,7 @@ fn case_studies_agree_with_the_enumeration_of_scenes() {
             likelihoods[v.index()] = vec![rng.random_range(0.5..1.5), rng.random_range(0.5..1.5)]
         });
         let question = Question {
-            targets: [target].into_iter().collect(),
+            goal: Goal::Posterior(target),
             inputs: inputs.into_iter().collect(),
             ..Question::default()
         };

@@ -5,7 +5,7 @@
 //! parent, and a variable with a single value has no parents; it stays in the network as a node of
 //! its own.
 
-use crate::model::{Cpt, Network};
+use crate::model::{Cpt, FactorModel};
 use crate::tensor::Table;
 use crate::vars::VarId;
 
@@ -13,7 +13,7 @@ use crate::compile::plan::paper::Problem;
 use crate::compile::prune::each_state;
 
 /// The problem that a network poses when no question is asked: one factor for each CPT.
-pub fn pruned(net: &Network) -> Problem {
+pub fn pruned(net: &FactorModel) -> Problem {
     let cards = net.cards();
     let mut domains: Vec<Vec<usize>> = cards.iter().map(|&card| (0..card).collect()).collect();
     let (mut factors, mut definer) = (vec![], vec![None; cards.len()]);

@@ -5,13 +5,12 @@ use rand_chacha::ChaCha8Rng;
 
 use crate::compile;
 use crate::compile::lower::tests::replicated;
-use crate::compile::{Compiled, Completion, Level, Question, Search};
+use crate::compile::{Compiled, Completion, Goal, Level, Question, Runs, Search};
 use crate::model::Network;
 use crate::tensor::Op;
 use crate::tensor::careful::Run;
 use crate::tensor::layout::Program;
 use crate::tensor::schedule::{Schedule, Want};
-use crate::vars::VarSet;
 
 fn image(name: &str, explain: bool) -> (Network, Question) {
     let net = Network::read(name).unwrap();
@@ -20,18 +19,17 @@ fn image(name: &str, explain: bool) -> (Network, Question) {
     } else {
         ("d", "p_*")
     };
-    let targets = if explain {
-        VarSet::default()
+    let goal = if explain {
+        Goal::Explanation
     } else {
-        VarSet::from_iter([net.find(target).unwrap()])
+        Goal::Posterior(net.find(target).unwrap())
     };
     let inputs = net.matching(inputs).unwrap().into_iter().collect();
     (
         net,
         Question {
-            targets,
+            goal,
             inputs,
-            explain,
             ..Question::default()
         },
     )
@@ -43,9 +41,9 @@ fn compiled(net: &Network, question: &Question, level: Level) -> Compiled {
         objective: Default::default(),
         seed: 1,
         effort: 0.1,
-        thorough: true,
+        runs: Runs::Many,
     };
-    compile::compile(net, question, &search).unwrap()
+    compile::compile(net.model(), question, &search).unwrap()
 }
 
 fn gathers(compiled: &Compiled) -> usize {

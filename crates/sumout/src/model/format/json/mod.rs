@@ -22,27 +22,25 @@
 //! parents. A `constraint` has 0 or 1 for each joint state of the family, and stands for the
 //! uniform distribution over what is allowed; it is only read. A Markov network has `factors` with
 //! a `scope` instead; there a function gives the last variable of the scope. A CPT that a test
-//! selects has `copies` and a `test` (see `testing`).
+//! selects has `copies` and a `test` (see `selection`).
 
 mod selection;
 mod text;
+mod write;
 
 use std::borrow::Cow;
-use std::fmt::Write;
 
 use crate::error::{Error, ErrorKind, Result, many, shown};
 use crate::model::format::source::{CptMarks, Marks};
 use crate::model::format::variables::{Variables, Word};
-use crate::model::format::{Loss, ReadOptions, Source};
-use crate::model::{Body, Builder, Cpt, CptDraft, Network, Node, Role, Variable};
-use crate::vars::VarId;
+use crate::model::format::{ReadOptions, Source};
+use crate::model::{Builder, CptDraft, Network, Node, Role};
 use text::{Object, Value};
+
+pub(super) use write::write;
 
 /// The version that is written, and the only one so far.
 const VERSION: u32 = 1;
-
-/// Longer functions are written by position: by name they would be long without being readable.
-const MAX_NAMED: usize = 64;
 
 const FILE: [&str; 7] = [
     "sumout",
@@ -198,7 +196,7 @@ impl<'a> Reader<'a> {
             .map_or(Ok(vec![]), |parents| words(parents, "variable"))?;
         let scope = self.variables.family(&parents, &child)?;
         let marks = match is_tested {
-            true => self.tested(cpt, &scope, builder)?,
+            true => self.selected(cpt, &scope, builder)?,
             false => self.body(cpt, &["table", "function", "constraint"], &scope, builder)?,
         };
         Ok(CptMarks {
@@ -423,127 +421,6 @@ fn entries<'a, T>(
         }
     }
     Ok(entries)
-}
-
-pub(super) fn write(net: &Network, _loss: Loss) -> Result<String> {
-    let kind = if net.is_markov() { "markov" } else { "bayes" };
-    let mut out = format!("{{\n  \"sumout\": {VERSION},\n  \"kind\": \"{kind}\",\n");
-    let _ = writeln!(out, "  \"name\": {},", quoted(net.name()));
-    if net.is_testing() {
-        let _ = writeln!(out, "  \"sight\": \"{}\",", net.sight());
-    }
-    let variables = net.variables().iter().map(variable);
-    let _ = writeln!(out, "  \"variables\": {},", lines(variables, "    ", "  "));
-    let cpts = net.cpts().iter().map(|cpt| factor(net, cpt));
-    let field = if net.is_markov() { "factors" } else { "cpts" };
-    let _ = writeln!(out, "  \"{field}\": {}\n}}", lines(cpts, "    ", "  "));
-    Ok(out)
-}
-
-/// A list with one item in each line.
-fn lines(items: impl Iterator<Item = String>, indent: &str, outer: &str) -> String {
-    let lines: Vec<String> = items.map(|item| format!("{indent}{item}")).collect();
-    if lines.is_empty() {
-        "[]".to_owned()
-    } else {
-        format!("[\n{}\n{outer}]", lines.join(",\n"))
-    }
-}
-
-fn variable(variable: &Variable) -> String {
-    format!(
-        "{{\"name\": {}, \"values\": {}}}",
-        quoted(&variable.name),
-        names(&variable.values)
-    )
-}
-
-fn factor(net: &Network, cpt: &Cpt) -> String {
-    let scope = |vars: &[VarId]| names(vars.iter().map(|&v| &net.variable(v).name));
-    let head = match cpt.child() {
-        None => format!("\"scope\": {}", scope(cpt.scope())),
-        Some(child) => {
-            format!(
-                "\"child\": {}, \"parents\": {}",
-                quoted(&net.variable(child).name),
-                scope(cpt.parents())
-            )
-        }
-    };
-    let last = cpt.scope().last().map(|&v| net.variable(v));
-    let body = match cpt.body() {
-        Body::Table(table) => format!(
-            "\"table\": {}",
-            rows(table, last.map_or(1, |v| v.values.len()))
-        ),
-        Body::Function(values) => {
-            let named = last.filter(|_| values.len() <= MAX_NAMED);
-            let names = |last: &Variable| names(values.iter().map(|&v| &last.values[v as usize]));
-            format!(
-                "\"function\": {}",
-                named.map_or_else(|| positions(values), names)
-            )
-        }
-        Body::Tested(tested) => {
-            let card = last.map_or(1, |v| v.values.len());
-            return format!("{{{head}, {}}}", selection::tested(net, tested, card));
-        }
-    };
-    format!("{{{head}, {body}{}}}", roles(cpt.role()))
-}
-
-/// One row as it is; several in a line each.
-fn rows(table: &[f64], width: usize) -> String {
-    let rows = table.chunks_exact(width).map(|row| format!("{row:?}"));
-    if table.len() == width {
-        rows.collect()
-    } else {
-        lines(rows, "      ", "    ")
-    }
-}
-
-/// A long function, in lines that a difference between two files can name.
-fn positions(values: &[u32]) -> String {
-    let line = |values: &[u32]| {
-        values
-            .iter()
-            .map(u32::to_string)
-            .collect::<Vec<_>>()
-            .join(", ")
-    };
-    lines(values.chunks(MAX_NAMED).map(line), "      ", "    ")
-}
-
-fn roles(role: &Role) -> String {
-    let flags = [
-        ("functional", role.functional),
-        ("fixed", role.fixed),
-        ("keep_zeros", role.keep_zeros),
-    ];
-    let mut out: String = flags
-        .iter()
-        .filter(|flag| flag.1)
-        .map(|(name, _)| format!(", \"{name}\": true"))
-        .collect();
-    if let Some(tie) = &role.tie {
-        let _ = write!(out, ", \"tie\": {}", quoted(tie));
-    }
-    out
-}
-
-fn names<'a>(names: impl IntoIterator<Item = &'a String>) -> String {
-    format!(
-        "[{}]",
-        names
-            .into_iter()
-            .map(|n| quoted(n))
-            .collect::<Vec<_>>()
-            .join(", ")
-    )
-}
-
-fn quoted(name: &str) -> String {
-    serde_json::Value::from(name).to_string()
 }
 
 #[cfg(test)]

@@ -1,17 +1,18 @@
-//! Tested CPTs: `copies`, each with numbers and a role of its own, and a `test` that selects among
+//! Selected CPTs: `copies`, each with numbers and a role of its own, and a `test` that selects among
 //! them.
 
 use std::fmt::Write;
 
 use crate::error::{Result, many, shown};
 use crate::model::format::json::text::{Object, Value};
+use crate::model::format::json::write::{names, roles, rows};
 use crate::model::format::json::{
-    CptMarks, Entries, Reader, constraint, entries, names, only_one, role, roles, rows, table,
-    words,
+    CptMarks, Entries, Reader, constraint, entries, only_one, role, table, words,
 };
 use crate::model::format::source::Span;
 use crate::model::{
-    Builder, Comparison, CptDraft, Network, Node, Role, Selection, Sight, Test, Tested,
+    Builder, Comparison, CptDraft, Network, Node, Role, SelectedCpt, Selection, SelectionKind,
+    Sight,
 };
 use crate::vars::VarId;
 
@@ -56,7 +57,7 @@ fn fields(select: Option<&str>) -> Vec<&'static str> {
 /// The slope of a sigmoid that none is given for.
 const SLOPE: f64 = 12.0;
 
-/// Which evidence tests see.
+/// Which evidence selections see.
 pub(super) fn sight(file: &Object<'_>) -> Result<Sight> {
     let Some(value) = file.get("sight") else {
         return Ok(Sight::default());
@@ -70,8 +71,8 @@ pub(super) fn sight(file: &Object<'_>) -> Result<Sight> {
 }
 
 impl<'a> Reader<'a> {
-    /// Tells the builder a tested CPT.
-    pub(super) fn tested(
+    /// Tells the builder a selected CPT.
+    pub(super) fn selected(
         &self,
         cpt: &Object<'a>,
         scope: &[usize],
@@ -101,11 +102,11 @@ impl<'a> Reader<'a> {
         let rows = tables.first().map_or(0, Vec::len) / width.max(1);
         let nodes = scope.iter().map(|&v| Node(v)).collect::<Vec<_>>();
         let (&own, parents) = nodes.split_last().expect("a CPT has a child");
-        let draft = to.tested(
+        let draft = to.selected(
             own,
             parents.iter().copied(),
             tables,
-            self.test(&test, rows, known.len())?,
+            self.selection(&test, rows, known.len())?,
         );
         draft.copies(known);
         settle(&test, draft)?;
@@ -121,7 +122,7 @@ impl<'a> Reader<'a> {
     /// Tells the builder a CPT whose rows are a softmax.
     fn direct(&self, test: &Object<'a>, scope: &[usize], to: &mut Builder) -> Result<CptMarks> {
         test.only(&fields(Some("softmax")))?;
-        let Selection::Softmax {
+        let SelectionKind::Softmax {
             of,
             weights,
             biases,
@@ -164,24 +165,24 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn test(&self, test: &Object<'a>, rows: usize, copies: usize) -> Result<Test> {
+    fn selection(&self, test: &Object<'a>, rows: usize, copies: usize) -> Result<Selection> {
         let name = test
             .get("select")
             .map(|value| value.string("how copies are selected"))
             .transpose()?;
         test.only(&fields(name.as_deref()))?;
-        let selection = match name.as_deref() {
-            None | Some("step") => Selection::Step(comparison(test)?),
+        let kind = match name.as_deref() {
+            None | Some("step") => SelectionKind::Step(comparison(test)?),
             Some("sigmoid") => {
                 let slope = test
                     .get("slope")
                     .map_or(Ok(SLOPE), |slope| slope.number("a slope"))?;
-                Selection::Sigmoid {
+                SelectionKind::Sigmoid {
                     slope,
                     is_learned: test.flag("learn_slope")?,
                 }
             }
-            Some("linear") => Selection::Linear,
+            Some("linear") => SelectionKind::Linear,
             Some("softmax") => self.softmax(test)?,
             Some(other) => {
                 let error = test
@@ -194,14 +195,14 @@ impl<'a> Reader<'a> {
             None => vec![],
             Some(value) => thresholds(value, rows, copies)?,
         };
-        Ok(Test {
+        Ok(Selection {
             copies,
             thresholds,
-            selection,
+            kind,
         })
     }
 
-    fn softmax(&self, test: &Object<'a>) -> Result<Selection> {
+    fn softmax(&self, test: &Object<'a>) -> Result<SelectionKind> {
         let list = test.need("of", "this softmax")?;
         let of = words(list, "variable")?;
         let of: Vec<VarId> = of
@@ -222,7 +223,7 @@ impl<'a> Reader<'a> {
         let number = |value: &Value<'_>| value.number("a weight");
         let weights = entries(test.need("weights", "this softmax")?, width, number)?.values;
         let biases = entries(test.need("biases", "this softmax")?, 1, number)?.values;
-        Ok(Selection::Softmax {
+        Ok(SelectionKind::Softmax {
             of,
             weights,
             biases,
@@ -248,10 +249,10 @@ fn is_softmax(test: &Object<'_>) -> Result<bool> {
 /// What is known of a test.
 fn settle(test: &Object<'_>, draft: &mut CptDraft) -> Result<()> {
     if test.flag("fixed")? {
-        draft.fix_test();
+        draft.fix_selection();
     }
     if let Some(tie) = test.get("tie") {
-        draft.tie_test(tie.string("a name for the tie")?);
+        draft.tie_selection(tie.string("a name for the tie")?);
     }
     Ok(())
 }
@@ -302,42 +303,42 @@ fn thresholds(value: &Value<'_>, rows: usize, copies: usize) -> Result<Vec<f64>>
 }
 
 /// The copies and the test, as they are written.
-pub(super) fn tested(net: &Network, tested: &Tested, card: usize) -> String {
-    let size = tested.table.len() / tested.roles.len();
+pub(super) fn write(net: &Network, it: &SelectedCpt, card: usize) -> String {
+    let size = it.table.len() / it.roles.len();
     let copy = |(table, role): (&[f64], &Role)| {
         format!("{{\"table\": {}{}}}", rows(table, card), roles(role))
     };
-    let copies: Vec<String> = tested
+    let copies: Vec<String> = it
         .table
         .chunks_exact(size)
-        .zip(&tested.roles)
+        .zip(&it.roles)
         .map(copy)
         .collect();
-    if tested.is_direct() {
-        return format!("\"test\": {{{}}}", test(net, tested));
+    if it.is_direct() {
+        return format!("\"test\": {{{}}}", test(net, it));
     }
     format!(
         "\"copies\": [{}], \"test\": {{{}}}",
         copies.join(", "),
-        test(net, tested)
+        test(net, it)
     )
 }
 
 fn test(
     net: &Network,
-    Tested {
-        test,
+    SelectedCpt {
+        selection,
         is_fixed,
         tie,
         ..
-    }: &Tested,
+    }: &SelectedCpt,
 ) -> String {
-    let mut out = format!("\"select\": \"{}\"", test.selection.name());
-    match &test.selection {
-        Selection::Step(comparison) => {
+    let mut out = format!("\"select\": \"{}\"", selection.kind.name());
+    match &selection.kind {
+        SelectionKind::Step(comparison) => {
             let _ = write!(out, ", \"compare\": \"{}\"", comparison.sign());
         }
-        Selection::Sigmoid { slope, is_learned } => {
+        SelectionKind::Sigmoid { slope, is_learned } => {
             let learned = if *is_learned {
                 ", \"learn_slope\": true"
             } else {
@@ -345,8 +346,8 @@ fn test(
             };
             let _ = write!(out, ", \"slope\": {slope:?}{learned}");
         }
-        Selection::Linear => {}
-        Selection::Softmax {
+        SelectionKind::Linear => {}
+        SelectionKind::Softmax {
             of,
             weights,
             biases,
@@ -363,10 +364,10 @@ fn test(
             );
         }
     }
-    if !test.thresholds.is_empty() {
-        let rows = test
+    if !selection.thresholds.is_empty() {
+        let rows = selection
             .thresholds
-            .chunks_exact(test.copies - 1)
+            .chunks_exact(selection.copies - 1)
             .map(|row| format!("{row:?}"));
         let _ = write!(
             out,

@@ -1,6 +1,7 @@
 use std::time::{Duration, Instant};
 
 use super::*;
+use crate::model::format::Loss;
 use crate::model::random;
 
 const SPRINKLER: &str = r#"{

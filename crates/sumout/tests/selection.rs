@@ -2,12 +2,12 @@
 //! enumeration.
 
 mod common;
-#[path = "testing/literal.rs"]
+#[path = "selection/literal.rs"]
 mod literal;
 
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use sumout::model::{Comparison, Selection, Sight, Test};
+use sumout::model::{Comparison, Selection, SelectionKind, Sight};
 use sumout::{
     Batch, Circuit, Column, EvalOptions, Evidence, Finding, Level, Network, Options, Precision,
     Query, VarId,
@@ -199,10 +199,10 @@ fn circuits_answer_the_same_when_they_are_read_again() {
         let bytes = circuit.to_bytes().unwrap();
         let again = Circuit::from_bytes(&bytes).unwrap();
         assert_eq!(
-            again.tested().collect::<Vec<_>>(),
-            circuit.tested().collect::<Vec<_>>()
+            again.selected().collect::<Vec<_>>(),
+            circuit.selected().collect::<Vec<_>>()
         );
-        assert!(circuit.tested().count() > 0);
+        assert!(circuit.selected().count() > 0);
         let batch = batch(&net, &circuit, &cases);
         assert_eq!(
             circuit.evaluate(&batch).unwrap(),
@@ -398,7 +398,7 @@ fn check_evidence(circuit: &Circuit, kind: Kind, rng: &mut ChaCha8Rng) {
 /// A step makes a function of the parents of a CPT whose copies are functions, and plans use that.
 #[test]
 fn hard_tests_of_functions_are_functions() {
-    let build = |selection: Selection| {
+    let build = |selection: SelectionKind| {
         let mut b = Network::builder("copied");
         let u = b.variable("u", ["a", "b", "c", "d"]);
         let x = b.variable("x", ["a", "b", "c", "d"]);
@@ -408,11 +408,11 @@ fn hard_tests_of_functions_are_functions() {
                 .map(|at| f64::from(u8::from(at % 4 == f(at / 4))))
                 .collect()
         };
-        b.tested(
+        b.selected(
             x,
             [u],
             [function(|u| u), function(|u| 3 - u)],
-            Test::of_rows(4, &[0.25], selection),
+            Selection::of_rows(4, &[0.25], selection),
         );
         for i in 0..4 {
             let y = b.variable(format!("y{i}"), ["t", "f"]);
@@ -429,9 +429,9 @@ fn hard_tests_of_functions_are_functions() {
         b.build().unwrap()
     };
     for (selection, copies) in [
-        (Selection::Step(Comparison::AtLeast), true),
+        (SelectionKind::Step(Comparison::AtLeast), true),
         (
-            Selection::Sigmoid {
+            SelectionKind::Sigmoid {
                 slope: 9.0,
                 is_learned: false,
             },
@@ -465,11 +465,11 @@ fn a_value_is_impossible_if_it_is_in_no_copy() {
         [1.0, 0.0, 0.0, 1.0, 0.0, 0.0],
         [0.5, 0.5, 0.0, 0.5, 0.5, 0.0],
     ];
-    b.tested(
+    b.selected(
         x,
         [u],
         copies,
-        Test::of_rows(2, &[0.6], Selection::Step(Comparison::AtLeast)),
+        Selection::of_rows(2, &[0.6], SelectionKind::Step(Comparison::AtLeast)),
     );
     let net = b.build().unwrap();
     let circuit = net
@@ -523,11 +523,11 @@ fn tests_of_too_many_joint_states_are_refused() {
     }
     let x = b.variable("x", ["t", "f"]);
     let copy = vec![0.5; 1 << 13];
-    b.tested(
+    b.selected(
         x,
         parents,
         [copy.clone(), copy],
-        Test::of_rows(1 << 12, &[0.5], Selection::Step(Comparison::AtLeast)),
+        Selection::of_rows(1 << 12, &[0.5], SelectionKind::Step(Comparison::AtLeast)),
     );
     let error = b.build().unwrap_err();
     assert!(
@@ -545,12 +545,17 @@ fn rounding_decides_no_test() {
         let u = b.variable("u", ["a", "b"]);
         let x = b.variable("x", ["t", "f"]);
         b.table(u, [], [p, 1.0 - p]);
-        let test = Test {
+        let selection = Selection {
             copies: 2,
             thresholds: vec![p, 1.0],
-            selection: Selection::Step(Comparison::AtLeast),
+            kind: SelectionKind::Step(Comparison::AtLeast),
         };
-        b.tested(x, [u], [[0.0, 1.0, 0.0, 1.0], [1.0, 0.0, 1.0, 0.0]], test);
+        b.selected(
+            x,
+            [u],
+            [[0.0, 1.0, 0.0, 1.0], [1.0, 0.0, 1.0, 0.0]],
+            selection,
+        );
         let net = b.build().unwrap();
         let answer = net
             .query(
@@ -588,15 +593,20 @@ fn steep_sigmoids_are_never_zero() {
     let u = b.variable("u", ["a", "b"]);
     let x = b.variable("x", ["t", "f"]);
     b.table(u, [], [0.5, 0.5]);
-    let test = Test::of_rows(
+    let selection = Selection::of_rows(
         2,
         &[0.3],
-        Selection::Sigmoid {
+        SelectionKind::Sigmoid {
             slope: 64.0,
             is_learned: false,
         },
     );
-    b.tested(x, [u], [[1.0, 0.0, 1.0, 0.0], [0.0, 1.0, 0.0, 1.0]], test);
+    b.selected(
+        x,
+        [u],
+        [[1.0, 0.0, 1.0, 0.0], [0.0, 1.0, 0.0, 1.0]],
+        selection,
+    );
     let net = b.build().unwrap();
     let evidence = Evidence::new()
         .observe(&net, "u", "b")

@@ -30,7 +30,7 @@ fn monotone_functions_are_approximated_by_as_many_tests_as_it_takes() {
             assert_eq!(
                 net.cpts()
                     .iter()
-                    .filter(|cpt| cpt.tested().is_some())
+                    .filter(|cpt| cpt.selected().is_some())
                     .count(),
                 tests
             );

@@ -1,31 +1,31 @@
 //! Long chains of tests: each goes on with the posterior of the one before it.
 
 use sumout::learn::{Loss, Start};
-use sumout::model::{Comparison, Node, Selection, Test};
+use sumout::model::{Comparison, Node, Selection, SelectionKind};
 use sumout::{
     Batch, Circuit, Column, EvalOptions, Evidence, Examples, Network, Options, Precision, Query,
     Task, Training, TrainingOptions, VarId,
 };
 
-const SOFT: Selection = Selection::Sigmoid {
+const SOFT: SelectionKind = SelectionKind::Sigmoid {
     slope: 9.0,
     is_learned: false,
 };
-const STEP: Selection = Selection::Step(Comparison::AtLeast);
+const STEP: SelectionKind = SelectionKind::Step(Comparison::AtLeast);
 
 /// x0 → x1 → …, each tested, and an observation of each, whose likelihoods are given.
-fn chain(n: usize, copies: [[f64; 4]; 2], selection: &Selection) -> Network {
+fn chain(n: usize, copies: [[f64; 4]; 2], selection: &SelectionKind) -> Network {
     let mut b = Network::builder("chain");
     let mut before: Option<Node> = None;
     for i in 0..n {
         let x = b.variable(format!("x{i}"), ["a", "b"]);
         match before {
             None => drop(b.table(x, [], [0.5, 0.5])),
-            Some(before) => drop(b.tested(
+            Some(before) => drop(b.selected(
                 x,
                 [before],
                 copies,
-                Test::of_rows(2, &[0.4], selection.clone()),
+                Selection::of_rows(2, &[0.4], selection.clone()),
             )),
         }
         let y = b.variable(format!("y{i}"), ["s", "t"]);
@@ -91,9 +91,9 @@ fn check(net: &Network, target: &str, likelihoods: impl Fn(usize, usize) -> [f64
 #[test]
 fn long_chains_answer_as_the_networks_that_their_tests_select() {
     let copies = [[0.9, 0.1, 0.2, 0.8], [0.3, 0.7, 0.6, 0.4]];
-    for selection in [SOFT, STEP, Selection::Linear] {
+    for selection in [SOFT, STEP, SelectionKind::Linear] {
         let net = match &selection {
-            Selection::Linear => without_thresholds(40, copies),
+            SelectionKind::Linear => without_thresholds(40, copies),
             _ => chain(40, copies, &selection),
         };
         check(&net, "x39", |row, i| {
@@ -119,14 +119,14 @@ fn without_thresholds(n: usize, copies: [[f64; 4]; 2]) -> Network {
     let mut before = x0;
     for i in 1..n {
         let x = b.variable(format!("x{i}"), ["a", "b"]);
-        b.tested(
+        b.selected(
             x,
             [before],
             copies,
-            Test {
+            Selection {
                 copies: 2,
                 thresholds: vec![],
-                selection: Selection::Linear,
+                kind: SelectionKind::Linear,
             },
         );
         let y = b.variable(format!("y{i}"), ["s", "t"]);
@@ -145,8 +145,8 @@ fn stays(n: usize, each: usize) -> Network {
     b.table(before, [], [0.5, 0.5]);
     for i in 1..n {
         let x = b.variable(format!("x{i}"), ["a", "b"]);
-        let never = Test::of_rows(2, &[1.0], Selection::Step(Comparison::Above));
-        b.tested(x, [before], [stays, strays], never);
+        let never = Selection::of_rows(2, &[1.0], SelectionKind::Step(Comparison::Above));
+        b.selected(x, [before], [stays, strays], never);
         for k in 1..=each {
             let y = b.variable(format!("y{}", (i - 1) * each + k), ["s", "t"]);
             b.table(y, [x], [1.0 - 1e-9, 1e-9, 1e-9, 1.0 - 1e-9]);
@@ -154,11 +154,11 @@ fn stays(n: usize, each: usize) -> Network {
         before = x;
     }
     let last = b.variable("last", ["s", "t"]);
-    b.tested(
+    b.selected(
         last,
         [before],
         [[0.1, 0.9, 0.2, 0.8], [0.6, 0.4, 0.7, 0.3]],
-        Test::of_rows(2, &[0.5], STEP),
+        Selection::of_rows(2, &[0.5], STEP),
     );
     b.build().unwrap()
 }
@@ -300,9 +300,9 @@ fn a_chain_of_tests_costs_as_much_as_it_is_long() {
                 },
             )
             .unwrap();
-        let tests = plan.report().tests.unwrap();
-        assert_eq!(tests.count, n - 1);
-        (tests.entries.0, plan.circuit().to_bytes().unwrap().len())
+        let cost = plan.report().selections.unwrap();
+        assert_eq!(cost.count, n - 1);
+        (cost.entries.0, plan.circuit().to_bytes().unwrap().len())
     };
     let ((short, small), (long, large)) = (entries(20), entries(60));
     assert!(long < 3.2 * short, "{short} {long}");

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use rand::RngExt;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
-use sumout::model::{Body, Comparison, Node, Role, Selection, Sight, Test, Tested};
+use sumout::model::{Body, Comparison, Node, Role, SelectedCpt, Selection, SelectionKind, Sight};
 use sumout::{Evidence, Finding, Network, VarId};
 
 /// How the tests of a random network select.
@@ -58,7 +58,7 @@ impl Literal {
         let uniform = |v: VarId| {
             let cpt = &net.cpts()[v.index()];
             match cpt.body() {
-                Body::Tested(_) => vec![1.0 / cards[v.index()] as f64; cpt.size(&cards)],
+                Body::Selected(_) => vec![1.0 / cards[v.index()] as f64; cpt.size(&cards)],
                 _ => cpt.table(&cards),
             }
         };
@@ -71,8 +71,8 @@ impl Literal {
         };
         let mut is_possible = true;
         for v in net.ids() {
-            if let Body::Tested(tested) = net.cpts()[v.index()].body() {
-                is_possible &= selecting.select(v, tested, evidence);
+            if let Body::Selected(it) = net.cpts()[v.index()].body() {
+                is_possible &= selecting.select(v, it, evidence);
             }
         }
         let (mut joints, mut total, mut best) = (
@@ -103,7 +103,7 @@ impl Literal {
 
 impl Selecting<'_> {
     /// Selects the CPT of a variable; says whether the evidence that is seen is possible.
-    fn select(&mut self, x: VarId, tested: &Tested, evidence: &Evidence) -> bool {
+    fn select(&mut self, x: VarId, it: &SelectedCpt, evidence: &Evidence) -> bool {
         let seen = seen(self.net, x);
         let part = evidence
             .iter()
@@ -120,19 +120,19 @@ impl Selecting<'_> {
                 .fold(0, |at, v| at * cards[v.index()] + states[v.index()])] += p;
         });
         let total: f64 = posterior.iter().sum();
-        if total == 0.0 && !matches!(tested.test.selection, Selection::Softmax { .. }) {
+        if total == 0.0 && !matches!(it.selection.kind, SelectionKind::Softmax { .. }) {
             return false;
         }
         posterior.iter_mut().for_each(|p| *p /= total);
         let (size, card) = (rows * self.cards[x.index()], self.cards[x.index()]);
         let mut table = vec![0.0; size];
         for (u, p) in posterior.iter().enumerate() {
-            let weights = self.weights(&tested.test, u, *p, evidence);
+            let weights = self.weights(&it.selection, u, *p, evidence);
             for k in 0..card {
                 table[u * card + k] = weights
                     .iter()
                     .enumerate()
-                    .map(|(c, w)| w * tested.table[c * size + u * card + k])
+                    .map(|(c, w)| w * it.table[c * size + u * card + k])
                     .sum();
             }
         }
@@ -140,16 +140,16 @@ impl Selecting<'_> {
         true
     }
 
-    fn weights(&mut self, test: &Test, u: usize, p: f64, evidence: &Evidence) -> Vec<f64> {
-        let k = test.copies;
-        let thresholds = test
+    fn weights(&mut self, by: &Selection, u: usize, p: f64, evidence: &Evidence) -> Vec<f64> {
+        let k = by.copies;
+        let thresholds = by
             .thresholds
             .get(u * (k - 1)..(u + 1) * (k - 1))
             .unwrap_or_default();
         let sigmoid = |slope: f64, x: f64| 1.0 / (1.0 + (-slope * x).exp());
-        match &test.selection {
-            Selection::Linear => vec![1.0 - p, p],
-            Selection::Step(comparison) => {
+        match &by.kind {
+            SelectionKind::Linear => vec![1.0 - p, p],
+            SelectionKind::Step(comparison) => {
                 let mut copy = 0;
                 for t in thresholds {
                     self.margin = self.margin.min((p - t).abs());
@@ -162,7 +162,7 @@ impl Selecting<'_> {
                 }
                 (0..k).map(|c| f64::from(u8::from(c == copy))).collect()
             }
-            Selection::Sigmoid { slope, .. } => {
+            SelectionKind::Sigmoid { slope, .. } => {
                 let s = |j: usize| match j {
                     0 => 1.0,
                     j if j == k => 0.0,
@@ -170,7 +170,7 @@ impl Selecting<'_> {
                 };
                 (0..k).map(|c| s(c) - s(c + 1)).collect()
             }
-            Selection::Softmax {
+            SelectionKind::Softmax {
                 of,
                 weights,
                 biases,
@@ -247,7 +247,7 @@ fn below(net: &Network, x: VarId) -> BTreeSet<VarId> {
 
 /// The variables whose evidence the test of `x` sees.
 fn seen(net: &Network, x: VarId) -> BTreeSet<VarId> {
-    let is_tested = |v: &VarId| matches!(net.cpts()[v.index()].body(), Body::Tested(_));
+    let is_tested = |v: &VarId| matches!(net.cpts()[v.index()].body(), Body::Selected(_));
     let is_ancestor = |v: VarId| v != x && below(net, v).contains(&x);
     let hidden = |is_selected: &dyn Fn(VarId) -> bool| -> BTreeSet<VarId> {
         net.ids()
@@ -325,10 +325,11 @@ pub fn random(rng: &mut ChaCha8Rng, kind: Kind, sight: Sight) -> Network {
                 b.logits(nodes[i], parents, [nodes[earlier[0]]], weights, biases);
                 continue;
             }
-            let test = test(rng, kind, rows, &cards, earlier[0]);
-            let copies: Vec<Vec<f64>> = (0..test.copies).map(|_| table(rng)).collect();
+            let selection = selection(rng, kind, rows, &cards, earlier[0]);
+            let copies: Vec<Vec<f64>> = (0..selection.copies).map(|_| table(rng)).collect();
             let roles: Vec<Role> = copies.iter().map(|_| role(rng)).collect();
-            b.tested(nodes[i], parents, copies, test).copies(roles);
+            b.selected(nodes[i], parents, copies, selection)
+                .copies(roles);
         }
         if tests > 0
             && let Ok(net) = b.build()
@@ -349,26 +350,32 @@ fn role(rng: &mut ChaCha8Rng) -> Role {
     }
 }
 
-fn test(rng: &mut ChaCha8Rng, kind: Kind, rows: usize, cards: &[usize], parent: usize) -> Test {
+fn selection(
+    rng: &mut ChaCha8Rng,
+    kind: Kind,
+    rows: usize,
+    cards: &[usize],
+    parent: usize,
+) -> Selection {
     let copies = if matches!(kind, Kind::Interval | Kind::SoftInterval | Kind::Softmax) {
         3
     } else {
         2
     };
     let slope = 2.0 + 20.0 * rng.random::<f64>();
-    let selection = match kind {
-        Kind::Step | Kind::Interval => Selection::Step(Comparison::ALL[rng.random_range(0..4)]),
-        Kind::Sigmoid | Kind::SoftInterval => Selection::Sigmoid {
+    let kind = match kind {
+        Kind::Step | Kind::Interval => SelectionKind::Step(Comparison::ALL[rng.random_range(0..4)]),
+        Kind::Sigmoid | Kind::SoftInterval => SelectionKind::Sigmoid {
             slope,
             is_learned: rng.random_bool(0.5),
         },
-        Kind::Linear => Selection::Linear,
+        Kind::Linear => SelectionKind::Linear,
         Kind::Softmax | Kind::Logits => {
             // An ancestor is always seen.
             let mut number = || 4.0 * rng.random::<f64>() - 2.0;
             let weights = (0..copies * cards[parent]).map(|_| number()).collect();
             let biases = (0..copies).map(|_| number()).collect();
-            Selection::Softmax {
+            SelectionKind::Softmax {
                 of: vec![VarId::new(parent)],
                 weights,
                 biases,
@@ -376,15 +383,15 @@ fn test(rng: &mut ChaCha8Rng, kind: Kind, rows: usize, cards: &[usize], parent: 
         }
     };
     let mut thresholds = vec![];
-    for _ in (0..rows).filter(|_| selection.has_thresholds()) {
+    for _ in (0..rows).filter(|_| kind.has_thresholds()) {
         let mut row: Vec<f64> = (1..copies).map(|_| rng.random()).collect();
         row.sort_by(f64::total_cmp);
         thresholds.extend(row);
     }
-    Test {
+    Selection {
         copies,
         thresholds,
-        selection,
+        kind,
     }
 }
 
@@ -408,15 +415,12 @@ pub fn reordered(net: &Network, rng: &mut ChaCha8Rng) -> Network {
             .collect();
         let node = of[v.index()].unwrap();
         match cpt.body() {
-            Body::Tested(tested) => {
-                let size = tested.table.len() / tested.roles.len();
-                let copies: Vec<Vec<f64>> = tested
-                    .table
-                    .chunks_exact(size)
-                    .map(<[f64]>::to_vec)
-                    .collect();
-                b.tested(node, parents, copies, tested.test.clone())
-                    .copies(tested.roles.clone());
+            Body::Selected(it) => {
+                let size = it.table.len() / it.roles.len();
+                let copies: Vec<Vec<f64>> =
+                    it.table.chunks_exact(size).map(<[f64]>::to_vec).collect();
+                b.selected(node, parents, copies, it.selection.clone())
+                    .copies(it.roles.clone());
             }
             _ => {
                 b.table(node, parents, cpt.table(&net.cards()));

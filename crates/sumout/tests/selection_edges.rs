@@ -7,7 +7,7 @@ use common::{LEVELS, batch, in_parallel};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use sumout::learn::Start;
-use sumout::model::{Comparison, Node, Selection, Test};
+use sumout::model::{Comparison, Node, Selection, SelectionKind};
 use sumout::tensor::TableId;
 use sumout::{
     Batch, Circuit, Column, EvalOptions, Evidence, Examples, Finding, Network, Options, Precision,
@@ -24,7 +24,7 @@ fn impossible_value() -> Network {
     b.table(v, [], [0.0, 0.4, 0.6]);
     b.table(z, [v], [0.5, 0.5, 0.3, 0.7, 0.8, 0.2]);
     let (weights, biases) = (vec![1.0, -1.0, 0.5, 0.25, 0.3, 0.1], vec![0.1, 0.2]);
-    let selection = Selection::Softmax {
+    let kind = SelectionKind::Softmax {
         of: vec![VarId::new(0)],
         weights,
         biases,
@@ -33,14 +33,14 @@ fn impossible_value() -> Network {
         [0.5, 0.5, 0.9, 0.1, 0.8, 0.2],
         [0.5, 0.5, 0.3, 0.7, 0.4, 0.6],
     ];
-    b.tested(
+    b.selected(
         x,
         [v],
         copies,
-        Test {
+        Selection {
             copies: 2,
             thresholds: vec![],
-            selection,
+            kind,
         },
     );
     b.build().unwrap()
@@ -200,12 +200,17 @@ fn linear_weights_do_not_cancel() {
         let u = b.variable("u", ["a", "b"]);
         let x = b.variable("x", ["t", "f"]);
         b.table(u, [], [p, 1.0 - p]);
-        let test = Test {
+        let selection = Selection {
             copies: 2,
             thresholds: vec![],
-            selection: Selection::Linear,
+            kind: SelectionKind::Linear,
         };
-        b.tested(x, [u], [[1.0, 0.0, 1.0, 0.0], [0.0, 1.0, 0.0, 1.0]], test);
+        b.selected(
+            x,
+            [u],
+            [[1.0, 0.0, 1.0, 0.0], [0.0, 1.0, 0.0, 1.0]],
+            selection,
+        );
         let net = b.build().unwrap();
         let circuit = net
             .compile(&Query::of("u").given(["x"]), &Options::default())
@@ -255,27 +260,27 @@ fn extreme(rng: &mut ChaCha8Rng, most: f64) -> Network {
         };
         match parent {
             Some((parent, rows)) if rng.random_bool(0.6) => {
-                let selection = match rng.random_range(0..3) {
-                    0 => Selection::Linear,
-                    1 => Selection::Sigmoid {
+                let kind = match rng.random_range(0..3) {
+                    0 => SelectionKind::Linear,
+                    1 => SelectionKind::Sigmoid {
                         slope: [8.0, 64.0, 400.0][rng.random_range(0..3)],
                         is_learned: false,
                     },
-                    _ => Selection::Step(Comparison::AtLeast),
+                    _ => SelectionKind::Step(Comparison::AtLeast),
                 };
-                let thresholds = if selection.has_thresholds() {
+                let thresholds = if kind.has_thresholds() {
                     vec![0.1 + 0.8 * rng.random::<f64>(); rows]
                 } else {
                     vec![]
                 };
-                b.tested(
+                b.selected(
                     x,
                     [parent],
                     [table(rng), table(rng)],
-                    Test {
+                    Selection {
                         copies: 2,
                         thresholds,
-                        selection,
+                        kind,
                     },
                 );
             }
@@ -439,7 +444,7 @@ fn what_is_the_same_for_all_examples_is_differentiated_through_tests() {
     b.table(u, [], [0.4, 0.6]);
     b.table(e, [u], [0.8, 0.2, 0.3, 0.7]);
     let (of, biases) = (vec![VarId::new(1), VarId::new(0)], vec![0.1, 0.2]);
-    let selection = Selection::Softmax {
+    let kind = SelectionKind::Softmax {
         of,
         weights: vec![1.0, -1.0, 0.5, 2.0, 0.3, 0.7, -0.2, 0.1],
         biases,
@@ -448,14 +453,14 @@ fn what_is_the_same_for_all_examples_is_differentiated_through_tests() {
         [0.2, 0.8, 0.5, 0.5, 0.3, 0.7, 0.1, 0.9],
         [0.7, 0.3, 0.1, 0.9, 0.6, 0.4, 0.2, 0.8],
     ];
-    b.tested(
+    b.selected(
         x,
         [u, e],
         copies,
-        Test {
+        Selection {
             copies: 2,
             thresholds: vec![],
-            selection,
+            kind,
         },
     );
     let net = b.build().unwrap();

@@ -2,13 +2,13 @@
 //! literally.
 
 mod common;
-#[path = "testing/literal.rs"]
+#[path = "selection/literal.rs"]
 mod literal;
 
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use sumout::learn::{Loss, Start};
-use sumout::model::{Body, Role, Selection, Sight, Test};
+use sumout::model::{Body, Role, Selection, SelectionKind, Sight};
 use sumout::{
     Column, EvalOptions, Evidence, Examples, Finding, FitOptions, Level, Method, Network, Options,
     Precision, Task, Training, TrainingOptions, VarId,
@@ -154,7 +154,7 @@ fn check(
 }
 
 /// u → x, tested; copies with roles of their own.
-fn small(roles: [Role; 2], selection: Selection) -> Network {
+fn small(roles: [Role; 2], selection: SelectionKind) -> Network {
     let mut b = Network::builder("small");
     let u = b.variable("u", ["a", "b"]);
     let e = b.variable("e", ["t", "f"]);
@@ -165,9 +165,9 @@ fn small(roles: [Role; 2], selection: Selection) -> Network {
         [0.2, 0.8, 0.0, 0.5, 0.25, 0.25],
         [0.7, 0.3, 0.0, 0.1, 0.6, 0.3],
     ];
-    b.tested(x, [u], copies, Test::of_rows(2, &[0.5], selection))
+    b.selected(x, [u], copies, Selection::of_rows(2, &[0.5], selection))
         .copies(roles)
-        .tie_test("thresholds");
+        .tie_selection("thresholds");
     b.build().unwrap()
 }
 
@@ -205,8 +205,10 @@ fn learn(net: &Network, epochs: usize, slope: Option<(f64, f64)>) -> Network {
     training.network(&trainer.learned())
 }
 
-fn tested(net: &Network) -> &sumout::model::Tested {
-    net.cpts()[net.find("x").unwrap().index()].tested().unwrap()
+fn copies(net: &Network) -> &sumout::model::SelectedCpt {
+    net.cpts()[net.find("x").unwrap().index()]
+        .selected()
+        .unwrap()
 }
 
 #[test]
@@ -223,18 +225,23 @@ fn copies_keep_what_their_roles_say() {
     ];
     let before = small(
         roles,
-        Selection::Sigmoid {
+        SelectionKind::Sigmoid {
             slope: 8.0,
             is_learned: false,
         },
     );
     let after = learn(&before, 10, None);
-    let (old, new) = (tested(&before), tested(&after));
+    let (old, new) = (copies(&before), copies(&after));
     assert_eq!(old.table[..6], new.table[..6]);
     assert_ne!(old.table[6..], new.table[6..]);
     assert_eq!(new.table[8], 0.0);
-    assert_ne!(old.test.thresholds, new.test.thresholds);
-    assert!(new.test.thresholds.iter().all(|t| (0.0..=1.0).contains(t)));
+    assert_ne!(old.selection.thresholds, new.selection.thresholds);
+    assert!(
+        new.selection
+            .thresholds
+            .iter()
+            .all(|t| (0.0..=1.0).contains(t))
+    );
 }
 
 #[test]
@@ -245,28 +252,28 @@ fn tied_copies_stay_equal_and_free_ones_start_where_they_are() {
     };
     let before = small(
         [tied.clone(), tied],
-        Selection::Sigmoid {
+        SelectionKind::Sigmoid {
             slope: 8.0,
             is_learned: true,
         },
     );
     let new = learn(&before, 5, None);
-    let new = tested(&new);
+    let new = copies(&new);
     assert_eq!(new.table[..6], new.table[6..]);
-    assert!(matches!(new.test.selection, Selection::Sigmoid { slope, .. } if slope > 0.0));
+    assert!(matches!(new.selection.kind, SelectionKind::Sigmoid { slope, .. } if slope > 0.0));
 }
 
 #[test]
 fn slopes_are_annealed_to_the_last_epoch() {
     let before = small(
         [Role::default(), Role::default()],
-        Selection::Sigmoid {
+        SelectionKind::Sigmoid {
             slope: 8.0,
             is_learned: false,
         },
     );
     let after = learn(&before, 12, Some((8.0, 64.0)));
-    let Selection::Sigmoid { slope, .. } = tested(&after).test.selection else {
+    let SelectionKind::Sigmoid { slope, .. } = copies(&after).selection.kind else {
         panic!("still a sigmoid")
     };
     assert!((slope - 64.0).abs() < 1e-9, "{slope}");
@@ -276,7 +283,7 @@ fn slopes_are_annealed_to_the_last_epoch() {
 fn what_was_trained_is_what_is_saved() {
     let net = small(
         [Role::default(), Role::default()],
-        Selection::Sigmoid {
+        SelectionKind::Sigmoid {
             slope: 8.0,
             is_learned: true,
         },
@@ -321,12 +328,12 @@ fn what_was_trained_is_what_is_saved() {
 fn counting_is_refused() {
     let net = small(
         [Role::default(), Role::default()],
-        Selection::Sigmoid {
+        SelectionKind::Sigmoid {
             slope: 8.0,
             is_learned: false,
         },
     );
-    assert!(matches!(net.cpts()[2].body(), Body::Tested(_)));
+    assert!(matches!(net.cpts()[2].body(), Body::Selected(_)));
     let examples = data(&net);
     let task = Task::of(&[net.find("x").unwrap()], &examples);
     let learning = TrainingOptions {
@@ -363,20 +370,20 @@ fn fixed_copies_leave_the_thresholds_to_learn() {
     };
     let before = small(
         [fixed.clone(), fixed.clone()],
-        Selection::Sigmoid {
+        SelectionKind::Sigmoid {
             slope: 8.0,
             is_learned: false,
         },
     );
     let after = learn(&before, 5, None);
-    assert_eq!(tested(&before).table, tested(&after).table);
+    assert_eq!(copies(&before).table, copies(&after).table);
     assert_ne!(
-        tested(&before).test.thresholds,
-        tested(&after).test.thresholds
+        copies(&before).selection.thresholds,
+        copies(&after).selection.thresholds
     );
     let step = small(
         [fixed.clone(), fixed],
-        Selection::Step(sumout::model::Comparison::AtLeast),
+        SelectionKind::Step(sumout::model::Comparison::AtLeast),
     );
     let x = step.find("x").unwrap();
     let frozen = Task::of(&[x], &data(&step))
@@ -405,24 +412,24 @@ fn thresholds_of_different_shapes_are_not_tied() {
     let [x, y] = ["x", "y"].map(|name| b.variable(name, ["t", "f"]));
     b.table(u, [], [0.2, 0.3, 0.5]);
     b.table(v, [], [0.4, 0.6]);
-    let sigmoid = || Selection::Sigmoid {
+    let sigmoid = || SelectionKind::Sigmoid {
         slope: 8.0,
         is_learned: false,
     };
-    b.tested(
+    b.selected(
         x,
         [u],
         [vec![0.5; 6], vec![0.5; 6]],
-        Test::of_rows(3, &[0.5], sigmoid()),
+        Selection::of_rows(3, &[0.5], sigmoid()),
     )
-    .tie_test("t");
-    b.tested(
+    .tie_selection("t");
+    b.selected(
         y,
         [v],
         [vec![0.5; 4], vec![0.5; 4], vec![0.5; 4]],
-        Test::of_rows(2, &[0.3, 0.6], sigmoid()),
+        Selection::of_rows(2, &[0.3, 0.6], sigmoid()),
     )
-    .tie_test("t");
+    .tie_selection("t");
     let net = b.build().unwrap();
     let mut examples = Examples::new(4);
     let values =
@@ -496,7 +503,7 @@ fn slopes_are_given_to_sigmoids_that_are_trained_and_to_no_others() {
 fn copies_start_different_from_each_other() {
     let net = small(
         [Role::default(), Role::default()],
-        Selection::Sigmoid {
+        SelectionKind::Sigmoid {
             slope: 8.0,
             is_learned: false,
         },
@@ -513,9 +520,9 @@ fn copies_start_different_from_each_other() {
     .unwrap();
     for start in [Start::Uniform, Start::Alike(1), Start::Random(1)] {
         let mut params = training.params().clone();
-        params.start(&net, start);
+        params.start(net.model(), start);
         let trained = training.network(&params);
-        let table = &tested(&trained).table;
+        let table = &copies(&trained).table;
         assert_ne!(table[..6], table[6..], "{start:?}");
     }
 }

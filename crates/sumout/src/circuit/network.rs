@@ -1,0 +1,138 @@
+//! The questions that a network answers: one at a time, or compiled for any number of examples.
+
+use crate::circuit::compiled::Circuit;
+use crate::circuit::plan::Compilation;
+use crate::circuit::selection::{self, Selected};
+use crate::circuit::{Answer, Explanation, Options, near, once};
+use crate::compile::plan::saved::PlanStart;
+use crate::compile::{Query, Question};
+use crate::error::{Error, ErrorKind, Result};
+use crate::model::{Evidence, Network};
+use crate::vars::VarId;
+
+impl Network {
+    /// The posterior of each target given the evidence; of all variables if there are no targets.
+    /// Of a testing network, in the network that the evidence selects.
+    ///
+    /// ```
+    /// use sumout::{Evidence, Network, Options};
+    ///
+    /// let asia = Network::read("asia")?;
+    /// let evidence = Evidence::new().observe(&asia, "xray", "yes")?.observe(&asia, "dysp", "no")?;
+    /// let answer = asia.query(&[asia.find("lung")?], &evidence, &Options::default())?;
+    /// assert!((answer.posteriors[0].1[0] - 0.2523).abs() < 1e-4);
+    /// assert!((answer.log_evidence.exp() - 0.03962).abs() < 1e-5);
+    /// # Ok::<(), sumout::Error>(())
+    /// ```
+    pub fn query(
+        &self,
+        targets: &[VarId],
+        evidence: &Evidence,
+        options: &Options,
+    ) -> Result<Answer> {
+        self.check_ids(targets.iter().copied())?;
+        match self.selected(evidence, options)? {
+            Some(net) => once::posteriors(net.model(), targets, evidence, options),
+            None => Ok(Answer::impossible()),
+        }
+    }
+
+    /// The most probable assignment of values to all variables given the evidence.
+    ///
+    /// ```
+    /// use sumout::{Evidence, Network, Options};
+    ///
+    /// let asia = Network::read("asia")?;
+    /// let evidence = Evidence::new().observe(&asia, "xray", "yes")?;
+    /// let explanation = asia.mpe(&evidence, &Options::default())?;
+    /// let assignment = explanation.assignment.expect("the evidence is possible");
+    /// assert_eq!(asia.variable(asia.find("lung")?).values[assignment[3]], "yes");
+    /// # Ok::<(), sumout::Error>(())
+    /// ```
+    pub fn mpe(&self, evidence: &Evidence, options: &Options) -> Result<Explanation> {
+        match self.selected(evidence, options)? {
+            Some(net) => once::explanation(net.model(), evidence, options),
+            None => Ok(Explanation::impossible()),
+        }
+    }
+
+    /// Looks for a good plan for a query. Whatever it costs, it is not refused: nothing of its size
+    /// is allocated.
+    ///
+    /// ```
+    /// use sumout::{Network, Options, Query};
+    ///
+    /// let asia = Network::read("asia")?;
+    /// let query = Query::of("lung").given(["xray", "dysp"]);
+    /// let plan = asia.plan(&query, &Options::default())?;
+    /// println!("{}", plan.report());
+    /// assert_eq!(plan.report().max_cluster_rank, 3);
+    /// # Ok::<(), sumout::Error>(())
+    /// ```
+    pub fn plan(&self, query: &Query, options: &Options) -> Result<Compilation<'_>> {
+        Compilation::new(self, self.question(query, options)?, options, None)
+    }
+
+    /// The same, from a plan that was saved, or from an elimination order: the plan found is never
+    /// worse than that one, and without any [effort](Options::effort) it is that one.
+    pub fn plan_from(
+        &self,
+        query: &Query,
+        options: &Options,
+        start: &PlanStart,
+    ) -> Result<Compilation<'_>> {
+        Compilation::new(self, self.question(query, options)?, options, Some(start))
+    }
+
+    /// Compiles a query into the circuit of its [plan](Network::plan), which also reports the error
+    /// of an [approximation](Options::near).
+    pub fn compile(&self, query: &Query, options: &Options) -> Result<Circuit> {
+        Ok(self.plan(query, options)?.into_circuit())
+    }
+
+    /// The ordinary network that the tests of a testing network select for some evidence; none if
+    /// the evidence that a test sees is impossible. A network without tests selects itself.
+    ///
+    /// See [`Builder::selected`](crate::Builder::selected) for an example of a testing network.
+    pub fn selected(&self, evidence: &Evidence, options: &Options) -> Result<Option<Network>> {
+        let Some(all) = self.selections(evidence, options)? else {
+            return Ok(None);
+        };
+        let weights = all.iter().map(|one| (one.variable, &one.weights[..]));
+        Ok(Some(self.with_selected(weights)))
+    }
+
+    /// What each test of a testing network sees, and what it selects, in the order of the tests;
+    /// none if the evidence that a test sees is impossible. A network without tests selects nothing.
+    pub fn selections(
+        &self,
+        evidence: &Evidence,
+        options: &Options,
+    ) -> Result<Option<Vec<Selected>>> {
+        self.check_ids(evidence.iter().map(|(v, _)| v))?;
+        selection::select(self.expanded(), evidence, options)
+    }
+
+    /// A query as a question to this network. Explanations are exact.
+    fn question(&self, query: &Query, options: &Options) -> Result<Question> {
+        near::check(options.near)?;
+        let question = query.question(self)?;
+        let is_exact = question.goal.is_explanation();
+        Ok(Question {
+            near: if is_exact { 0.0 } else { options.near },
+            ..question
+        })
+    }
+
+    /// Refuses ids that another network gave.
+    fn check_ids(&self, mut ids: impl Iterator<Item = VarId>) -> Result<()> {
+        let Some(stranger) = ids.find(|v| v.index() >= self.variables().len()) else {
+            return Ok(());
+        };
+        let message = format!(
+            "{stranger:?} is not a variable of network `{}`",
+            self.name()
+        );
+        Err(Error::new(ErrorKind::Name, message).hint("an id belongs to the network that gave it"))
+    }
+}

@@ -1,0 +1,79 @@
+//! Answers one question to a model of ordinary factors, and forgets the plan.
+
+use crate::circuit::ready::{Ready, likelihood};
+use crate::circuit::{Answer, Explanation, Options, admit, near};
+use crate::compile::{self, Completion, Goal, Question, Runs};
+use crate::error::Result;
+use crate::model::{Evidence, FactorModel, Finding};
+use crate::tensor::careful::Run;
+use crate::tensor::schedule::Want;
+use crate::vars::VarId;
+
+/// The posterior of each target given the evidence; of all variables if there are no targets.
+pub(crate) fn posteriors(
+    model: &FactorModel,
+    targets: &[VarId],
+    evidence: &Evidence,
+    options: &Options,
+) -> Result<Answer> {
+    let asked: Vec<VarId> = if targets.is_empty() {
+        model.ids().collect()
+    } else {
+        targets.to_vec()
+    };
+    let goal = Goal::posteriors(asked.iter().copied().collect());
+    let question = question(goal, evidence);
+    if options.near != 0.0 {
+        near::check(options.near)?;
+        return near::query(model, &question, asked, evidence, options);
+    }
+    match compile::compile(model, &question, &options.search(Runs::Once)) {
+        None => Ok(Answer::impossible()),
+        Some(compiled) => {
+            Ok(Ready::new(model, &question, asked, compiled, options)?.answer(evidence))
+        }
+    }
+}
+
+/// The most probable assignment of values to all variables given the evidence.
+pub(crate) fn explanation(
+    model: &FactorModel,
+    evidence: &Evidence,
+    options: &Options,
+) -> Result<Explanation> {
+    let question = question(Goal::Explanation, evidence);
+    let Some(compiled) = compile::compile(model, &question, &options.search(Runs::Once)) else {
+        return Ok(Explanation::impossible());
+    };
+    let program = admit(&compiled, &Want::Everything, options)?;
+    let domains = &compiled.pruned.domains;
+    let run = Run::max(&compiled.graph, &program, |v| {
+        likelihood(evidence, v, &domains[v.index()])
+    });
+    let log_probability = run.log_sum();
+    if log_probability == f64::NEG_INFINITY {
+        return Ok(Explanation::impossible());
+    }
+    let mut states = run.trace();
+    Completion::new(&compiled).complete(compiled.graph.cards(), &mut states);
+    let value = |v: VarId| domains[v.index()][states[v.index()].unwrap_or(0)];
+    Ok(Explanation {
+        assignment: Some(model.ids().map(value).collect()),
+        log_probability,
+    })
+}
+
+/// Hard evidence is known when the question is compiled, soft evidence is an input.
+fn question(goal: Goal, evidence: &Evidence) -> Question {
+    let mut question = Question {
+        goal,
+        ..Question::default()
+    };
+    for (v, finding) in evidence.iter() {
+        match finding {
+            Finding::Hard(value) => question.known.push((v, *value)),
+            Finding::Soft(_) => drop(question.inputs.insert(v)),
+        }
+    }
+    question
+}
