@@ -232,7 +232,7 @@ fn the_example_of_section_2_1_needs_three_variables_and_not_four() {
 #[test]
 fn the_planner_finds_the_example_of_section_2_1() {
     let [known, functional] = [false, true].map(|is_functional| {
-        let mut problem = pruned(&section_2_1(is_functional));
+        let mut problem = pruned(section_2_1(is_functional).model());
         let [y, z, w] = [0, 2, 3].map(VarId::new);
         problem.output = [y, z, w].into_iter().collect();
         plan(&problem, MAX_LEAVES).plan.cost.rank

@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use sumout::internals::Question;
+use sumout::internals::{Goal, Question};
 use sumout::internals::graph::{Graph, NodeId, Op};
 use sumout::internals::lower::lower;
 use sumout::internals::paper::{View, shrink_sep};
@@ -36,7 +36,7 @@ impl Jointree {
     pub fn new(text: &str, functional: &str, evidence: &str) -> Self {
         let letters = text.chars().filter(|c| c.is_alphabetic());
         let letters: Vec<char> = letters.collect();
-        let pruned = prune(&figure_2(functional), &question(letters[0], evidence));
+        let pruned = prune(figure_2(functional).model(), &question(letters[0], evidence));
         let pruned = pruned.expect("no evidence is impossible");
         let problem = Problem::new(&pruned, Objective::default());
         let mut reader = Reader::new(&letters);
@@ -140,7 +140,7 @@ fn figure_2(functional: &str) -> Network {
 
 fn question(query: char, evidence: &str) -> Question {
     Question {
-        targets: [var(query)].into_iter().collect(),
+        goal: Goal::Posterior(var(query)),
         inputs: evidence.chars().map(var).collect(),
         ..Question::default()
     }
