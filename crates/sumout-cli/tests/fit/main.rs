@@ -1,16 +1,14 @@
 //! `sumout fit`: files of examples in, networks and circuits out.
 
+mod data;
+mod mistakes;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
-use std::sync::Arc;
 use std::thread::sleep;
 use std::time::Duration;
 
-use parquet::basic::{Repetition, Type as Kind};
-use parquet::data_type::DoubleType;
-use parquet::file::writer::SerializedFileWriter;
-use parquet::schema::types::Type;
 use serde_json::Value;
 use sumout::Network;
 
@@ -134,7 +132,7 @@ fn a_killed_run_goes_on_to_the_same_end() {
     let Output { stderr, .. } = output(&folder, &killed);
     let stderr = String::from_utf8(stderr).unwrap();
     assert!(
-        stderr.contains(&format!("going on after {before} epochs")),
+        stderr.contains(&format!("resuming after {before} epochs")),
         "{stderr}"
     );
     assert_eq!(
@@ -327,231 +325,4 @@ fn counting_writes_a_circuit_of_the_target() {
         "fit asia cases.csv --method em --loss cross_entropy --target lung --freeze smoke -o x.bif",
     );
     assert!(found.contains("for the likelihood alone"), "{found}");
-}
-
-/// Columns `label=…` are probabilities, as `eval` writes them, and a column can say how much an
-/// example counts.
-#[test]
-fn soft_labels_and_weights_count() {
-    let folder = folder("fit-soft");
-    let cases = "xray,lung=yes,lung=no,count\nyes,1,0,3\nyes,0,1,1\nno,0.2,0.8,2\nno,,,5\n";
-    fs::write(folder.join("soft.csv"), cases).unwrap();
-    let line = "fit asia soft.csv --target lung --train lung smoke --weights count --loss cross_entropy --epochs 400 \
-                --patience 400 --prior 0 -o soft.json";
-    sumout(&folder, &line.replace("                ", ""));
-    let answer = |given: &str| -> f64 {
-        let text = sumout(
-            &folder,
-            &format!("query soft.json lung --given xray={given} --json"),
-        );
-        serde_json::from_str::<Value>(&text).unwrap()["posteriors"]["lung"]["yes"]
-            .as_f64()
-            .unwrap()
-    };
-    // Two numbers cannot be learned apart by one rate: the likelihood ratio of `xray` stays what it
-    // is.
-    assert!(
-        answer("yes") > 0.3 && answer("no") < 0.2,
-        "{} {}",
-        answer("yes"),
-        answer("no")
-    );
-    assert!(
-        complaint(
-            &folder,
-            "fit asia soft.csv --target lung --weights n -o x.json"
-        )
-        .contains("no column `n`")
-    );
-}
-
-/// A Parquet file of numbers, `None` being null.
-fn write_parquet(path: &Path, columns: &[(&str, [Option<f64>; 4])]) {
-    let field = |name| {
-        Type::primitive_type_builder(name, Kind::DOUBLE)
-            .with_repetition(Repetition::OPTIONAL)
-            .build()
-    };
-    let fields = columns
-        .iter()
-        .map(|(name, _)| Arc::new(field(name).unwrap()))
-        .collect();
-    let schema = Arc::new(
-        Type::group_type_builder("cases")
-            .with_fields(fields)
-            .build()
-            .unwrap(),
-    );
-    let mut writer =
-        SerializedFileWriter::new(fs::File::create(path).unwrap(), schema, Arc::default()).unwrap();
-    let mut group = writer.next_row_group().unwrap();
-    for (_, cells) in columns {
-        let mut column = group.next_column().unwrap().unwrap();
-        let levels = cells.map(|cell| i16::from(cell.is_some()));
-        let numbers: Vec<f64> = cells.iter().flatten().copied().collect();
-        column
-            .typed::<DoubleType>()
-            .write_batch(&numbers, Some(&levels), None)
-            .unwrap();
-        column.close().unwrap();
-    }
-    group.close().unwrap();
-    writer.close().unwrap();
-}
-
-/// Probabilities and weights of a Parquet file are those of a CSV file.
-#[test]
-fn soft_labels_and_weights_are_read_from_parquet() {
-    let folder = folder("fit-soft-parquet");
-    let cases = "xray,lung=yes,lung=no,count\nyes,1,0,3\nyes,0.25,0.75,1\nno,,,2\nno,0.5,0.5,2\n";
-    fs::write(folder.join("soft.csv"), cases).unwrap();
-    let of = |numbers: [f64; 4]| numbers.map(|x| (x >= 0.0).then_some(x));
-    let (yes, no) = ([1.0, 0.25, -1.0, 0.5], [0.0, 0.75, -1.0, 0.5]);
-    let xray = ("xray", of([0.0, 0.0, 1.0, 1.0]));
-    let count = ("count", of([3.0, 1.0, 2.0, 2.0]));
-    write_parquet(
-        &folder.join("soft.parquet"),
-        &[xray, ("lung=yes", of(yes)), ("lung=no", of(no)), count],
-    );
-    write_parquet(
-        &folder.join("one.parquet"),
-        &[xray, ("lung=yes", of(yes)), count],
-    );
-    let nan = [Some(f64::NAN), None, None, None];
-    write_parquet(
-        &folder.join("nan.parquet"),
-        &[xray, ("lung=yes", nan), ("lung=no", of(no))],
-    );
-    let fit = |kind: &str| {
-        format!("fit asia soft.{kind} --target lung --weights count --epochs 3 -o {kind}.json")
-    };
-    for kind in ["csv", "parquet"] {
-        sumout(&folder, &fit(kind));
-    }
-    assert_eq!(
-        fs::read(folder.join("csv.json")).unwrap(),
-        fs::read(folder.join("parquet.json")).unwrap()
-    );
-    let complaint =
-        |file: &str| complaint(&folder, &format!("fit asia {file} --target lung -o x.json"));
-    assert!(complaint("one.parquet").contains("there is no column `lung=no`"));
-    assert!(
-        complaint("nan.parquet").contains("row 1: `NaN` in column `lung=yes`"),
-        "{}",
-        complaint("nan.parquet")
-    );
-}
-
-/// Of all formats the same is learned.
-#[test]
-fn formats_agree() {
-    let folder = folder("fit-formats");
-    for kind in ["npy", "parquet"] {
-        sumout(&folder, &format!("data rect:6 -n 120 -o train.{kind}"));
-    }
-    for kind in ["csv", "npy", "parquet"] {
-        sumout(
-            &folder,
-            &format!(
-                "fit rect:6 train.{kind} --target label --given pixel_* --epochs 3 -o {kind}.json"
-            ),
-        );
-    }
-    let [csv, npy, parquet] = ["csv", "npy", "parquet"]
-        .map(|kind| fs::read(folder.join(format!("{kind}.json"))).unwrap());
-    assert!(csv == npy && csv == parquet);
-    assert!(
-        complaint(&folder, "fit rect:6 train.npy --target label -o x.json")
-            .contains("name the inputs")
-    );
-}
-
-#[test]
-fn mistakes_are_explained() {
-    let folder = folder("fit-mistakes");
-    let write = |name: &str, text: &str| fs::write(folder.join(name), text).unwrap();
-    write("unknown.csv", "xray,lung\nyes,maybe\nno,no\n");
-    write("empty.csv", "xray,lung\n");
-    write("constant.csv", "xray,lung\nyes,no\nno,no\n");
-    write("other.csv", "a,b\n1,2\n");
-    write("nan.csv", "xray,lung\nyes,NaN\nno,no\n");
-    write("soft.csv", "xray,lung=yes,lung=no\nyes,0,1\nno,0,0.5\n");
-    write(
-        "both.csv",
-        "xray,lung=yes,lung=no,lung\nyes,0,1,yes\nno,1,0,no\n",
-    );
-    write("number.csv", "xray,lung=yes,lung=no\nyes,NaN,1\nno,1,0\n");
-    let cases = [
-        ("unknown.csv", "row 1"),
-        ("nan.csv", "row 1"),
-        ("empty.csv", "there are no examples to learn from"),
-        ("constant.csv", "all labels are `no`"),
-        ("other.csv", "no column is a variable of the network"),
-        ("nowhere.csv", "cannot read `nowhere.csv`"),
-        ("soft.csv", "all labels are `no`"),
-        ("both.csv", "probabilities of its values, too"),
-        ("number.csv", "`NaN` in column `lung=yes`"),
-    ];
-    for (file, expected) in cases {
-        let found = complaint(&folder, &format!("fit asia {file} --target lung -o x.json"));
-        assert!(
-            found.contains(expected) && found.contains("error: "),
-            "{file}: {found}"
-        );
-        assert!(!folder.join("x.json").exists());
-    }
-    let found = complaint(&folder, "fit asia constant.csv --target lung -o x.txt");
-    assert!(found.contains("`x.txt` names no format"), "{found}");
-    let found = complaint(&folder, "fit asia constant.csv --method em -o x.sumout");
-    assert!(found.contains("1 circuit for 0 targets"), "{found}");
-    write("good.csv", "xray,lung\nyes,yes\nno,no\n");
-    for (outputs, expected) in [
-        (
-            "-o x.json -o nowhere/x.sumout",
-            "there is no folder `nowhere`",
-        ),
-        (
-            "-o x.json --curve nowhere/x.svg",
-            "there is no folder `nowhere`",
-        ),
-        (
-            "-o x.json --curve x.png",
-            "`x.png` is no name of an SVG file",
-        ),
-    ] {
-        let found = complaint(
-            &folder,
-            &format!("fit asia good.csv --target lung {outputs}"),
-        );
-        assert!(found.contains(expected), "{outputs}: {found}");
-        assert!(
-            !folder.join("x.json").exists() && !folder.join("x.json.checkpoint").exists(),
-            "nothing is begun"
-        );
-    }
-    let found = complaint(
-        &folder,
-        "fit asia good.csv --target lung --given lung -o x.json",
-    );
-    assert!(
-        found.contains("a target is not predicted from itself"),
-        "{found}"
-    );
-    let found = complaint(
-        &folder,
-        "fit asia good.csv --target lung --loss cross_entropy=0 -o x.json",
-    );
-    assert!(
-        found.contains("all weights of the loss are zero"),
-        "{found}"
-    );
-    write(
-        "denied.csv",
-        "xray,either,lung\nyes,no,yes\nno,yes,no\nno,no,no\n",
-    );
-    let text = sumout(&folder, "fit asia denied.csv --target lung -o x.json");
-    assert!(
-        text.contains("contradicted 1 example: their labels have probability 0"),
-        "{text}"
-    );
 }
