@@ -239,7 +239,7 @@ fn largest_error(net: &Network) -> f64 {
         ..EvalOptions::default()
     };
     let training = Training::new(
-        &net,
+        net,
         &Task::of(&[target], &examples),
         learning(800, 9),
         &Options::default(),

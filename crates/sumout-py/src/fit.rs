@@ -1,14 +1,12 @@
-//! Learns the numbers of a network.
+//! Learns the CPTs of a network.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
-use sumout::learn::Params;
-use sumout::{
-    Error, ErrorKind, Examples, FitOptions, Method, Query, Subject, Trainer, Training, VarId,
-    VarSet,
-};
+use sumout::learn::{Checkpoint, Loss};
+use sumout::{Error, ErrorKind, Examples, FitEvent, Fitted, VarId};
 
 use crate::batch::Batch;
 use crate::circuit::Circuit;
@@ -17,20 +15,20 @@ use crate::network::Network;
 use crate::options::{EvalOptions, Options};
 use crate::work::{self, Watch};
 
-/// What there is to learn from, and what for.
+/// Examples, what is predicted from what, and which CPTs are learned.
 #[pyclass(frozen, skip_from_py_object, module = "sumout._sumout")]
 #[derive(Clone, Debug)]
-pub struct Lesson {
+pub struct Task {
     examples: Examples,
     targets: Vec<usize>,
     given: Option<Vec<String>>,
     train: Option<Vec<String>>,
     freeze: Vec<String>,
-    snap: bool,
+    strict_ties: bool,
 }
 
 #[pymethods]
-impl Lesson {
+impl Task {
     #[new]
     fn new(
         examples: &mut Batch,
@@ -39,60 +37,139 @@ impl Lesson {
         given: Option<Vec<String>>,
         train: Option<Vec<String>>,
         freeze: Vec<String>,
-        snap: bool,
+        strict_ties: bool,
     ) -> Result<Self> {
         let Batch { rows, columns } = examples.take();
-        let mut all = Examples::new(rows);
-        columns
-            .into_iter()
-            .for_each(|(v, column)| all.insert(VarId::new(v), column));
-        if let Some(weights) = weights {
-            all.weigh(weights.as_array().to_vec())?;
+        let mut examples = Examples::new(rows);
+        for (v, column) in columns {
+            examples.insert(VarId::new(v), column);
         }
-        Ok(Lesson {
-            examples: all,
+        if let Some(weights) = weights {
+            examples.weigh(weights.as_array().to_vec())?;
+        }
+        Ok(Task {
+            examples,
             targets,
             given,
             train,
             freeze,
-            snap,
+            strict_ties,
         })
     }
+}
+
+impl Task {
+    fn of(&self, net: &sumout::Network) -> sumout::Result<sumout::Task> {
+        let targets: Vec<VarId> = self.targets.iter().copied().map(VarId::new).collect();
+        let task = sumout::Task::of(&targets, &self.examples)
+            .given(net, self.given.as_deref())?
+            .train(net, self.train.as_deref())?
+            .freeze(net, &self.freeze)?;
+        Ok(task.strict_ties(self.strict_ties))
+    }
+}
+
+/// How to learn: a preset, and the options that override it.
+#[pyclass(frozen, skip_from_py_object, module = "sumout._sumout")]
+#[derive(Clone, Debug)]
+pub struct FitOptions {
+    options: sumout::FitOptions,
+    checkpoint: Option<Checkpoint>,
+}
+
+#[pymethods]
+impl FitOptions {
+    #[new]
+    #[pyo3(signature = (
+        *, preset, method=None, loss=None, start=None, starts=None, epochs=None, patience=None,
+        batch=None, rate=None, schedule=None, decay=None, momentum=None, validation=None,
+        prior=None, temperature=None, slope=None, snap=false, seed=0, checkpoint=None, resume=false
+    ))]
+    #[allow(clippy::too_many_arguments)] // the options of Python's `fit`
+    fn new(
+        preset: &str,
+        method: Option<&str>,
+        loss: Option<Vec<(String, f64)>>,
+        start: Option<&str>,
+        starts: Option<i64>,
+        epochs: Option<i64>,
+        patience: Option<i64>,
+        batch: Option<i64>,
+        rate: Option<(f64, Option<f64>)>,
+        schedule: Option<&str>,
+        decay: Option<i64>,
+        momentum: Option<f64>,
+        validation: Option<f64>,
+        prior: Option<f64>,
+        temperature: Option<(f64, f64)>,
+        slope: Option<(f64, f64)>,
+        snap: bool,
+        seed: u64,
+        checkpoint: Option<PathBuf>,
+        resume: bool,
+    ) -> Result<Self> {
+        let loss = loss.as_ref().map(|loss| {
+            let weights = loss.iter().map(|(name, weight)| (&**name, *weight));
+            Loss::weighted(weights)
+        });
+        let checkpoint = checkpoint.map(|path| Checkpoint::new(path).resume(resume));
+        let options = sumout::FitOptions::preset(preset)?
+            .method(method.map(str::parse).transpose()?)
+            .loss(loss.transpose()?)
+            .start(start.map(str::parse).transpose()?)
+            .starts(count("starts", starts)?.map(|n| n as u64))
+            .epochs(count("epochs", epochs)?)
+            .patience(count("patience", patience)?)
+            .batch_size(count("batch", batch)?)
+            .learning_rate(rate.map(|(first, _)| first))
+            .final_learning_rate(rate.and_then(|(_, last)| last))
+            .schedule(schedule.map(str::parse).transpose()?)
+            .decay_epochs(count("decay", decay)?)
+            .momentum(momentum)
+            .validation(validation)
+            .prior(prior)
+            .temperature(temperature)
+            .slope(slope)
+            .snap(snap)
+            .seed(seed)
+            .checkpoint(checkpoint.clone());
+        Ok(FitOptions {
+            options,
+            checkpoint,
+        })
+    }
+}
+
+fn count(name: &str, number: Option<i64>) -> sumout::Result<Option<usize>> {
+    let wrong = |n: i64| {
+        let error = Error::new(ErrorKind::Evidence, format!("`{name}` is {n}"));
+        error.hint("it is a number of things, and not negative")
+    };
+    number
+        .map(|n| usize::try_from(n).map_err(|_| wrong(n)))
+        .transpose()
 }
 
 /// What was learned.
 #[pyclass(frozen, module = "sumout._sumout", get_all)]
 #[derive(Debug)]
 pub struct Learned {
-    /// The network with the numbers that were learned.
+    /// The network with the CPTs that were learned.
     network: Py<Network>,
-    /// The circuit that was trained, if there is one target.
+    /// The circuit of the target, if there is one target.
     circuit: Option<Py<Circuit>>,
     /// All epochs, as JSON; none if the examples were complete and could be counted.
     history: String,
-    /// The epoch that was best, as JSON.
+    /// The best epoch, as JSON.
     best: String,
-    /// The number of weights, and the names of what shares them.
+    /// The number of parameters, and the names of the groups that share them.
     parameters: usize,
     groups: Vec<String>,
-    /// By how much posteriors of the network differ from those of the circuit, if functions were
-    /// promised.
+    /// By how much posteriors of the network differ from those of the circuit, if CPTs are declared
+    /// functional and that could be checked.
     difference: Option<f64>,
-}
-
-/// How to learn, as JSON: `default`, `paper` or `em`.
-#[pyfunction]
-pub fn learning(preset: &str) -> Result<String> {
-    let learning = match preset {
-        "default" => FitOptions::default(),
-        "paper" => FitOptions::paper(),
-        "em" => FitOptions::em(),
-        _ => {
-            let error = Error::new(ErrorKind::Options, format!("unknown preset `{preset}`"));
-            return Err(error.hint("use `default`, `paper` or `em`").into());
-        }
-    };
-    Ok(serde_json::to_string(&learning).expect("how to learn is JSON"))
+    /// Problems that did not stop the fit.
+    warnings: Vec<String>,
 }
 
 /// Learns; after every epoch `progress` is called.
@@ -100,166 +177,64 @@ pub fn learning(preset: &str) -> Result<String> {
 pub fn fit(
     py: Python<'_>,
     network: &Network,
-    lesson: &Lesson,
-    learning: &str,
+    task: &Task,
+    fit_options: &FitOptions,
     options: &Options,
     running: &EvalOptions,
     progress: Option<Bound<'_, PyAny>>,
 ) -> Result<Learned> {
-    let learning: FitOptions = serde_json::from_str(learning)
-        .map_err(|e| Error::new(ErrorKind::Options, format!("invalid training options: {e}")))?;
-    let (net, lesson) = (network.0.clone(), lesson.clone());
-    let (options, running) = (options.0.clone(), running.0);
-    let found = work::long(py, progress.as_ref(), move |watch| {
-        learn(&net, &lesson, learning, &options, &running, watch)
+    let (net, task) = (network.0.clone(), task.clone());
+    let how = fit_options
+        .options
+        .clone()
+        .compile(options.0.clone())
+        .eval(running.0);
+    let (fitted, circuit) = work::long(py, progress.as_ref(), move |watch| {
+        let asked = task.of(&net)?;
+        let fitted = net.fit(&asked, &task.examples, &how, &mut |event| {
+            tell(watch, event)
+        })?;
+        let circuit = match asked.targets() {
+            [target] => Some(fitted.circuit(*target)?),
+            _ => None,
+        };
+        Ok((fitted, circuit))
     })?;
+    if let Some(checkpoint) = &fit_options.checkpoint {
+        checkpoint.remove();
+    }
+    learned(py, fitted, circuit)
+}
+
+fn tell(watch: &Watch, event: &FitEvent<'_>) -> sumout::Result<()> {
+    if let FitEvent::Epoch {
+        epoch,
+        epochs_done,
+        max_epochs,
+    } = event
+    {
+        watch.tell(*epochs_done, *max_epochs, json(epoch));
+    }
+    watch.go_on()
+}
+
+fn learned(py: Python<'_>, fitted: Fitted, circuit: Option<sumout::Circuit>) -> Result<Learned> {
+    let groups = fitted.params.groups();
+    let difference = fitted.declared.and_then(|declared| declared.difference);
     Ok(Learned {
-        network: Py::new(py, Network(Arc::new(found.network)))?,
-        circuit: found
-            .circuit
+        circuit: circuit
             .map(|circuit| Py::new(py, Circuit::new(circuit)))
             .transpose()?,
-        history: found.history,
-        best: found.best,
-        parameters: found.params.len(),
-        groups: found
-            .params
-            .groups()
-            .iter()
-            .map(|group| group.name.clone())
-            .collect(),
-        difference: found.difference,
-    })
-}
-
-struct Found {
-    network: sumout::Network,
-    circuit: Option<sumout::Circuit>,
-    params: Params,
-    history: String,
-    best: String,
-    difference: Option<f64>,
-}
-
-fn learn(
-    net: &sumout::Network,
-    lesson: &Lesson,
-    learning: FitOptions,
-    options: &sumout::Options,
-    running: &sumout::EvalOptions,
-    watch: &Watch,
-) -> sumout::Result<Found> {
-    learning.check()?;
-    let subject = subject(net, lesson)?;
-    if learning.method == Method::Em
-        && let Some(params) = net.count(&subject, &lesson.examples, learning.prior)?
-    {
-        let network = net.with_tables(params.tables());
-        let circuit = compile(&network, &subject, options)?;
-        return Ok(Found {
-            network,
-            circuit,
-            params,
-            history: "[]".into(),
-            best: "null".into(),
-            difference: None,
-        });
-    }
-    let course = net.course(&subject, learning, options, running)?;
-    let mut trainer = course.trainer(&lesson.examples)?;
-    while !trainer.is_done() {
-        watch.go_on()?;
-        let epoch = json(trainer.epoch()?);
-        let (done, most) = trainer.progress();
-        watch.tell(done, most, epoch);
-    }
-    finish(&course, &subject, &trainer, lesson, options)
-}
-
-fn finish(
-    course: &Training,
-    subject: &Subject,
-    trainer: &Trainer<'_>,
-    lesson: &Lesson,
-    options: &sumout::Options,
-) -> sumout::Result<Found> {
-    let mut params = trainer.learned();
-    if lesson.snap {
-        params.snap();
-    }
-    let is_promised = params.has_promised();
-    let difference = is_promised
-        .then(|| course.difference(&params, &lesson.examples, options))
-        .transpose()?;
-    let network = course.network(&params);
-    let trained = course
-        .trained(&params)
-        .into_iter()
-        .find(|(_, target)| target.is_some());
-    let circuit = match trained.filter(|_| subject.targets.len() == 1) {
-        Some((circuit, _)) => Some(circuit),
-        None => compile(&network, subject, options)?,
-    };
-    let (history, best) = (
-        json(&trainer.state().history),
-        json(&trainer.state().best()),
-    );
-    Ok(Found {
-        network,
-        circuit,
-        params,
-        history,
-        best,
+        history: json(&fitted.history),
+        best: json(&fitted.best_epoch()),
+        parameters: fitted.params.len(),
+        groups: groups.iter().map(|group| group.name.clone()).collect(),
         difference: difference.map(|found| found.largest),
+        warnings: fitted.warnings,
+        network: Py::new(py, Network(Arc::new(fitted.network)))?,
     })
 }
 
 fn json(value: &impl serde::Serialize) -> String {
     serde_json::to_string(value).expect("epochs are JSON")
-}
-
-/// The circuit for the one target of a network that was learned without it.
-fn compile(
-    net: &sumout::Network,
-    subject: &Subject,
-    options: &sumout::Options,
-) -> sumout::Result<Option<sumout::Circuit>> {
-    let [target] = subject.targets[..] else {
-        return Ok(None);
-    };
-    let name = |v: VarId| net.variable(v).name.clone();
-    let inputs: Vec<String> = subject
-        .given
-        .iter()
-        .filter(|v| *v != target)
-        .map(name)
-        .collect();
-    net.compile(
-        &Query::of(name(target))
-            .given(inputs)
-            .trainable(Vec::<String>::new()),
-        options,
-    )
-    .map(Some)
-}
-
-fn subject(net: &sumout::Network, lesson: &Lesson) -> sumout::Result<Subject> {
-    let matching = |names: &[String]| -> sumout::Result<VarSet> {
-        let found: sumout::Result<Vec<_>> = names.iter().map(|name| net.matching(name)).collect();
-        Ok(found?.into_iter().flatten().collect())
-    };
-    let targets: Vec<VarId> = lesson.targets.iter().copied().map(VarId::new).collect();
-    let subject = Subject::of(&targets, &lesson.examples);
-    Ok(Subject {
-        given: lesson
-            .given
-            .as_deref()
-            .map(matching)
-            .transpose()?
-            .unwrap_or(subject.given),
-        trainable: lesson.train.as_deref().map(matching).transpose()?,
-        frozen: matching(&lesson.freeze)?,
-        strict_ties: false,
-        targets,
-    })
 }

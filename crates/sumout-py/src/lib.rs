@@ -27,7 +27,7 @@ mod _sumout {
     #[pymodule_export]
     use crate::circuit::Circuit;
     #[pymodule_export]
-    use crate::fit::{Learned, Lesson, fit, learning};
+    use crate::fit::{FitOptions, Learned, Task, fit};
     #[pymodule_export]
     use crate::network::Network;
     #[pymodule_export]

@@ -1,5 +1,7 @@
 """Learning: by gradients, by counting, and by expectation and maximisation."""
 
+import time
+
 import numpy as np
 import pytest
 import sumout
@@ -91,3 +93,112 @@ def test_mistakes_in_learning(asia):
             asia.fit(cases, **options)
     with pytest.raises(sumout.Error, match="not known"):
         sumout.Circuit.from_bytes(asia.compile("lung", given="xray").to_bytes()).fit([{}], ["yes"])
+
+
+def declared():
+    """x is some function of u, nobody knows which."""
+    table = [0.9, 0.1, 0.3, 0.7, 0.8, 0.2, 0.5, 0.5, 0.4, 0.6, 0.1, 0.9]
+    builder = sumout.Builder("declared")
+    builder.add("u", ["0", "1", "2"], cpt=[0.2, 0.3, 0.5], fixed=True)
+    builder.add("x", ["t", "f"], ["u"], [[0.6, 0.4], [0.5, 0.5], [0.4, 0.6]], functional=True)
+    for name in ["a", "b"]:
+        builder.add(name, ["t", "f"], ["u", "x"], np.reshape(table, (3, 2, 2)), fixed=True)
+    return builder.build()
+
+
+def test_all_options_are_taken(asia):
+    cases = asia.sample(60, seed=1)
+    options = dict(target="lung", method="sgd", start="uniform", epochs=12, patience=12)
+    linear = asia.fit(cases, rate=(0.1, 0.02), schedule="linear", decay=8, momentum=0.5, **options)
+    rates = [epoch.rate for epoch in linear.history]
+    assert rates[6] == pytest.approx(0.06) and rates[11] == pytest.approx(0.02)
+    other = asia.fit(cases, rate=(0.1, 0.02), schedule="linear", decay=8, momentum=0.9, **options)
+    assert other.history[2].loss != linear.history[2].loss
+    constant = asia.fit(cases, rate=0.1, schedule="constant", **options)
+    assert {epoch.rate for epoch in constant.history} == {0.1}
+    for wrong, what in [(dict(schedule="cosine"), "no schedule `cosine`"), (dict(momentum=1.0), "momentum"), (dict(decay=-1), "`decay` is -1")]:
+        with pytest.raises(sumout.Error, match=what):
+            asia.fit(cases, **{**options, **wrong})
+    with pytest.raises(sumout.Error, match="no sigmoid of a test"):
+        asia.fit(cases, slope=(8, 64), target="lung")
+
+
+def test_ties_may_be_strict():
+    net = sumout.read("digits:10")
+    cases = net.sample(20, seed=1)
+    options = dict(target="d", given="p_*", epochs=1, starts=1, effort=0)
+    assert net.fit(cases, **options).parameters == 275
+    with pytest.raises(sumout.Error, match="tied as `pixel`"):
+        net.fit(cases, strict_ties=True, **options)
+
+
+def test_a_target_is_not_predicted_from_itself(asia):
+    cases = asia.sample(20, seed=1)
+    with pytest.raises(sumout.Error, match="a target is not predicted from itself"):
+        asia.fit(cases, target="lung", given="lung")
+
+
+def test_a_batch_size_that_is_given_is_not_made_smaller(asia):
+    cases = asia.sample(40, seed=1)
+    options = dict(target="lung", start="uniform", epochs=1, effort=0, validation=0.0)
+    given = asia.fit(cases, preset="paper", batch=40, **options)
+    whole = asia.fit(cases, preset="default", batch=40, loss={"cross_entropy": 1}, prior=0.0, **options)
+    assert given.history[0].loss == whole.history[0].loss
+
+
+def test_snapping_cools_first_and_is_checked():
+    net = declared()
+    cases = net.sample(100, seed=1)
+    options = dict(target="u", given=["a", "b"], epochs=5, starts=1, level="paper")
+    snapped = net.fit(cases, snap=True, **options)
+    cooled = net.fit(cases, temperature=(1.0, 0.1), **options)
+    assert snapped.history == cooled.history != net.fit(cases, **options).history
+    assert snapped.network.is_functional("x") and not cooled.network.is_functional("x")
+    assert snapped.difference < 1e-9 and cooled.difference > 1e-3
+    assert snapped.warnings == []
+
+
+def test_a_check_that_fails_is_a_warning():
+    """Without the declarations, all rows or all columns would be summed over."""
+    builder, size = sumout.Builder("grid"), 28
+    for name in ["u", "v"]:
+        builder.add(name, ["0", "1"], cpt=[0.5, 0.5], fixed=True)
+    for kind, parent in [("r", "u"), ("c", "v")]:
+        for i in range(size):
+            builder.add(f"{kind}{i}", ["t", "f"], [parent], [[0.6, 0.4], [0.3, 0.7]], functional=True)
+    table = np.reshape([0.9, 0.1, 0.2, 0.8, 0.3, 0.7, 0.1, 0.9], (2, 2, 2))
+    for i in range(size):
+        for j in range(size):
+            builder.add(f"p{i}_{j}", ["t", "f"], [f"r{i}", f"c{j}"], table, fixed=True)
+    net = builder.build()
+    cases = {name: [0, 1] for name in [*net.matching("p*"), "u"]}
+    with pytest.warns(RuntimeWarning, match="could not be checked"):
+        learned = net.fit(cases, target="u", epochs=1, starts=1, effort=0, level="paper")
+    assert learned.difference is None and len(learned.warnings) == 1 and learned.network != net
+
+
+def test_a_fit_resumes_from_its_checkpoint(asia, tmp_path, monkeypatch):
+    cases, path = asia.sample(60, seed=1), tmp_path / "fit.checkpoint"
+    options = dict(target="lung", epochs=6, starts=1, seed=3, checkpoint=path)
+    whole = asia.fit(cases, **options)
+    assert not path.exists()
+
+    class Interrupt(Exception):
+        pass
+
+    def stop(_bar, done, most, what):
+        if done == 2:
+            raise Interrupt
+
+    monkeypatch.setattr(sumout._progress.Bar, "__call__", stop)
+    with pytest.raises(Interrupt):
+        asia.fit(cases, **options)
+    monkeypatch.undo()
+    for _ in range(100):
+        if path.exists():
+            break
+        time.sleep(0.05)
+    with pytest.raises(sumout.Error, match="is of another run"):
+        asia.fit(cases, **{**options, "seed": 4}, resume=True)
+    again = asia.fit(cases, **options, resume=True)
+    assert again.history == whole.history and again.network == whole.network

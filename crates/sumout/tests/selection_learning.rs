@@ -191,7 +191,7 @@ fn learn(net: &Network, epochs: usize, slope: Option<(f64, f64)>) -> Network {
         ..TrainingOptions::default()
     };
     let training = Training::new(
-        &net,
+        net,
         &task,
         learning,
         &Options::default(),

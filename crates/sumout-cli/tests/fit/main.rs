@@ -106,7 +106,7 @@ fn a_killed_run_goes_on_to_the_same_end() {
     let Output { stderr, .. } = output(&folder, &killed);
     let stderr = String::from_utf8(stderr).unwrap();
     assert!(
-        stderr.contains(&format!("going on after {before} epochs")),
+        stderr.contains(&format!("resuming after {before} epochs")),
         "{stderr}"
     );
     assert_eq!(

@@ -40,7 +40,7 @@ fn mistakes_are_explained() {
         assert!(!folder.join("x.json").exists());
     }
     let found = refused(&folder, "fit asia constant.csv --target lung -o x.txt");
-    assert!(found.contains("`x.txt` names no format"), "{found}");
+    assert!(found.contains("`x.txt` has no known format"), "{found}");
     let found = refused(&folder, "fit asia constant.csv --method em -o x.sumout");
     assert!(found.contains("1 circuit for 0 targets"), "{found}");
     write("good.csv", "xray,lung\nyes,yes\nno,no\n");

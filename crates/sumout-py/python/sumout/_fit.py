@@ -1,8 +1,10 @@
-"""Learning: what to learn from, how, and what came of it."""
+"""Learning: the examples, the options, and the result."""
 
 from __future__ import annotations
 
 import json
+import os
+import warnings as _warnings
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypedDict
 
@@ -11,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from . import _evidence, _progress, _sumout
 from ._errors import Error
-from ._options import Precision, options, running
+from ._options import Level, Precision, check_seed, options, running
 from ._progress import Bar
 
 if TYPE_CHECKING:
@@ -19,43 +21,47 @@ if TYPE_CHECKING:
     from ._network import Network
 
 Method = Literal["adam", "sgd", "em"]
-Preset = Literal["default", "paper"]
+Preset = Literal["default", "paper", "em"]
 Start = Literal["network", "uniform", "random"]
+Schedule = Literal["constant", "linear", "cubic"]
 
 
 class Epoch(NamedTuple):
-    """What came out of an epoch."""
+    """The outcome of an epoch."""
 
     loss: float
-    """The mean loss of the examples that were learned from, while they were."""
-    watched_loss: float
-    """The mean loss of the examples that are watched; of all, if none are."""
+    """The mean training loss, during the epoch."""
+    validation_loss: float
+    """The mean validation loss, after the epoch; without validation, that of all examples."""
     accuracy: float | None
-    """The share of them whose label was found; none without labels."""
+    """The accuracy on the same examples; none without labels."""
     start: int | None
-    """Which start it belongs to, while several are tried."""
+    """The start that it is a trial of, while several are compared."""
     rate: float
+    """The learning rate."""
     impossible: int
-    """The number of examples that were impossible."""
+    """The number of training examples that were impossible."""
     contradicted: int
     """The number of examples whose label had probability zero, given their inputs."""
 
 
 class Learned(NamedTuple):
-    """What was learned."""
+    """The result of learning."""
 
     network: Network
-    """The network with the numbers that were learned."""
+    """The network with the CPTs that were learned."""
     circuit: Circuit | None
     """The circuit for the target, if there is one."""
     history: list[Epoch]
     """All epochs; none if the examples were complete, and could be counted."""
     best: Epoch | None
-    """The epoch whose numbers these are."""
+    """The epoch that was kept."""
     parameters: int
-    """The number of weights that were learned."""
+    """The number of parameters that were learned."""
     difference: float | None
-    """By how much posteriors of the network differ from those of the circuit, if CPTs that were declared functional are not."""
+    """By how much posteriors of the network differ from those of the circuit, if CPTs that are declared functional are not."""
+    warnings: list[str]
+    """Problems that did not stop the fit."""
 
     def __repr__(self) -> str:
         how = f"{len(self.history)} epochs, the best with loss {self.best.loss:.4f}" if self.best else "counting"
@@ -68,8 +74,9 @@ class CircuitOptions(TypedDict, total=False):
     weights: ArrayLike | None
     train: str | list[str] | None
     freeze: str | list[str]
+    strict_ties: bool
     snap: bool
-    method: Method
+    method: Method | None
     preset: Preset
     loss: Mapping[str, float] | None
     start: Start | None
@@ -77,11 +84,18 @@ class CircuitOptions(TypedDict, total=False):
     epochs: int | None
     patience: int | None
     batch: int | None
-    rate: float | None
+    rate: float | tuple[float, float] | None
+    schedule: Schedule | None
+    decay: int | None
+    momentum: float | None
     validation: float | None
     prior: float | None
     temperature: tuple[float, float] | None
+    slope: tuple[float, float] | None
+    checkpoint: str | os.PathLike[str] | None
+    resume: bool
     seed: int
+    level: Level
     effort: float
     threads: int
     precision: Precision
@@ -106,8 +120,9 @@ def fit(
     weights: ArrayLike | None = None,
     train: str | list[str] | None = None,
     freeze: str | list[str] = (),  # type: ignore[assignment]
+    strict_ties: bool = False,
     snap: bool = False,
-    method: Method = "adam",
+    method: Method | None = None,
     preset: Preset = "default",
     loss: Mapping[str, float] | None = None,
     start: Start | None = None,
@@ -115,11 +130,18 @@ def fit(
     epochs: int | None = None,
     patience: int | None = None,
     batch: int | None = None,
-    rate: float | None = None,
+    rate: float | tuple[float, float] | None = None,
+    schedule: Schedule | None = None,
+    decay: int | None = None,
+    momentum: float | None = None,
     validation: float | None = None,
     prior: float | None = None,
     temperature: tuple[float, float] | None = None,
+    slope: tuple[float, float] | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
+    resume: bool = False,
     seed: int = 0,
+    level: Level = "auto",
     effort: float = 1.0,
     threads: int = 0,
     precision: Precision = "f32",
@@ -128,36 +150,62 @@ def fit(
     _inputs: list[int] | None = None,
 ) -> Learned:
     """See :meth:`Network.fit`."""
-    from ._circuit import Circuit
-    from ._network import Network
-
-    targets = _names(target)
-    found = [net._raw.find(name) for name in targets]
-    batch_of = _examples(net, evidence, labels, found, _inputs, _names(given) if given is not None else None)
-    weigh = None if weights is None else np.asarray(weights, dtype=np.float64)
-    lesson = _sumout.Lesson(
-        batch_of,
-        weigh,
-        found,
+    targets = [net._raw.find(name) for name in _names(target)]
+    task = _sumout.Task(
+        _examples(net, evidence, labels, targets, _inputs, None if given is None else _names(given)),
+        None if weights is None else np.asarray(weights, dtype=np.float64),
+        targets,
         None if given is None else _names(given),
         None if train is None else _names(train),
         _names(freeze),
-        snap,
+        strict_ties,
     )
-    base = _learning(method, preset, bool(targets), seed)
-    _method(base, method, batch, rate)
-    _starts(base, start, starts)
-    chosen = {"epochs": epochs, "patience": patience, "validation": validation, "prior": prior, "temperature": temperature}
-    base.update({key: value for key, value in chosen.items() if value is not None})
-    if loss is not None:
-        base["loss"] = {**dict.fromkeys(base["loss"], 0.0), **_loss(loss)}
+    check_seed(seed)
+    chosen = _sumout.FitOptions(
+        preset=preset,
+        method=method,
+        loss=None if loss is None else list(loss.items()),
+        start=start,
+        starts=starts,
+        epochs=epochs,
+        patience=patience,
+        batch=batch,
+        rate=_rates(rate),
+        schedule=schedule,
+        decay=decay,
+        momentum=momentum,
+        validation=validation,
+        prior=prior,
+        temperature=temperature,
+        slope=slope,
+        snap=snap,
+        seed=seed,
+        checkpoint=checkpoint,
+        resume=resume,
+    )
     with Bar(progress, _progress.epochs) as bar:
-        how = options("auto", effort, seed, memory), running(precision, threads, memory)
-        raw = _sumout.fit(net._raw, lesson, json.dumps(base), *how, bar)
+        how = options(level, effort, seed, memory), running(precision, threads, memory)
+        raw = _sumout.fit(net._raw, task, chosen, *how, bar)
+    return _learned(raw)
+
+
+def _learned(raw: _sumout.Learned) -> Learned:
+    from ._circuit import Circuit
+    from ._network import Network
+
+    for warning in raw.warnings:
+        _warnings.warn(warning, RuntimeWarning, stacklevel=4)
     network = Network(raw.network)
     circuit = None if raw.circuit is None else Circuit(raw.circuit, network)
     history, best = json.loads(raw.history), json.loads(raw.best)
-    return Learned(network, circuit, [Epoch(**e) for e in history], best and Epoch(**best), raw.parameters, raw.difference)
+    return Learned(network, circuit, [Epoch(**e) for e in history], best and Epoch(**best), raw.parameters, raw.difference, raw.warnings)
+
+
+def _rates(rate: float | tuple[float, float] | None) -> tuple[float, float | None] | None:
+    """The initial learning rate, and the final one if it is given."""
+    if rate is None or isinstance(rate, tuple):
+        return rate
+    return rate, None
 
 
 def _names(names: Any) -> list[str]:
@@ -183,44 +231,3 @@ def _examples(net: Network, evidence: Any, labels: Any, targets: list[int], inpu
             raise Error("evidence", f"there are {rows} examples, and {len(column)} of `{variables.names[k]}`")
         (batch.likelihoods if column.ndim == 2 else batch.values)(k, column)
     return batch
-
-
-def _learning(method: Method, preset: str, has_target: bool, seed: int) -> dict[str, Any]:
-    if method not in ("adam", "sgd", "em"):
-        raise Error("options", f"unknown method `{method}`", hint="use `adam`, `sgd` or `em`")
-    base = json.loads(_sumout.learning("em" if method == "em" else preset))
-    base["seed"] = seed
-    if not has_target and method != "em":
-        base["loss"] = {"cross_entropy": 0.0, "squared_error": 0.0, "likelihood": 1.0}
-        base["watch"] = "Loss"
-    return base
-
-
-def _method(base: dict[str, Any], method: Method, batch: int | None, rate: float | None) -> None:
-    if method == "em":
-        return
-    how = base["method"]["Gradient"]
-    if method == "sgd":
-        how["rule"] = {"Sgd": {"momentum": 0.9}}
-        how["decay"].update(first=0.5, last=0.05)
-    if rate is not None:
-        how["decay"].update(first=rate, last=rate / 10)
-    if batch is not None:
-        how["batch"] = batch
-
-
-def _starts(base: dict[str, Any], start: Start | None, starts: int | None) -> None:
-    if start in ("network", "uniform"):
-        base["starts"] = [start.capitalize()]
-    elif start == "random" or starts is not None:
-        base["starts"] = [{"Random": k} for k in range(1, 1 + (starts or 1))]
-    elif start is not None:
-        raise Error("options", f"unknown start `{start}`", hint="use `network`, `uniform` or `random`")
-
-
-def _loss(loss: Mapping[str, float]) -> dict[str, float]:
-    known = {"cross_entropy", "squared_error", "likelihood"}
-    for name, weight in loss.items():
-        if name not in known or not 0 <= weight < float("inf"):
-            raise Error("options", f"a loss cannot be {weight} times `{name}`", hint=f"weigh {', '.join(sorted(known))}")
-    return dict(loss)

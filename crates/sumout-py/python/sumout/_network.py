@@ -246,13 +246,22 @@ class Network:
 
         ``data`` is a table or a dictionary of columns, with a column for each variable of which something is known; or, if ``given``
         names the inputs, an array. With a ``target`` the circuit for it is trained to predict its labels, which are a column of the data
-        or given as ``labels``; without one the likelihood is maximised. ``method="em"`` is expectation and maximisation, and counting where the
+        or given as ``labels``; without one the likelihood is maximised. ``method="em"`` is expectation–maximisation, and counting where the
         examples are complete.
 
-        Options: ``target``, ``given``, ``weights`` (of examples), ``train`` and ``freeze`` (names of variables), ``snap``, ``method``
-        ("adam", "sgd" or "em"), ``preset`` ("default" or "paper"), ``loss`` (weights of "cross_entropy", "squared_error" and
-        "likelihood"), ``start`` ("network", "uniform" or "random"), ``starts``, ``epochs``, ``patience``, ``batch``, ``rate``,
-        ``validation``, ``prior``, ``temperature``, ``seed``, ``effort``, ``threads``, ``precision``, ``memory`` and ``progress``.
+        What is learned: ``target``, ``given``, ``weights`` (of examples), ``train`` and ``freeze`` (names of variables), ``strict_ties``
+        (refuse ties of CPTs of different shapes), ``snap`` (make CPTs that are declared functional functions, after training).
+
+        How: ``preset`` ("default", "paper" or "em"), and what overrides it: ``method`` ("adam", "sgd" or "em"), ``loss`` (weights of
+        "cross_entropy", "squared_error" and "likelihood"), ``start`` ("network", "uniform" or "random"), ``starts``, ``epochs``, ``patience``
+        (early stopping), ``batch`` (batch size), ``rate`` (initial learning rate, or a pair with the final one), ``schedule`` ("constant",
+        "linear" or "cubic"), ``decay`` (epochs over which the learning rate decays), ``momentum``, ``validation`` (fraction held out), ``prior``
+        (pseudo-counts), ``temperature`` and ``slope`` (of the first epoch and of the last), ``seed``.
+
+        ``checkpoint`` is a file in which the state is saved after each epoch, and from which ``resume`` continues; it is removed in the end.
+        ``level``, ``effort``, ``threads``, ``precision`` and ``memory`` are as everywhere; ``progress`` shows or hides the bar.
+
+        The same data, options and seed give the same numbers as ``sumout fit``.
         """
         return _fit.fit(self, data, labels, **options)
 

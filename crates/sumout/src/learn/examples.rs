@@ -9,7 +9,7 @@ use crate::learn::training::Head;
 use crate::model::{Dataset, Network, Variable};
 use crate::vars::VarId;
 
-/// Examples: for each variable what is known of it, for inputs and labels alike.
+/// Examples: a column for each variable of which something is known, inputs and labels alike.
 ///
 /// A label is a value, missing, or, as likelihoods, a distribution.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -20,7 +20,7 @@ pub struct Examples {
 }
 
 impl Examples {
-    /// Examples of which nothing is known.
+    /// Examples without any column.
     pub fn new(rows: usize) -> Self {
         Examples {
             rows,
@@ -38,12 +38,12 @@ impl Examples {
         self.rows == 0
     }
 
-    /// Adds what is known of a variable.
+    /// Adds the column of a variable.
     pub fn insert(&mut self, var: VarId, column: Column) {
         self.columns.insert(var, column);
     }
 
-    /// Makes examples count more or less than one.
+    /// Weighs examples; without weights, each counts one.
     pub fn weigh(&mut self, weights: Vec<f64>) -> Result<()> {
         let is_wrong = |w: &f64| !(w.is_finite() && *w >= 0.0);
         if let Some(row) = weights.iter().position(is_wrong) {
@@ -64,17 +64,17 @@ impl Examples {
         Ok(())
     }
 
-    /// What is known of a variable.
+    /// The column of a variable.
     pub fn get(&self, var: VarId) -> Option<&Column> {
         self.columns.get(&var)
     }
 
-    /// The variables of which something is known.
+    /// The variables with a column.
     pub fn variables(&self) -> impl Iterator<Item = VarId> + '_ {
         self.columns.keys().copied()
     }
 
-    /// How much an example counts.
+    /// The weight of an example.
     pub fn weight(&self, row: usize) -> f64 {
         self.weights.as_ref().map_or(1.0, |weights| weights[row])
     }
@@ -187,7 +187,7 @@ impl Examples {
     }
 }
 
-/// What is known of the target of an example.
+/// The label of an example.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Label {
     Missing,

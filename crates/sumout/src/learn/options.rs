@@ -173,7 +173,7 @@ impl TrainingOptions {
     fn check_method(&self) -> Result<()> {
         let Method::Gradient {
             optimizer,
-            learning_rate: LearningRate { first, .. },
+            learning_rate: LearningRate { first, last, .. },
             batch_size,
             ..
         } = self.method
@@ -181,7 +181,7 @@ impl TrainingOptions {
             return Ok(());
         };
         refuse(
-            !(first.is_finite() && first > 0.0),
+            !(first.is_finite() && first > 0.0 && last.is_finite() && last >= 0.0),
             "the learning rate is not positive",
             "0.05 is good for Adam",
         )?;

@@ -1,4 +1,4 @@
-//! What is to be learned: which variables are predicted from which, and whose CPTs are trained.
+//! The task: which variables are predicted from which, and whose CPTs are trained.
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::learn::Examples;

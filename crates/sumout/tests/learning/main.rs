@@ -64,7 +64,7 @@ fn training(net: &Network, task: &Task, learning: TrainingOptions, level: Level)
         ..EvalOptions::default()
     };
     Training::new(
-        &net,
+        net,
         task,
         learning,
         &Options {

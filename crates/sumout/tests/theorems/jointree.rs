@@ -5,7 +5,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use sumout::internals::{Goal, Question};
 use sumout::internals::graph::{Graph, NodeId, Op};
 use sumout::internals::lower::lower;
 use sumout::internals::paper::{View, shrink_sep};
@@ -13,6 +12,7 @@ use sumout::internals::plan::Plan;
 use sumout::internals::plan::problem::{Leaf, Problem};
 use sumout::internals::plan::tree::Tree;
 use sumout::internals::prune::{Pruned, prune};
+use sumout::internals::{Goal, Question};
 use sumout::{Network, Objective, VarId, VarSet};
 
 /// The variables of Figure 2, each before its parents.
@@ -36,7 +36,10 @@ impl Jointree {
     pub fn new(text: &str, functional: &str, evidence: &str) -> Self {
         let letters = text.chars().filter(|c| c.is_alphabetic());
         let letters: Vec<char> = letters.collect();
-        let pruned = prune(figure_2(functional).model(), &question(letters[0], evidence));
+        let pruned = prune(
+            figure_2(functional).model(),
+            &question(letters[0], evidence),
+        );
         let pruned = pruned.expect("no evidence is impossible");
         let problem = Problem::new(&pruned, Objective::default());
         let mut reader = Reader::new(&letters);

@@ -142,7 +142,7 @@ impl Learning {
 
 fn presets() -> impl TypedValueParser<Value = Preset> {
     let help = |preset: Preset| match preset {
-        Preset::Default => "What works best",
+        Preset::Default => "Recommended",
         Preset::Paper => "As in the paper",
         _ => "Maximum likelihood, the same as `--method em`",
     };

@@ -69,7 +69,7 @@ pub struct Fitted {
     compile: Options,
 }
 
-/// What became of CPTs that are declared functional.
+/// Details on CPTs that are declared functional, and were trained.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Declared {

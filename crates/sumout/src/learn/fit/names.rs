@@ -40,7 +40,7 @@ macro_rules! named {
 named! {
     /// The options that all others are changes of.
     Preset, "preset":
-    /// What works best.
+    /// Recommended.
     Default = "default",
     /// As in the paper.
     Paper = "paper",

@@ -6,7 +6,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::learn::trainer::scorer::Sums;
 use crate::learn::trainer::state::Chosen;
 use crate::learn::trainer::{Epoch, Trainer, random};
-use crate::learn::{Method, Monitor};
+use crate::learn::{Method, Monitor, Optimizer};
 
 /// The maximum number of examples that are evaluated together.
 const MAX_ROWS: usize = 1 << 16;
@@ -16,7 +16,20 @@ impl Trainer<'_> {
     pub fn epoch(&mut self) -> Result<&Epoch> {
         let options = &self.training.options;
         let (rate, sums) = match options.method {
-            Method::Gradient { .. } => self.descend()?,
+            Method::Gradient {
+                optimizer,
+                learning_rate,
+                batch_size,
+                min_steps,
+            } => {
+                let rate = learning_rate.at(self.state.epoch);
+                let order = self.shuffled();
+                let batch_size = batch_size.min(order.len().div_ceil(min_steps.max(1)));
+                (
+                    rate,
+                    self.descend(optimizer, rate, order.chunks(batch_size))?,
+                )
+            }
             Method::Em => (0.0, self.expect_and_maximise()?),
         };
         self.state.epoch += 1;
@@ -27,23 +40,15 @@ impl Trainer<'_> {
         self.close(rate, &sums)
     }
 
-    /// Steps down the gradient, a batch at a time; the learning rate, and sums over all batches.
-    fn descend(&mut self) -> Result<(f64, Sums)> {
-        let options = &self.training.options;
-        let Method::Gradient {
-            optimizer,
-            learning_rate,
-            batch_size,
-            min_steps,
-        } = options.method
-        else {
-            return Ok((0.0, Sums::default()));
-        };
-        let rate = learning_rate.at(self.state.epoch);
-        let order = self.shuffled();
-        let batch_size = batch_size.min(order.len().div_ceil(min_steps.max(1)));
+    /// Steps down the gradient of each batch; sums over all batches.
+    fn descend<'r>(
+        &mut self,
+        optimizer: Optimizer,
+        rate: f64,
+        batches: impl Iterator<Item = &'r [usize]>,
+    ) -> Result<Sums> {
         let mut sums = Sums::default();
-        for rows in order.chunks(batch_size) {
+        for rows in batches {
             let (found, gradient) = self.differentiate(rows)?;
             let state = &mut self.state;
             optimizer.step(&mut state.weights, &gradient, rate, &mut state.moments);
@@ -51,7 +56,7 @@ impl Trainer<'_> {
             self.update_circuits();
             sums.add(found);
         }
-        Ok((rate, sums))
+        Ok(sums)
     }
 
     /// The rows of an epoch in random order.
@@ -186,8 +191,8 @@ impl Trainer<'_> {
         let reached = reached && !is_cooling;
         let state = &mut self.state;
         state.waited += 1;
-        let least = state.best.score;
-        let is_better = least.is_none_or(|best| score - options.min_improvement >= best);
+        let best = state.best.score;
+        let is_better = best.is_none_or(|best| score - options.min_improvement >= best);
         if reached || is_cooling || is_better {
             state.best.score = Some(score);
             state.best.weights.clone_from(&state.weights);
