@@ -5,9 +5,14 @@ use std::ops::{BitAnd, BitOr, Sub};
 
 use serde::{Deserialize, Serialize};
 
-/// A variable of a network: its position in topological order.
+/// A variable of a network: its position in topological order. Parents have smaller ids than their
+/// children.
 ///
-/// Parents always have smaller ids than their children.
+/// A [`FactorModel`](crate::model::FactorModel) keeps the ids of the network that it was made from,
+/// and may have more variables behind them, in any order. A graph of tensors keeps them as its
+/// first axes. An axis that stands for no variable comes behind them, and only
+/// [`Graph::axis`](crate::tensor::Graph::axis) makes one: nothing else may take a number for an id
+/// that is not a position of a variable.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct VarId(u32);
 
@@ -60,7 +65,7 @@ impl VarSet {
         self.iter().all(|v| other.contains(v))
     }
 
-    /// Adds `var`; says whether it was new.
+    /// Adds `var`, and returns whether it was new.
     pub fn insert(&mut self, var: VarId) -> bool {
         match self.0.binary_search(&var) {
             Ok(_) => false,
@@ -71,7 +76,7 @@ impl VarSet {
         }
     }
 
-    /// Keeps the members that `keep` says.
+    /// Keeps the members for which `keep` is true.
     pub fn retain(&mut self, mut keep: impl FnMut(VarId) -> bool) {
         self.0.retain(|&v| keep(v));
     }

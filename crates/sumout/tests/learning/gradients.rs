@@ -178,7 +178,7 @@ fn gradients_are_central_differences() {
         let rows: Vec<usize> = (0..examples.len()).collect();
         let total: f64 = rows.iter().map(|&row| examples.weight(row)).sum();
         let mut params = training.params().clone();
-        params.start(&net, Start::Random(seed));
+        params.start(net.model(), Start::Random(seed));
         let weights = params.weights().to_vec();
         trainer.set_weights(&weights);
         let (found, gradient) = trainer.gradient(&rows).unwrap();

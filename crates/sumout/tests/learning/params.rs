@@ -41,7 +41,7 @@ fn the_papers_parameters_without_knowledge_are_counted() {
         let domains: Vec<Vec<usize>> = net.ids().map(|v| (0..net.card(v)).collect()).collect();
         let children: Vec<VarId> = Task::default().trainable(&net).iter().collect();
         assert_eq!(children.len(), net.variables().len());
-        let params = Params::new(&net, &children, &[], &domains, true).unwrap();
+        let params = Params::new(net.model(), &children, &[], &domains, true).unwrap();
         assert_eq!(params.len(), count, "{model}");
     }
 }

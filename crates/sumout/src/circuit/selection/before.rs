@@ -1,18 +1,17 @@
 //! What earlier selections have computed already.
 //!
-//! The part of the network *before* a selection of X is all that its posterior depends on: the
-//! ancestors of the parents U and of the evidence that the test sees, as far as they are connected
-//! with U. If
-//! the rest of a larger part touches a smaller one in U alone, all that the smaller one says to it
-//! is P(u, evidence), which its selection has computed:
+//! The *region* before a selection of X is the part of the network that its posterior depends on:
+//! the ancestors of the parents U and of the evidence that the test sees, as far as they are
+//! connected with U. If the rest of a larger region touches a smaller one in U alone, the smaller
+//! one counts in it by P(u, evidence) alone, which its selection has computed:
 //!
 //! ```text
 //! Σ f_1 … f_m · g_1 … g_n  =  Σ P(U, evidence) · g_1 … g_n
 //! ```
 //!
-//! where the f are the factors of the smaller part. So the selections of a chain of n are of one size
-//! each, instead of as long as the chain before them; and so is the part that answers, if it asks
-//! for nothing inside of the others.
+//! where the f are the factors of the smaller region. So the selections of a chain of n are of one
+//! size each, instead of as long as the chain before them; and so is the part that answers, if it
+//! asks for nothing inside of the others.
 
 use std::cmp::Reverse;
 use std::collections::VecDeque;
@@ -22,22 +21,23 @@ use crate::compile::{Goal, Question, prune};
 use crate::model::{Expanded, FactorModel, SelectionNode};
 use crate::vars::{VarId, VarSet};
 
-/// The part before a selection; or before the answer, which others may touch in the targets.
+/// The region before a selection; or before the answer, which others may touch in the targets.
 #[derive(Debug)]
-struct Part {
+struct Region {
     vars: VarSet,
     inputs: VarSet,
     /// The parents of the selected variable, in which others may touch it.
     parents: VarSet,
 }
 
-/// What is before each selection of a network; nothing where evidence selects.
+/// The regions before each selection of a network, and before the answer to a question; none where
+/// evidence selects.
 #[derive(Debug)]
 pub(crate) struct Before<'e> {
     expanded: &'e Expanded,
     question: &'e Question,
-    parts: Vec<Option<Part>>,
-    answer: Part,
+    regions: Vec<Option<Region>>,
+    answer: Region,
     /// The values that each variable can have, whatever is known.
     pub domains: Vec<Vec<usize>>,
 }
@@ -52,31 +52,31 @@ impl<'e> Before<'e> {
         let model = &expanded.model;
         let children = children(model);
         let inputs = question.evidence();
-        let part = |node: &SelectionNode| {
+        let region = |node: &SelectionNode| {
             let is_by_posterior = node.by_evidence().is_none();
-            is_by_posterior.then(|| Part::new(model, &children, node, &(inputs & &node.sees)))
+            is_by_posterior.then(|| Region::new(model, &children, node, &(inputs & &node.sees)))
         };
         Some(Before {
             expanded,
             question,
-            parts: expanded.nodes.iter().map(part).collect(),
-            answer: Part::of_answer(model, &question.goal.targets(), inputs),
+            regions: expanded.nodes.iter().map(region).collect(),
+            answer: Region::of_answer(model, &question.goal.targets(), inputs),
             domains: domains(expanded, question)?,
         })
     }
 
     /// The model and the question for the posterior of a selection, with the posteriors of earlier
     /// ones for what is before them. None if evidence selects.
-    pub fn test(&self, index: usize) -> Option<(Arc<FactorModel>, Question)> {
-        let part = self.parts[index].as_ref()?;
+    pub fn selection(&self, index: usize) -> Option<(Arc<FactorModel>, Question)> {
+        let region = self.regions[index].as_ref()?;
         let question = Question {
             goal: Goal::Posterior(self.expanded.nodes[index].family),
-            inputs: part.inputs.clone(),
+            inputs: region.inputs.clone(),
             trainable: self.question.trainable.clone(),
             selected: self.question.selected.clone(),
             ..Question::default()
         };
-        Some(self.summed_up(part, &self.parts[..index], question))
+        Some(self.summed_up(region, &self.regions[..index], question))
     }
 
     /// The same for the answer. Where marginals are asked for, the likelihood of each variable must
@@ -84,19 +84,19 @@ impl<'e> Before<'e> {
     pub fn answer(&self) -> (Arc<FactorModel>, Question) {
         let earlier = match self.question.goal {
             Goal::Marginals(_) => &[],
-            _ => &self.parts[..],
+            _ => &self.regions[..],
         };
         self.summed_up(&self.answer, earlier, self.question.clone())
     }
 
     fn summed_up(
         &self,
-        part: &Part,
-        earlier: &[Option<Part>],
+        region: &Region,
+        earlier: &[Option<Region>],
         mut question: Question,
     ) -> (Arc<FactorModel>, Question) {
         let mut model = Arc::clone(&self.expanded.model);
-        for (earlier, known) in self.standing_in(part, earlier) {
+        for (earlier, known) in self.standing_in(region, earlier) {
             let node = &self.expanded.nodes[earlier];
             Arc::make_mut(&mut model).sum_up(node, &self.domains);
             question.inputs = &(&question.inputs - &known.vars) | &VarSet::from_iter([node.family]);
@@ -108,19 +108,23 @@ impl<'e> Before<'e> {
 
     /// The earlier selections whose posteriors stand for all that is before them: those that save
     /// most first, and none twice.
-    fn standing_in<'p>(&self, part: &Part, earlier: &'p [Option<Part>]) -> Vec<(usize, &'p Part)> {
+    fn standing_in<'p>(
+        &self,
+        region: &Region,
+        earlier: &'p [Option<Region>],
+    ) -> Vec<(usize, &'p Region)> {
         let earlier = earlier
             .iter()
             .enumerate()
-            .filter_map(|(i, part)| Some((i, part.as_ref()?)));
+            .filter_map(|(i, region)| Some((i, region.as_ref()?)));
         let is_needed =
-            |(i, _): &(usize, &Part)| part.vars.contains(self.expanded.nodes[*i].selected);
-        let mut earlier: Vec<(usize, &'p Part)> = earlier.filter(is_needed).collect();
-        earlier.sort_by_key(|(i, part)| Reverse((part.vars.len(), *i)));
-        let mut chosen: Vec<(usize, &'p Part)> = vec![];
+            |(i, _): &(usize, &Region)| region.vars.contains(self.expanded.nodes[*i].selected);
+        let mut earlier: Vec<(usize, &'p Region)> = earlier.filter(is_needed).collect();
+        earlier.sort_by_key(|(i, region)| Reverse((region.vars.len(), *i)));
+        let mut chosen: Vec<(usize, &'p Region)> = vec![];
         for (i, candidate) in earlier {
             if chosen.iter().all(|(_, other)| candidate.is_apart(other))
-                && candidate.sums_up(&self.expanded.model, part)
+                && candidate.sums_up(&self.expanded.model, region)
             {
                 chosen.push((i, candidate));
             }
@@ -129,7 +133,7 @@ impl<'e> Before<'e> {
     }
 }
 
-impl Part {
+impl Region {
     fn new(
         net: &FactorModel,
         children: &[Vec<VarId>],
@@ -139,7 +143,7 @@ impl Part {
         let parents: VarSet = net.parents(node.family).iter().copied().collect();
         let kept = ancestors(net, &parents | seen);
         let vars = connected(net, children, &parents, &kept);
-        Part {
+        Region {
             inputs: seen & &vars,
             vars,
             parents,
@@ -148,21 +152,21 @@ impl Part {
 
     fn of_answer(net: &FactorModel, targets: &VarSet, inputs: &VarSet) -> Self {
         let kept = ancestors(net, targets | inputs);
-        Part {
+        Region {
             vars: all(&kept),
             inputs: inputs.clone(),
             parents: targets.clone(),
         }
     }
 
-    /// Whether nothing is part of both. The part before a selection has all of its ancestors.
-    fn is_apart(&self, other: &Part) -> bool {
+    /// Whether nothing is part of both. A region has all ancestors of its variables.
+    fn is_apart(&self, other: &Region) -> bool {
         (&self.vars & &other.vars).is_empty()
     }
 
-    /// Whether a larger part has all of this one, with the same evidence, and touches it in the
+    /// Whether a larger region has all of this one, with the same evidence, and touches it in the
     /// parents alone.
-    fn sums_up(&self, net: &FactorModel, larger: &Part) -> bool {
+    fn sums_up(&self, net: &FactorModel, larger: &Region) -> bool {
         let is_inside = |v: &VarId| self.vars.contains(*v) && !self.parents.contains(*v);
         let rest = &larger.vars - &self.vars;
         !self.vars.is_subset(&self.parents)

@@ -2,10 +2,10 @@
 //!
 //! In every part, a variable has the same values left: which values are possible depends on
 //! ancestors alone, and a part has all ancestors of its variables, or the posterior of a selection
-//! that stands for them. So the axes of all parts are the same. Two things need other axes. A test tests
-//! all joint states of the parents, also those that are impossible; and where it is of evidence,
-//! all values of the variable count, also those that are: the evidence on it is then also that on
-//! an *alias*, which can have all values.
+//! that stands for them. So the axes of all parts are the same. Two things need other axes. A test
+//! is of all joint states of the parents, also those that are impossible; and where it is of
+//! evidence, all values of the variable count, also those that are impossible: the evidence on it
+//! is then also that on an *alias*, which can have all values.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -51,6 +51,7 @@ impl<'a> Merge<'a> {
             stages, domains, ..
         } = stages;
         let mut domains = domains.clone();
+        let mut graph = Graph::new(domains.iter().map(Vec::len).collect());
         let mut aliases = BTreeMap::new();
         for v in expanded
             .seen()
@@ -59,11 +60,10 @@ impl<'a> Merge<'a> {
         {
             let card = expanded.model.card(v);
             if domains[v.index()].len() < card {
-                aliases.insert(VarId::new(domains.len()), v);
+                aliases.insert(graph.axis(card), v);
                 domains.push((0..card).collect());
             }
         }
-        let graph = Graph::new(domains.iter().map(Vec::len).collect());
         let (tables, known) = (Tables::new(), BTreeMap::new());
         Merge {
             expanded,

@@ -129,7 +129,7 @@ impl Expanded {
     }
 }
 
-/// What testing networks are not compiled for, and a hint.
+/// The kinds of questions that testing networks are not compiled for, each with a hint.
 fn refused(question: &Question) -> Option<(&'static str, &'static str)> {
     if question.goal.is_explanation() {
         let hint = "ask for posteriors; `sumout mpe` explains single cases";
@@ -169,7 +169,7 @@ impl Before<'_> {
     }
 
     fn posterior(&self, index: usize, search: &Search) -> Result<Option<Posterior>> {
-        let Some((model, question)) = self.test(index) else {
+        let Some((model, question)) = self.selection(index) else {
             return Ok(None);
         };
         let part = Part::new(model, question, search)?;

@@ -26,7 +26,7 @@ pub(crate) enum Site {
     Row(usize, usize),
     /// One number of a CPT.
     Entry(usize, usize),
-    /// A part of the test of a CPT, by its name.
+    /// A part of the selection of a CPT, by its name in files.
     Selection(usize, &'static str),
 }
 
@@ -146,14 +146,13 @@ impl Builder {
             return Ok(());
         };
         let name = |at: usize| self.name(scope[at]);
-        let message = match self.is_markov {
-            true => format!("factor {index} names `{}` twice", name(at)),
-            false if at == scope.len() - 1 => format!("variable `{}` is its own parent", name(at)),
-            false => format!(
-                "variable `{}` is a parent of `{}` twice",
-                name(at),
-                name(scope.len() - 1)
-            ),
+        let message = if self.is_markov {
+            format!("factor {index} names `{}` twice", name(at))
+        } else if at == scope.len() - 1 {
+            format!("variable `{}` is its own parent", name(at))
+        } else {
+            let child = name(scope.len() - 1);
+            format!("variable `{}` is a parent of `{child}` twice", name(at))
         };
         let site = if at == scope.len() - 1 { first } else { at };
         Err(Mistake::new(Site::Scope(index, site), message))
@@ -182,9 +181,10 @@ impl Builder {
     }
 
     pub(super) fn no_number(&self, index: usize, at: usize, number: f64) -> Mistake {
-        let (kind, hint) = match self.is_markov {
-            true => ("factor value", "factor values are finite and not negative"),
-            false => ("probability", "probabilities are numbers from 0 to 1"),
+        let (kind, hint) = if self.is_markov {
+            ("factor value", "factor values are finite and not negative")
+        } else {
+            ("probability", "probabilities are numbers from 0 to 1")
         };
         let message = format!(
             "{} contains {number}, which is not a {kind}",

@@ -190,14 +190,11 @@ impl Builder {
                 biases.len(),
                 weights.len()
             );
-            let biases = match it.table.is_empty() || it.is_direct() {
-                true => {
-                    format!("without copies it needs {logits} biases, one for each row and value")
-                }
-                false => format!(
-                    "it needs {} biases, one for each copy, or {logits}, for each row",
-                    it.selection.copies
-                ),
+            let biases = if it.table.is_empty() || it.is_direct() {
+                format!("without copies it needs {logits} biases, one for each row and value")
+            } else {
+                let copies = it.selection.copies;
+                format!("it needs {copies} biases, one for each copy, or {logits}, for each row")
             };
             return wrong(
                 message,

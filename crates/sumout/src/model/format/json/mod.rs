@@ -64,7 +64,7 @@ const CPT: [&str; 11] = [
     "keep_zeros",
     "tie",
 ];
-const TESTED_CPT: [&str; 4] = ["child", "parents", "copies", "test"];
+const SELECTED_CPT: [&str; 4] = ["child", "parents", "copies", "test"];
 const FACTOR: [&str; 7] = [
     "scope",
     "table",
@@ -186,8 +186,8 @@ impl<'a> Reader<'a> {
     }
 
     fn cpt(&self, cpt: &Object<'a>, builder: &mut Builder) -> Result<CptMarks> {
-        let is_tested = cpt.get("copies").or(cpt.get("test")).is_some();
-        cpt.only(if is_tested { &TESTED_CPT } else { &CPT })?;
+        let is_selected = cpt.get("copies").or(cpt.get("test")).is_some();
+        cpt.only(if is_selected { &SELECTED_CPT } else { &CPT })?;
         let child = cpt
             .need("child", "this CPT")?
             .word("the name of a variable")?;
@@ -195,9 +195,10 @@ impl<'a> Reader<'a> {
             .get("parents")
             .map_or(Ok(vec![]), |parents| words(parents, "variable"))?;
         let scope = self.variables.family(&parents, &child)?;
-        let marks = match is_tested {
-            true => self.selected(cpt, &scope, builder)?,
-            false => self.body(cpt, &["table", "function", "constraint"], &scope, builder)?,
+        let marks = if is_selected {
+            self.selected(cpt, &scope, builder)?
+        } else {
+            self.body(cpt, &["table", "function", "constraint"], &scope, builder)?
         };
         Ok(CptMarks {
             child: child.span,
@@ -320,17 +321,18 @@ fn is_markov(file: &Object<'_>) -> Result<bool> {
             }
         },
     };
-    let (wrong, message, hint) = match is_markov {
-        true => (
+    let (wrong, message, hint) = if is_markov {
+        (
             "cpts",
             "a Markov network has `factors`, not `cpts`",
             "a Bayesian network has `\"kind\": \"bayes\"`",
-        ),
-        false => (
+        )
+    } else {
+        (
             "factors",
             "a Bayesian network has `cpts`, not `factors`",
             "a Markov network has `\"kind\": \"markov\"`",
-        ),
+        )
     };
     file.key(wrong)
         .map_or(Ok(is_markov), |key| Err(key.error(message).hint(hint)))

@@ -246,7 +246,7 @@ fn is_softmax(test: &Object<'_>) -> Result<bool> {
     Ok(name.as_deref() == Some("softmax"))
 }
 
-/// What is known of a test.
+/// Whether a selection is fixed, and to what it is tied.
 fn settle(test: &Object<'_>, draft: &mut CptDraft) -> Result<()> {
     if test.flag("fixed")? {
         draft.fix_selection();
@@ -289,17 +289,18 @@ fn thresholds(value: &Value<'_>, rows: usize, copies: usize) -> Result<Vec<f64>>
         return Ok(vec![all; rows * (copies.max(1) - 1)]);
     }
     let found = entries(value, copies.max(1) - 1, number)?.values;
-    match found.len() + 1 == copies && rows > 1 && copies > 2 {
-        true => Ok(found.repeat(rows)),
-        false if found.len() == rows * (copies.max(1) - 1) => Ok(found),
-        false => {
-            let needed = many(rows * (copies.max(1) - 1), "threshold");
-            let error = value.error(format!("this test needs {needed}, not {}", found.len()));
-            Err(error.hint(
-                "give one less than there are copies, for each joint state of the parents, or once for all of them",
-            ))
-        }
+    if found.len() + 1 == copies && rows > 1 && copies > 2 {
+        return Ok(found.repeat(rows));
     }
+    let needed = rows * (copies.max(1) - 1);
+    if found.len() == needed {
+        return Ok(found);
+    }
+    let needed = many(needed, "threshold");
+    let error = value.error(format!("this test needs {needed}, not {}", found.len()));
+    Err(error.hint(
+        "give one less than there are copies, for each joint state of the parents, or once for all of them",
+    ))
 }
 
 /// The copies and the test, as they are written.

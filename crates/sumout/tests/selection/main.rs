@@ -1,0 +1,28 @@
+//! Selection: testing networks against their semantics, and all that is done with them.
+
+mod chains;
+mod circuits;
+#[path = "../common/mod.rs"]
+mod common;
+mod edges;
+mod files;
+mod gradients;
+mod learning;
+mod literal;
+mod random;
+mod semantics;
+
+use sumout::{Level, Network, Options, VarId};
+
+fn options(level: Level, seed: u64) -> Options {
+    Options {
+        level,
+        seed,
+        effort: 0.01,
+        ..Options::default()
+    }
+}
+
+fn name(net: &Network, v: VarId) -> String {
+    net.variable(v).name.clone()
+}
