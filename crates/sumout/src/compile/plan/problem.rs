@@ -45,46 +45,28 @@ pub struct Leaf {
 impl Problem {
     /// The problem that a pruned network poses.
     pub fn new(pruned: &Pruned, objective: Objective) -> Self {
-        let mut varies = vec![false; pruned.factors.len()];
-        pruned
-            .hosts
-            .iter()
-            .for_each(|&(_, factor)| varies[factor] = true);
-        let is_clamped = |v: &VarId| pruned.clamped.contains(*v);
-        let differs = |(f, table): (usize, &Table)| {
-            table.axes.iter().any(is_clamped) || pruned.is_selected(f)
-        };
-        let clamped: Vec<bool> = pruned.factors.iter().enumerate().map(differs).collect();
-        varies
-            .iter_mut()
-            .zip(&clamped)
-            .for_each(|(varies, clamped)| *varies |= clamped);
-        let is_learned = |v: VarId| !pruned.selected.contains_key(&v);
-        let prices = if !varies.contains(&true) {
-            objective.prices_of_one_run() // everything counts
-        } else if pruned.promised.iter().any(is_learned) {
-            objective.prices_of_steps()
-        } else {
-            objective.prices()
-        };
+        let clamped: Vec<bool> = (0..pruned.factors.len())
+            .map(|factor| pruned.is_clamped(factor) || pruned.is_selected(factor))
+            .collect();
+        let mut varies = clamped.clone();
+        for &(_, factor) in &pruned.hosts {
+            varies[factor] = true;
+        }
+        let axes =
+            |table: &Table| &table.axes.iter().copied().collect::<VarSet>() - &pruned.clamped;
+        let mut definer = pruned.definers.clone();
+        for v in pruned.clamped.iter() {
+            definer[v.index()] = None;
+        }
         Problem {
-            factors: pruned
-                .factors
-                .iter()
-                .map(|f| f.axes.iter().copied().filter(|v| !is_clamped(v)).collect())
-                .collect(),
+            factors: pruned.factors.iter().map(axes).collect(),
+            prices: prices(pruned, objective, varies.contains(&true)),
             varies,
             clamped,
             output: pruned.output.clone(),
             cards: pruned.cards(),
-            definer: pruned
-                .definers
-                .iter()
-                .enumerate()
-                .map(|(v, f)| f.filter(|_| !is_clamped(&VarId::new(v))))
-                .collect(),
+            definer,
             known: vec![],
-            prices,
         }
     }
 
@@ -193,6 +175,18 @@ impl Problem {
             known: leaves.iter().map(|leaf| self.known(leaf)).collect(),
             prices: self.prices,
         }
+    }
+}
+
+/// What plans cost: by how often what is the same for all examples is computed.
+fn prices(pruned: &Pruned, objective: Objective, varies: bool) -> Prices {
+    let is_learned = |v: VarId| !pruned.selected.contains_key(&v);
+    if !varies {
+        objective.prices_of_one_run() // everything counts
+    } else if pruned.promised.iter().any(is_learned) {
+        objective.prices_of_steps()
+    } else {
+        objective.prices()
     }
 }
 

@@ -100,6 +100,12 @@ impl Pruned {
             .is_some_and(|origin| self.selected.contains_key(&origin.child))
     }
 
+    /// Whether a factor mentions a variable that has a value in every example.
+    pub fn is_clamped(&self, factor: usize) -> bool {
+        let mut axes = self.factors[factor].axes.iter();
+        axes.any(|v| self.clamped.contains(*v))
+    }
+
     /// The number of values left of each variable.
     pub fn cards(&self) -> Vec<usize> {
         self.domains.iter().map(Vec::len).collect()
@@ -132,40 +138,24 @@ fn host(factors: Vec<Factor>, domains: Vec<Vec<usize>>, question: &Question) -> 
     } else {
         (VarSet::default(), &question.inputs | &targets)
     };
+    let clamped: VarSet = question.hard.iter().filter(is_open).collect();
     let (definers, promised, near) = definers(&factors, &domains);
     let mut learned: Vec<bool> = factors.iter().map(|f| f.is_learned).collect();
     let mut origins: Vec<Option<Origin>> = factors.iter().map(Factor::origin).collect();
-    let clamped: VarSet = question.hard.iter().filter(is_open).collect();
-    let mut tables: Vec<Table> = vec![];
-    let mut best: Vec<Option<(bool, usize, usize)>> = vec![None; domains.len()];
-    for (index, Factor { child, table, .. }) in factors.into_iter().enumerate() {
-        for &v in &table.axes {
-            let candidate = (child != Some(v), table.values.len(), index);
-            let best = &mut best[v.index()];
-            *best = Some(best.map_or(candidate, |b| b.min(candidate)));
-        }
-        tables.push(table);
-    }
+    let best = best_hosts(&factors, domains.len());
+    let mut tables: Vec<Table> = factors.into_iter().map(|f| f.table).collect();
     let mut hosts = vec![];
     for v in inputs.iter().filter(|&v| !clamped.contains(v)) {
-        let host = best[v.index()].map_or(tables.len(), |(_, _, index)| index);
-        if host == tables.len() {
-            tables.push(Table {
-                axes: vec![v],
-                values: vec![1.0],
-            }); // one value left, whose likelihood counts
+        hosts.push((v, best[v.index()].unwrap_or(tables.len())));
+        if best[v.index()].is_none() {
+            tables.push(ones(vec![v])); // one value left, whose likelihood counts
         }
-        hosts.push((v, host));
     }
     if tables.is_empty() {
-        tables.push(Table {
-            axes: vec![],
-            values: vec![1.0],
-        });
+        tables.push(ones(vec![]));
     }
     learned.resize(tables.len(), false);
     origins.resize(tables.len(), None);
-    let (explain, selected) = (question.goal.is_explanation(), question.selected.clone());
     Pruned {
         domains,
         factors: tables,
@@ -177,9 +167,32 @@ fn host(factors: Vec<Factor>, domains: Vec<Vec<usize>>, question: &Question) -> 
         origins,
         output,
         clamped,
-        selected,
-        explain,
+        selected: question.selected.clone(),
+        explain: question.goal.is_explanation(),
         implied: false,
+    }
+}
+
+/// The factor that evidence on each variable is multiplied with, if one mentions it: its CPT, or
+/// else the smallest.
+fn best_hosts(factors: &[Factor], variables: usize) -> Vec<Option<usize>> {
+    let mut best: Vec<Option<(bool, usize, usize)>> = vec![None; variables];
+    for (index, Factor { child, table, .. }) in factors.iter().enumerate() {
+        for &v in &table.axes {
+            let candidate = (*child != Some(v), table.values.len(), index);
+            let best = &mut best[v.index()];
+            *best = Some(best.map_or(candidate, |b| b.min(candidate)));
+        }
+    }
+    let index = |best: Option<(bool, usize, usize)>| best.map(|(_, _, index)| index);
+    best.into_iter().map(index).collect()
+}
+
+/// A number that changes nothing.
+fn ones(axes: Vec<VarId>) -> Table {
+    Table {
+        axes,
+        values: vec![1.0],
     }
 }
 
