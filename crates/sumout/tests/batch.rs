@@ -264,10 +264,10 @@ fn a_plan_with_promised_values_answers_as_brute_force_does() {
             });
             let (answer, truth) = (plan.answer(&evidence).unwrap(), enumerate(&net, &evidence));
             assert!(
-                close(answer.log_evidence, truth.evidence.ln(), 1e-9),
+                close(answer.log_evidence(), truth.evidence.ln(), 1e-9),
                 "seed {seed}"
             );
-            let (target, posterior) = &answer.posteriors[0];
+            let (target, posterior) = &answer.posteriors()[0];
             for (p, joint) in posterior.iter().zip(&truth.joints[target.index()]) {
                 assert!(close(*p, joint / truth.evidence, 1e-9), "seed {seed}");
             }

@@ -70,7 +70,7 @@ fn true_error(net: &Network, query: &Query, inputs: &[VarId], options: &Options)
                 .unwrap()
         });
         let (answer, truth) = (plan.answer(&evidence).unwrap(), enumerate(net, &evidence));
-        let (target, posterior) = &answer.posteriors[0];
+        let (target, posterior) = &answer.posteriors()[0];
         for (p, joint) in posterior.iter().zip(&truth.joints[target.index()]) {
             largest = largest.max((p - joint / truth.evidence).abs());
         }
@@ -151,16 +151,18 @@ fn one_question_is_answered_exactly_where_that_fits() {
     };
     let answer = net.query(&[], &evidence, &options).unwrap();
     assert!(close(
-        answer.log_evidence,
+        answer.log_evidence(),
         enumerate(&net, &evidence).evidence.ln(),
         1e-12
     ));
     assert_eq!(
-        answer.near.unwrap().note.as_deref(),
+        answer.near().unwrap().note.as_deref(),
         Some("the exact answer fits, and is given")
     );
     assert_eq!(
-        net.query(&[], &evidence, &Options::default()).unwrap().near,
+        net.query(&[], &evidence, &Options::default())
+            .unwrap()
+            .near(),
         None
     );
 }
@@ -230,7 +232,7 @@ fn a_question_that_does_not_fit_is_approximated() {
             },
         )
         .unwrap();
-    let about = near.near.clone().unwrap();
+    let about = near.near().clone().unwrap();
     assert_eq!((about.functional.len(), about.estimated_error), (8, None));
     assert!(
         about
@@ -240,7 +242,7 @@ fn a_question_that_does_not_fit_is_approximated() {
             .contains("of memory, and the limit is"),
         "{about:?}"
     );
-    let error = (exact.posteriors[0].1[0] - near.posteriors[0].1[0]).abs();
+    let error = (exact.posteriors()[0].1[0] - near.posteriors()[0].1[0]).abs();
     assert!(error > 0.0 && error < 0.02, "{error}");
 }
 

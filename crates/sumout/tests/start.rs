@@ -73,7 +73,7 @@ fn a_saved_plan_is_the_same_without_effort_and_never_worse_with_some() {
             );
             let answer = same.answer(&Evidence::new()).unwrap();
             let truth = enumerate(&net, &Evidence::new());
-            let (target, posterior) = &answer.posteriors[0];
+            let (target, posterior) = &answer.posteriors()[0];
             for (p, expected) in posterior.iter().zip(&truth.joints[target.index()]) {
                 assert!(close(*p, *expected, 1e-9));
             }
@@ -195,7 +195,10 @@ fn random_damage_never_panics() {
         };
         if let Ok(plan) = net.plan_from(&query, &options(0.0), &Start::Plan(saved)) {
             let answer = plan.answer(&Evidence::new()).unwrap();
-            assert!(close(answer.posteriors[0].1[0], 0.055, 1e-9), "seed {seed}");
+            assert!(
+                close(answer.posteriors()[0].1[0], 0.055, 1e-9),
+                "seed {seed}"
+            );
         }
     }
 }
@@ -238,7 +241,7 @@ fn an_elimination_order_is_followed() {
     assert!(bad.report().max_cluster_rank > good.report().max_cluster_rank);
     for plan in [&good, &bad] {
         assert!(close(
-            plan.answer(&Evidence::new()).unwrap().posteriors[0].1[0],
+            plan.answer(&Evidence::new()).unwrap().posteriors()[0].1[0],
             0.055,
             1e-9
         ));

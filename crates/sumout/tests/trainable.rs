@@ -126,7 +126,7 @@ fn query(net: &Network, question: &Question) -> Query {
 fn error(net: &Network, query: &Query, evidence: &Evidence, options: &Options) -> f64 {
     let answer = net.plan(query, options).unwrap().answer(evidence).unwrap();
     let truth = enumerate(net, evidence);
-    let (target, posterior) = &answer.posteriors[0];
+    let (target, posterior) = &answer.posteriors()[0];
     let expected = truth.joints[target.index()]
         .iter()
         .map(|joint| joint / truth.evidence);
@@ -134,7 +134,10 @@ fn error(net: &Network, query: &Query, evidence: &Evidence, options: &Options) -
         .iter()
         .zip(expected)
         .map(|(p, expected)| (p - expected).abs());
-    errors.fold((answer.log_evidence - truth.evidence.ln()).abs(), f64::max)
+    errors.fold(
+        (answer.log_evidence() - truth.evidence.ln()).abs(),
+        f64::max,
+    )
 }
 
 /// Nothing is pruned by zeros that may go away, and the answers are right as long as the tables are
@@ -348,7 +351,7 @@ fn the_report_says_whose_plan_matters() {
         )
         .unwrap();
     assert!(close(
-        answer.log_evidence,
+        answer.log_evidence(),
         enumerate(&net, &evidence).evidence.ln(),
         1e-12
     ));

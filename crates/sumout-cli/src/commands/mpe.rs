@@ -40,7 +40,7 @@ pub fn run(args: &Args, json: bool, out: &mut dyn Write) -> Result<Outcome> {
     let explanation = patiently("computing", || {
         net.mpe(&evidence, &args.computing.options())
     })?;
-    match (&explanation.assignment, json) {
+    match (explanation.assignment(), json) {
         (_, true) => writeln!(out, "{}", to_json(&net, &explanation))?,
         (None, false) => talk_of_impossible(&net, &evidence, &args.computing.options()),
         (Some(values), false) => {
@@ -49,11 +49,11 @@ pub fn run(args: &Args, json: bool, out: &mut dyn Write) -> Result<Outcome> {
                 out,
                 "{} = {}",
                 measure(&net),
-                significant(explanation.log_probability, 7)
+                significant(explanation.log_probability(), 7)
             )?;
         }
     }
-    Ok(if explanation.assignment.is_some() {
+    Ok(if explanation.assignment().is_some() {
         Outcome::Done
     } else {
         Outcome::Impossible
@@ -62,7 +62,7 @@ pub fn run(args: &Args, json: bool, out: &mut dyn Write) -> Result<Outcome> {
 
 /// The answer as JSON.
 pub fn to_json(net: &Network, explanation: &Explanation) -> Value {
-    let Some(values) = &explanation.assignment else {
+    let Some(values) = explanation.assignment() else {
         return json!({"assignment": {}, "log_probability": null, "impossible": true});
     };
     let named = |(var, &value): (VarId, &usize)| {
@@ -70,7 +70,7 @@ pub fn to_json(net: &Network, explanation: &Explanation) -> Value {
         (variable.name.clone(), json!(variable.values[value]))
     };
     let assignment: Map<String, Value> = net.ids().zip(values).map(named).collect();
-    json!({"assignment": assignment, "log_probability": explanation.log_probability + 0.0, "impossible": false})
+    json!({"assignment": assignment, "log_probability": explanation.log_probability() + 0.0, "impossible": false})
 }
 
 /// Each variable with its value, and whether that was given.

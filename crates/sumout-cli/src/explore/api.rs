@@ -109,7 +109,7 @@ async fn ask(State(models): Open, Path(id): Path<String>, body: Body) -> Answere
     let begun = Instant::now();
     let mut answer = model.answer(evidence).await?;
     if !targets.is_empty() {
-        answer.posteriors.retain(|(var, _)| targets.contains(var));
+        answer = answer.only(&targets);
     }
     let mut json = query::to_json(&model.net, &answer);
     json["seconds"] = json!(begun.elapsed().as_secs_f64());

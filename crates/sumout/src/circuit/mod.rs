@@ -3,23 +3,24 @@
 //! Posteriors come in two ways. Of one target, the circuit's output is P(target, e). Of several,
 //! its output is P(e), and one backward pass gives all of them: P(x, e) = λ_x · ∂P(e)/∂λ_x.
 
+mod answer;
 pub(crate) mod batch;
 pub(crate) mod compiled;
-pub(crate) mod differentiate;
-pub(crate) mod evaluate;
-mod explain;
+mod derivatives;
+mod explanations;
 mod export;
-pub(crate) mod families;
+mod families;
 mod file;
 mod machine;
 pub(crate) mod near;
 pub(crate) mod plan;
+mod posteriors;
 mod ready;
+pub(crate) mod run;
 pub(crate) mod selection;
 
 use std::collections::BTreeMap;
 
-use crate::compile::report::Near;
 use crate::compile::{self, Compiled, Completion, Level, Objective, Query, Question, Search};
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{Evidence, Finding, Network};
@@ -28,15 +29,17 @@ use crate::tensor::layout::Program;
 use crate::tensor::schedule::{Schedule, Want};
 use crate::vars::{VarId, VarSet};
 
+pub use answer::{Answer, Explanation};
 pub use batch::{Answers, Batch, Column};
 pub use compiled::Circuit;
-pub use differentiate::{Derivatives, Differentiator, LossGradient};
-pub use evaluate::{EvalOptions, Evaluator, Precision};
-pub use explain::{Explainer, Explanations};
+pub use derivatives::{Derivatives, Differentiator, LossGradient};
+pub use explanations::{Explainer, Explanations};
 pub use export::{Export, Language, Onnx};
-pub use families::Families;
+pub use families::{Families, FamilyEvaluator};
 pub use machine::Machine;
 pub use plan::Compilation;
+pub use posteriors::Evaluator;
+pub use run::{EvalOptions, Precision};
 pub use selection::Selected;
 
 use ready::{Ready, likelihood};
@@ -75,42 +78,6 @@ impl Default for Options {
     }
 }
 
-/// Posterior probabilities, and the probability of the evidence.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Answer {
-    /// For each target, in the order asked, the probability of each of its values. None if
-    /// impossible.
-    pub posteriors: Vec<(VarId, Vec<f64>)>,
-    /// ln P(e), in a Markov network ln Z(e); negative infinity if the evidence is impossible.
-    pub log_evidence: f64,
-    /// What is known of the error, if an approximation was allowed.
-    pub near: Option<Near>,
-}
-
-impl Answer {
-    /// Whether the evidence has probability zero.
-    pub fn is_impossible(&self) -> bool {
-        self.log_evidence == f64::NEG_INFINITY
-    }
-
-    fn impossible() -> Self {
-        Answer {
-            posteriors: vec![],
-            log_evidence: f64::NEG_INFINITY,
-            near: None,
-        }
-    }
-}
-
-/// A most probable explanation.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Explanation {
-    /// The position of the value of each variable; none if the evidence is impossible.
-    pub assignment: Option<Vec<usize>>,
-    /// The logarithm of the assignment's probability (with soft evidence: times its likelihood).
-    pub log_probability: f64,
-}
-
 impl Network {
     /// The posterior of each target given the evidence; of all variables if there are no targets.
     /// Of a testing network, in the network that the evidence selects.
@@ -121,8 +88,8 @@ impl Network {
     /// let asia = Network::read("asia")?;
     /// let evidence = Evidence::new().observe(&asia, "xray", "yes")?.observe(&asia, "dysp", "no")?;
     /// let answer = asia.query(&[asia.find("lung")?], &evidence, &Options::default())?;
-    /// assert!((answer.posteriors[0].1[0] - 0.2523).abs() < 1e-4);
-    /// assert!((answer.log_evidence.exp() - 0.03962).abs() < 1e-5);
+    /// assert!((answer.probability("lung", "yes")? - 0.2523).abs() < 1e-4);
+    /// assert!((answer.log_evidence().exp() - 0.03962).abs() < 1e-5);
     /// # Ok::<(), sumout::Error>(())
     /// ```
     pub fn query(
@@ -140,9 +107,10 @@ impl Network {
         )?;
         if self.is_testing() {
             let selected = self.selected(evidence, options)?;
-            return selected.map_or(Ok(Answer::impossible()), |net| {
-                net.query(targets, evidence, options)
-            });
+            return match selected {
+                Some(net) => net.query(targets, evidence, options),
+                None => Ok(Answer::impossible(self.shared_variables())),
+            };
         }
         let asked: Vec<VarId> = if targets.is_empty() {
             self.ids().collect()
@@ -158,7 +126,7 @@ impl Network {
             return near::query(self, &question, asked, evidence, options);
         }
         let Some(compiled) = compile::compile(self, &question, &options.search()) else {
-            return Ok(Answer::impossible());
+            return Ok(Answer::impossible(self.shared_variables()));
         };
         Ok(Ready::new(self, &question, asked, compiled, options)?.answer(evidence))
     }
@@ -171,26 +139,22 @@ impl Network {
     /// let asia = Network::read("asia")?;
     /// let evidence = Evidence::new().observe(&asia, "xray", "yes")?;
     /// let explanation = asia.mpe(&evidence, &Options::default())?;
-    /// let assignment = explanation.assignment.expect("the evidence is possible");
-    /// assert_eq!(asia.variable(asia.find("lung")?).values[assignment[3]], "yes");
+    /// assert_eq!(explanation.value("lung")?, "yes");
     /// # Ok::<(), sumout::Error>(())
     /// ```
     pub fn mpe(&self, evidence: &Evidence, options: &Options) -> Result<Explanation> {
         check_ids(self, evidence.iter().map(|(v, _)| v))?;
-        let impossible = Explanation {
-            assignment: None,
-            log_probability: f64::NEG_INFINITY,
-        };
+        let impossible = || Ok(Explanation::impossible(self.shared_variables()));
         if self.is_testing() {
             let selected = self.selected(evidence, options)?;
-            return selected.map_or(Ok(impossible), |net| net.mpe(evidence, options));
+            return selected.map_or_else(impossible, |net| net.mpe(evidence, options));
         }
         let question = Question {
             explain: true,
             ..question(evidence)
         };
         let Some(compiled) = compile::compile(self, &question, &options.search()) else {
-            return Ok(impossible);
+            return impossible();
         };
         let program = admit(&compiled, &Want::Everything, options)?;
         let domains = &compiled.pruned.domains;
@@ -199,15 +163,17 @@ impl Network {
         });
         let log_probability = run.log_sum();
         if log_probability == f64::NEG_INFINITY {
-            return Ok(impossible);
+            return impossible();
         }
         let mut states = run.trace();
         Completion::new(&compiled).complete(compiled.graph.cards(), &mut states);
         let value = |v: VarId| domains[v.index()][states[v.index()].unwrap_or(0)];
-        Ok(Explanation {
-            assignment: Some(self.ids().map(value).collect()),
+        let assignment = self.ids().map(value).collect();
+        Ok(Explanation::new(
+            self.shared_variables(),
+            assignment,
             log_probability,
-        })
+        ))
     }
 }
 

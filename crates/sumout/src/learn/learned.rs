@@ -180,7 +180,7 @@ impl Circuit {
         let origins: Vec<TableId> = self.graph.origins().keys().copied().collect();
         for table in origins {
             let numbers = params.numbers_of(&self.graph.origins()[&table]);
-            self.graph.table_mut(table).copy_from_slice(&numbers);
+            self.set_table(table, &numbers);
         }
     }
 }

@@ -387,7 +387,7 @@ impl Network {
             );
             return Err(error.hint("name CPTs to be trained, or inputs that depend on them"));
         }
-        let mut domains = heads[0].circuit.domains.clone();
+        let mut domains = heads[0].circuit.domains.to_vec();
         for child in children.iter() {
             if let Some(circuit) = circuits
                 .iter()

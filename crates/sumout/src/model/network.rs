@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::Path;
+use std::sync::Arc;
 
 use globset::Glob;
 
@@ -22,6 +23,26 @@ pub struct Variable {
     pub values: Vec<String>,
 }
 
+impl Variable {
+    /// The position of a value.
+    pub(crate) fn position(&self, value: &str) -> Result<usize> {
+        let Variable { name, values } = self;
+        values.iter().position(|v| v == value).ok_or_else(|| {
+            let error = Error::new(
+                ErrorKind::Name,
+                format!("variable `{name}` has no value `{value}`"),
+            );
+            match did_you_mean(value, values.iter().map(String::as_str)) {
+                Some(hint) => error.hint(hint),
+                None => error.hint(format!(
+                    "its values are {}",
+                    shortlist(values.iter().map(String::as_str))
+                )),
+            }
+        })
+    }
+}
+
 /// A Bayesian network, or a Markov network: immutable once built.
 ///
 /// Variables are in topological order. In a Bayesian network the CPT of variable `v` is
@@ -30,7 +51,8 @@ pub struct Variable {
 pub struct Network {
     pub(super) name: String,
     pub(super) is_markov: bool,
-    pub(super) variables: Vec<Variable>,
+    /// Shared with circuits and answers, which know them by name.
+    pub(super) variables: Arc<Vec<Variable>>,
     pub(super) cpts: Vec<Cpt>,
     pub(super) ids: BTreeMap<String, VarId>,
     pub(super) sight: Sight,
@@ -104,6 +126,11 @@ impl Network {
     /// All variables, in topological order.
     pub fn variables(&self) -> &[Variable] {
         &self.variables
+    }
+
+    /// The same, to be kept.
+    pub(crate) fn shared_variables(&self) -> Arc<Vec<Variable>> {
+        self.variables.clone()
     }
 
     /// The ids of all variables.
@@ -183,20 +210,7 @@ impl Network {
 
     /// The position of a value of a variable.
     pub fn value(&self, var: VarId, value: &str) -> Result<usize> {
-        let Variable { name, values } = self.variable(var);
-        values.iter().position(|v| v == value).ok_or_else(|| {
-            let error = Error::new(
-                ErrorKind::Name,
-                format!("variable `{name}` has no value `{value}`"),
-            );
-            match did_you_mean(value, values.iter().map(String::as_str)) {
-                Some(hint) => error.hint(hint),
-                None => error.hint(format!(
-                    "its values are {}",
-                    shortlist(values.iter().map(String::as_str))
-                )),
-            }
-        })
+        self.variable(var).position(value)
     }
 }
 
@@ -208,7 +222,7 @@ impl fmt::Debug for Network {
             self.name,
             if self.is_markov { " (Markov)" } else { "" }
         )?;
-        for v in &self.variables {
+        for v in self.variables() {
             writeln!(f, "  {} {:?}", v.name, v.values)?;
         }
         for cpt in &self.cpts {

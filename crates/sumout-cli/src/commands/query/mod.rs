@@ -67,7 +67,7 @@ pub fn run(args: &Args, json: bool, out: &mut dyn Write) -> Result<Outcome> {
     } else {
         Outcome::Done
     };
-    if let Some(near) = answer.near.as_ref().filter(|_| !json) {
+    if let Some(near) = answer.near().as_ref().filter(|_| !json) {
         talk(&format!("near: {near}"));
     }
     let selections = if args.tests {
@@ -121,9 +121,9 @@ pub fn to_json(net: &Network, answer: &Answer) -> Value {
             .map(|(value, &p)| (value.clone(), json!(p)));
         (variable.name.clone(), Value::Object(values.collect()))
     };
-    let posteriors: Map<String, Value> = answer.posteriors.iter().map(posterior).collect();
-    let mut json = json!({"posteriors": posteriors, "log_evidence": answer.log_evidence + 0.0, "impossible": false});
-    if let Some(near) = &answer.near {
+    let posteriors: Map<String, Value> = answer.posteriors().iter().map(posterior).collect();
+    let mut json = json!({"posteriors": posteriors, "log_evidence": answer.log_evidence() + 0.0, "impossible": false});
+    if let Some(near) = answer.near() {
         json["near"] = json!(near);
     }
     json
@@ -136,7 +136,7 @@ fn print(
     out: &mut dyn Write,
 ) -> io::Result<()> {
     let variables: Vec<_> = answer
-        .posteriors
+        .posteriors()
         .iter()
         .map(|(var, _)| net.variable(*var))
         .collect();
@@ -146,7 +146,7 @@ fn print(
             .iter()
             .flat_map(|v| v.values.iter().map(String::as_str)),
     );
-    for (variable, (_, numbers)) in variables.iter().zip(&answer.posteriors) {
+    for (variable, (_, numbers)) in variables.iter().zip(answer.posteriors()) {
         let mut name = variable.name.as_str();
         for (value, &p) in variable.values.iter().zip(numbers) {
             writeln!(out, "{name:names$}   {value:values$}  {}", probability(p))?;
@@ -154,7 +154,11 @@ fn print(
         }
     }
     if net.is_markov() || !evidence.is_empty() {
-        writeln!(out, "{}", evidence_line(net, evidence, answer.log_evidence))?;
+        writeln!(
+            out,
+            "{}",
+            evidence_line(net, evidence, answer.log_evidence())
+        )?;
     }
     Ok(())
 }

@@ -186,7 +186,7 @@ impl Circuit {
             target: self.target.map(VarId::index),
             inputs: indices(&mut self.inputs.iter()),
             hard: indices(&mut self.hard.iter()),
-            domains: self.domains.clone(),
+            domains: self.domains.to_vec(),
             axes: graph.cards().to_vec(),
             tables: graph
                 .tables()
@@ -210,7 +210,7 @@ impl Circuit {
                 .collect(),
             operations: graph.ops().map(|(_, op)| operation(op)).collect(),
             output: graph.output().index(),
-            completion: self.completion.as_ref().map(Completing::new),
+            completion: self.completion.as_deref().map(Completing::new),
             origins: origins::origins(graph),
             visible: (self.visible < self.variables.len()).then_some(self.visible),
             aliases: self
@@ -226,7 +226,12 @@ impl Circuit {
     fn numbers(&self) -> Vec<Numbers> {
         let mut all = numbers(&self.graph);
         all.extend(origins::numbers(&self.graph));
-        all.extend(self.completion.iter().flat_map(completing::numbers));
+        all.extend(
+            self.completion
+                .as_deref()
+                .into_iter()
+                .flat_map(completing::numbers),
+        );
         all
     }
 }
@@ -384,13 +389,14 @@ impl Reader<'_> {
                 .completion
                 .as_ref()
                 .map(|c| self.completion(c, &graph))
-                .transpose()?,
-            variables: self.named(),
+                .transpose()?
+                .map(Into::into),
+            variables: self.named().into(),
             target: target.as_ref().map(var),
             inputs: inputs.iter().map(var).collect(),
             hard: hard.iter().map(var).collect(),
-            domains: domains.clone(),
-            graph,
+            domains: domains.clone().into(),
+            graph: graph.into(),
             aliases: self
                 .header
                 .aliases

@@ -14,11 +14,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::circuit::Circuit;
 use crate::circuit::compiled::nothing_possible;
-use crate::circuit::evaluate::loaded;
+use crate::circuit::run::loaded;
 use crate::compile;
 use crate::compile::{Compiled, Question, Search};
 use crate::error::{Error, ErrorKind, Result};
-use crate::model::{Comparison, Expanded, Network, Selection, Testing};
+use crate::model::{Comparison, Expanded, Network, Selection, Testing, Variable};
 use crate::tensor::{Graph, Weighing};
 use crate::vars::{VarId, VarSet};
 
@@ -142,12 +142,13 @@ impl Expanded {
             aliases,
         } = Merge::new(self, &circuit, stages, &trainable).run();
         let named = aliases.values().map(|&of| self.net.variable(of).clone());
-        let variables = circuit.variables.into_iter().chain(named).collect();
+        let own = circuit.variables.iter().cloned();
+        let variables: Vec<Variable> = own.chain(named).collect();
         Circuit {
-            graph,
-            domains,
+            graph: graph.into(),
+            domains: domains.into(),
             aliases,
-            variables,
+            variables: variables.into(),
             visible,
             ..circuit
         }

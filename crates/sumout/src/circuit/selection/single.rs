@@ -95,8 +95,9 @@ impl Testing {
             .map(|(v, _)| v)
             .filter(|v| !self.sees.contains(*v));
         let seen = hidden.fold(evidence.clone(), |seen, v| seen.without(v));
-        let mut answer = net.query(&[self.family], &seen, options)?;
-        Ok(answer.posteriors.pop().map(|(_, posterior)| posterior))
+        let answer = net.query(&[self.family], &seen, options)?;
+        let family = answer.posteriors().first();
+        Ok(family.map(|(_, posterior)| posterior.clone()))
     }
 }
 

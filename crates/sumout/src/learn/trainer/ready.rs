@@ -1,18 +1,19 @@
 //! A circuit with its examples: what some of them cost, and the derivatives of that.
 
 use crate::circuit::batch::Batch;
-use crate::circuit::differentiate::{Derivatives, Differentiator};
+use crate::circuit::{Derivatives, Differentiator};
 use crate::error::Result;
 use crate::learn::loss::ZERO;
 use crate::learn::trainer::Trainer;
 use crate::learn::training::{Examples, Head, Training};
 use crate::learn::{Loss, Params};
+use crate::tensor::TableId;
 
 /// A circuit with examples.
 #[derive(Debug)]
 pub(crate) struct Ready<'c> {
     pub(crate) head: &'c Head,
-    pub(crate) circuit: Differentiator<'c>,
+    pub(crate) circuit: Differentiator,
     pub(crate) batch: Batch,
     labels: Vec<f64>,
     /// Whether -ln P(e) counts here: once, whatever the number of targets.
@@ -51,7 +52,13 @@ impl<'c> Ready<'c> {
     }
 
     pub(crate) fn set(&mut self, params: &Params) {
-        self.circuit.set_params(params);
+        let origins = self.circuit.graph().origins().iter();
+        let tables: Vec<(TableId, Vec<f64>)> = origins
+            .map(|(table, origin)| (*table, params.numbers_of(origin)))
+            .collect();
+        for (table, numbers) in &tables {
+            self.circuit.set_table(*table, numbers);
+        }
         self.circuit.refresh();
     }
 
@@ -106,9 +113,9 @@ impl<'c> Ready<'c> {
             .zip(&found.log_evidence)
         {
             let (weight, label) = (trainer.examples.weight(row), self.label(row, width));
-            if !log.is_finite() {
-                sums.impossible += usize::from(!log.is_nan());
-                sums.lost += usize::from(log.is_nan());
+            let Some(log) = log.filter(|log| log.is_finite()) else {
+                sums.impossible += usize::from(log.is_some());
+                sums.lost += usize::from(log.is_none());
                 if label.is_some() {
                     // As if the label had probability zero.
                     sums.weight += weight;
@@ -116,9 +123,9 @@ impl<'c> Ready<'c> {
                     sums.loss -= weight * loss.cross_entropy * ZERO.ln();
                 }
                 continue;
-            }
+            };
             sums.weight += weight;
-            sums.loss += weight * loss.value(posterior, *log, label);
+            sums.loss += weight * loss.value(posterior, log, label);
             if let Some(label) = label {
                 sums.labelled += weight;
                 sums.right += weight * f64::from(is_right(posterior, label));

@@ -441,7 +441,7 @@ impl Builder {
         Network {
             name,
             is_markov: self.is_markov,
-            variables,
+            variables: variables.into(),
             cpts,
             ids,
             sight,

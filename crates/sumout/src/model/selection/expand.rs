@@ -10,6 +10,8 @@
 //! The variables of the network keep their ids; the new ones come behind them. Until a test has
 //! decided, the CPT of S holds the gaps between its thresholds.
 
+use std::sync::Arc;
+
 use crate::model::cpt::{Body, Cpt, Role, as_function};
 use crate::model::network::{Network, Variable};
 use crate::model::selection::{Selection, Test};
@@ -178,7 +180,7 @@ impl Network {
 
     /// Adds a variable that cannot be found by its name.
     fn hide(&mut self, name: String, card: usize) -> VarId {
-        self.variables.push(Variable {
+        Arc::make_mut(&mut self.variables).push(Variable {
             name,
             values: (0..card).map(|value| value.to_string()).collect(),
         });

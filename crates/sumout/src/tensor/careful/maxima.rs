@@ -4,7 +4,7 @@
 //! example is used again for the next. An example whose numbers are too far apart is repeated with
 //! logarithms, like any other run.
 
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use crate::tensor::careful::kernel::{LogMaxProduct, MaxProduct, Semiring};
 use crate::tensor::careful::trace::Trace;
@@ -16,10 +16,10 @@ use crate::vars::VarId;
 
 /// A program that keeps all tensors, ready to maximise for one example after the other.
 #[derive(Debug)]
-pub(crate) struct Maxima<'g> {
-    graph: &'g Graph,
+pub(crate) struct Maxima {
+    graph: Arc<Graph>,
     program: Program,
-    trace: Trace<'g>,
+    trace: Trace,
     varies: Vec<bool>,
     inputs: Vec<(NodeId, VarId)>,
     /// What does not depend on evidence; none if small numbers could be lost of it.
@@ -27,8 +27,8 @@ pub(crate) struct Maxima<'g> {
     logarithms: OnceLock<Vec<Tensor>>,
 }
 
-impl<'g> Maxima<'g> {
-    pub fn new(graph: &'g Graph, program: Program) -> Self {
+impl Maxima {
+    pub fn new(graph: Arc<Graph>, program: Program) -> Self {
         let evidence = |(node, op): (NodeId, &Op)| {
             if let Op::Evidence(v) = op {
                 Some((node, *v))
@@ -44,11 +44,11 @@ impl<'g> Maxima<'g> {
         for Planned { a, b, out, .. } in program.steps.iter().map(|step| &step.planned) {
             varies[*out] = varies[*a] || b.is_some_and(|b| varies[b]);
         }
-        let shared = Some(shared::<MaxProduct>(graph, &program, &varies, vec![]));
+        let shared = Some(shared::<MaxProduct>(&graph, &program, &varies, vec![]));
         let shared = shared.filter(|shared| !shared.iter().any(Tensor::is_at_risk));
         Maxima {
+            trace: Trace::new(&graph, &program),
             graph,
-            trace: Trace::new(graph, &program),
             program,
             varies,
             inputs,
@@ -67,14 +67,14 @@ impl<'g> Maxima<'g> {
 
     fn by_logarithms(&self) -> Run<'_> {
         let logarithms =
-            || shared::<LogMaxProduct>(self.graph, &self.program, &self.varies, vec![]);
+            || shared::<LogMaxProduct>(&self.graph, &self.program, &self.varies, vec![]);
         self.over::<LogMaxProduct>(self.logarithms.get_or_init(logarithms))
     }
 
     fn over<'m, S: Semiring>(&'m self, shared: &'m [Tensor]) -> Run<'m> {
         let slots = vec![Tensor::default(); self.program.sizes.len()];
         Run {
-            graph: self.graph,
+            graph: &self.graph,
             program: &self.program,
             slots,
             shared,
@@ -94,7 +94,7 @@ impl<'g> Maxima<'g> {
     }
 
     /// How to find where maxima came from.
-    pub fn trace(&self) -> &Trace<'g> {
+    pub fn trace(&self) -> &Trace {
         &self.trace
     }
 

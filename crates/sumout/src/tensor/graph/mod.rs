@@ -401,6 +401,16 @@ impl Graph {
         &self.cards
     }
 
+    /// Which nodes depend on evidence.
+    pub(crate) fn varies(&self) -> Vec<bool> {
+        let mut varies = vec![false; self.len()];
+        for (node, op) in self.ops() {
+            varies[node.index()] =
+                matches!(op, Op::Evidence(_)) || op.inputs().any(|input| varies[input.index()]);
+        }
+        varies
+    }
+
     /// The number of entries of a node's tensor. It may be more than any memory has.
     pub fn size(&self, node: NodeId) -> f64 {
         self.axes(node)
