@@ -17,9 +17,9 @@ pub fn answer(net: &Network, answer: &Answer) -> Value {
             .map(|(value, &p)| (value.clone(), json!(p)));
         (variable.name.clone(), Value::Object(values.collect()))
     };
-    let posteriors: Map<String, Value> = answer.posteriors.iter().map(posterior).collect();
-    let mut json = json!({"posteriors": posteriors, "log_evidence": answer.log_evidence + 0.0, "impossible": false});
-    if let Some(near) = &answer.near {
+    let posteriors: Map<String, Value> = answer.posteriors().iter().map(posterior).collect();
+    let mut json = json!({"posteriors": posteriors, "log_evidence": answer.log_evidence() + 0.0, "impossible": false});
+    if let Some(near) = &answer.near() {
         json["near"] = json!(near);
     }
     json
@@ -27,7 +27,7 @@ pub fn answer(net: &Network, answer: &Answer) -> Value {
 
 /// The most probable values of all variables.
 pub fn explanation(net: &Network, explanation: &Explanation) -> Value {
-    let Some(values) = &explanation.assignment else {
+    let Some(values) = explanation.assignment() else {
         return json!({"assignment": {}, "log_probability": null, "impossible": true});
     };
     let named = |(var, &value): (VarId, &usize)| {
@@ -35,5 +35,5 @@ pub fn explanation(net: &Network, explanation: &Explanation) -> Value {
         (variable.name.clone(), json!(variable.values[value]))
     };
     let assignment: Map<String, Value> = net.ids().zip(values).map(named).collect();
-    json!({"assignment": assignment, "log_probability": explanation.log_probability + 0.0, "impossible": false})
+    json!({"assignment": assignment, "log_probability": explanation.log_probability() + 0.0, "impossible": false})
 }

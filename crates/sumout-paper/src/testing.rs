@@ -34,7 +34,7 @@ const SLOPE: f64 = 12.0;
 /// let net = staircase(&steps)?;
 /// let x = Evidence::new().likelihood(&net, "x", [0.7, 0.3])?;
 /// let answer = net.query(&[net.find("mean")?], &x, &Options::default())?;
-/// assert!((answer.posteriors[0].1[0] - 0.7 * 0.7).abs() <= 0.05);
+/// assert!((answer.posteriors()[0].1[0] - 0.7 * 0.7).abs() <= 0.05);
 /// # Ok::<(), sumout::Error>(())
 /// ```
 pub fn staircase(steps: &[f64]) -> Result<Network> {

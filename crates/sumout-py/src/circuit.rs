@@ -3,7 +3,7 @@
 use std::fmt;
 use std::ops::Range;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 
 use numpy::ndarray::Array2;
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2};
@@ -131,10 +131,7 @@ impl Circuit {
         };
         let answers = match batch.rows <= FEW {
             true => work::short(py, || {
-                ready
-                    .evaluator(&running)?
-                    .borrow_dependent()
-                    .run(&batch.of(&ready.circuit)?)
+                ready.evaluator(&running)?.run(&batch.of(&ready.circuit)?)
             })?,
             false => work::long(py, progress.as_ref(), move |watch| {
                 evaluate(&ready, batch, &running, watch)
@@ -175,7 +172,7 @@ impl Circuit {
     ) -> Result<Families<'py>> {
         let (ready, batch, running) = (self.0.clone(), batch.take(), running.0);
         let found = work::long(py, None, move |_| {
-            ready.circuit.families(&batch.of(&ready.circuit)?, &running)
+            ready.families(&running)?.run(&batch.of(&ready.circuit)?)
         })?;
         let families = found
             .marginals
@@ -201,13 +198,11 @@ impl Circuit {
         let (ready, running, given) = (&self.0, running.0, Likelihoods(likelihoods.as_array()));
         let cpts = vectors(&cpts);
         let (posteriors, logs) = work::short(py, || {
-            let cell = ready.differentiator(&running)?;
-            let mut cell = cell.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-            let batch = given.batch(&ready.circuit)?;
-            cell.with_dependent_mut(|circuit, d| {
-                differentiate::set_cpts(circuit, d, &cpts)?;
-                Ok(differentiate::whole(circuit, &d.evaluate(&batch)?))
-            })
+            let (circuit, kept) = (&ready.circuit, ready.differentiator(&running)?);
+            let mut differentiator = kept.lock().unwrap_or_else(PoisonError::into_inner);
+            differentiate::set_cpts(circuit, &mut differentiator, &cpts)?;
+            let found = differentiator.evaluate(&given.batch(circuit)?)?;
+            Ok(differentiate::whole(circuit, &found))
         })?;
         Ok((posteriors.into_pyarray(py), logs.into_pyarray(py)))
     }
@@ -231,22 +226,17 @@ impl Circuit {
             log_evidence: log_evidence.as_ref().map(|c| c.as_array()),
         };
         let (evidence, tables) = work::short(py, || {
-            let cell = ready.differentiator(&running)?;
-            let mut cell = cell.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-            let batch = given.batch(&ready.circuit)?;
-            cell.with_dependent_mut(|circuit, d| {
-                differentiate::set_cpts(circuit, d, &cpts)?;
-                let domain = circuit
-                    .targets()
-                    .first()
-                    .map_or(vec![], |&v| circuit.possible(v).to_vec());
-                let seed = |row: usize, p: &[f64], to: &mut [f64]| above.seed(&domain, row, p, to);
-                let found = d.run(&batch, &seed)?;
-                Ok((
-                    above.evidence(circuit, &given, &found),
-                    differentiate::of_cpts(circuit, &found),
-                ))
-            })
+            let (circuit, kept) = (&ready.circuit, ready.differentiator(&running)?);
+            let mut differentiator = kept.lock().unwrap_or_else(PoisonError::into_inner);
+            differentiate::set_cpts(circuit, &mut differentiator, &cpts)?;
+            let target = circuit.targets().first().copied();
+            let domain = target.map_or(&[][..], |v| circuit.possible(v));
+            let seed = |row: usize, p: &[f64], to: &mut [f64]| above.seed(domain, row, p, to);
+            let found = differentiator.run(&given.batch(circuit)?, &seed)?;
+            Ok((
+                above.evidence(circuit, &given, &found),
+                differentiate::of_cpts(circuit, &found),
+            ))
         })?;
         Ok((evidence.into_pyarray(py), arrays(py, tables)))
     }
@@ -292,9 +282,9 @@ fn evaluate(
     running: &sumout::EvalOptions,
     watch: &Watch,
 ) -> sumout::Result<Answers> {
-    let (cell, batch) = (ready.evaluator(running)?, batch.of(&ready.circuit)?);
+    let (evaluator, batch) = (ready.evaluator(running)?, batch.of(&ready.circuit)?);
     let run = |part: &sumout::Batch| {
-        let answers = cell.borrow_dependent().run_unless(part, watch.stop())?;
+        let answers = evaluator.run_unless(part, watch.stop())?;
         answers.ok_or_else(interrupted)
     };
     if batch.len() < 2 * TOLD {
@@ -340,12 +330,12 @@ fn explain(
     running: &sumout::EvalOptions,
     watch: &Watch,
 ) -> sumout::Result<(Vec<i32>, Vec<f64>)> {
-    let (cell, batch) = (ready.explainer(running)?, batch.of(&ready.circuit)?);
+    let (explainer, batch) = (ready.explainer(running)?, batch.of(&ready.circuit)?);
     let (mut values, mut logs) = (vec![], vec![]);
     for rows in parts(batch.len(), PART) {
         watch.go_on()?;
         let part = batch.select(&ready.circuit, &rows.collect::<Vec<_>>());
-        let found = cell.with_dependent(|_, explainer| explainer.run(&part))?;
+        let found = explainer.run(&part)?;
         values.extend(found.values);
         logs.extend(found.log_probability);
     }

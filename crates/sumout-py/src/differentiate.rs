@@ -45,11 +45,7 @@ pub fn cpts(circuit: &Circuit) -> Cpts {
 
 /// Gives the tables of a differentiator the numbers of CPTs, and to all others those of the
 /// circuit; what they have already costs nothing.
-pub fn set_cpts(
-    circuit: &Circuit,
-    differentiator: &mut Differentiator<'_>,
-    cpts: &Cpts,
-) -> Result<()> {
+pub fn set_cpts(circuit: &Circuit, differentiator: &mut Differentiator, cpts: &Cpts) -> Result<()> {
     let wanted = tables(circuit, cpts)?;
     let is_new = |(table, numbers): &(TableId, Vec<f64>)| {
         differentiator.graph().tables()[table.index()].values != *numbers
@@ -100,7 +96,8 @@ fn tables(circuit: &Circuit, cpts: &Cpts) -> Result<Vec<(TableId, Vec<f64>)>> {
 /// The posteriors of all values, of a circuit with a target; and ln P(e).
 pub fn whole(circuit: &Circuit, found: &Derivatives) -> (Array2<f64>, Array1<f64>) {
     let rows = found.log_evidence.len();
-    let logs = Array1::from_vec(found.log_evidence.clone());
+    let logs = found.log_evidence.iter();
+    let logs: Array1<f64> = logs.map(|log| log.unwrap_or(f64::NAN)).collect(); // to Python, lost is not a number
     let Some(target) = target(circuit) else {
         return (Array2::zeros((rows, 0)), logs);
     };
@@ -200,7 +197,7 @@ impl Upstream<'_> {
 }
 
 fn is_possible(found: &Derivatives, row: usize) -> bool {
-    found.log_evidence[row].is_finite()
+    found.log_evidence[row].is_some_and(f64::is_finite)
 }
 
 /// The likelihoods of all inputs, side by side.

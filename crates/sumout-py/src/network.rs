@@ -166,14 +166,9 @@ impl Network {
             let targets: Vec<VarId> = targets.into_iter().map(VarId::new).collect();
             net.query(&targets, &evidence(&net, findings)?, &options)
         })?;
-        Ok((
-            answer
-                .posteriors
-                .into_iter()
-                .map(|(v, p)| (v.index(), p))
-                .collect(),
-            answer.log_evidence,
-        ))
+        let posteriors = answer.posteriors().iter();
+        let posteriors = posteriors.map(|(v, p)| (v.index(), p.clone()));
+        Ok((posteriors.collect(), answer.log_evidence()))
     }
 
     /// The most probable values of all variables, none if the evidence is impossible; and ln P of
@@ -188,7 +183,8 @@ impl Network {
         let found = work::long(py, None, move |_| {
             net.mpe(&evidence(&net, findings)?, &options)
         })?;
-        Ok((found.assignment, found.log_probability))
+        let assignment = found.assignment().map(<[usize]>::to_vec);
+        Ok((assignment, found.log_probability()))
     }
 
     /// Compiles a query.

@@ -3,41 +3,15 @@
 //! To get ready takes threads and memory, and much longer than to evaluate a few examples. What was
 //! made ready in one process is of no use in a fork of it, which has none of its threads.
 
-use crate::differentiate::origins;
 use std::sync::{Arc, Mutex};
 
-use self_cell::self_cell;
 use sumout::tensor::TableId;
 use sumout::{
-    Circuit, Differentiator, EvalOptions, Evaluator, Explainer, Precision, Result, VarId,
+    Circuit, Differentiator, EvalOptions, Evaluator, Explainer, FamilyEvaluator, Precision, Result,
+    VarId,
 };
 
-self_cell!(
-    /// An evaluator, with its circuit.
-    pub struct ReadyEvaluator {
-        owner: Arc<Circuit>,
-        #[covariant]
-        dependent: Evaluator,
-    }
-);
-
-self_cell!(
-    /// An explainer, with its circuit.
-    pub struct ReadyExplainer {
-        owner: Arc<Circuit>,
-        #[not_covariant]
-        dependent: Explainer,
-    }
-);
-
-self_cell!(
-    /// A differentiator, with its circuit.
-    pub struct ReadyDifferentiator {
-        owner: Arc<Circuit>,
-        #[covariant]
-        dependent: Differentiator,
-    }
-);
+use crate::differentiate::origins;
 
 /// The process, and how it runs there.
 type Key = (u32, Precision, usize, Option<u64>, bool);
@@ -85,44 +59,44 @@ impl<T> Kept<T> {
 
 /// A circuit, and what was made ready of it.
 pub struct Ready {
-    pub circuit: Arc<Circuit>,
-    evaluators: Kept<ReadyEvaluator>,
-    explainers: Kept<ReadyExplainer>,
-    differentiators: Kept<Mutex<ReadyDifferentiator>>,
+    pub circuit: Circuit,
+    evaluators: Kept<Evaluator>,
+    explainers: Kept<Explainer>,
+    families: Kept<FamilyEvaluator>,
+    differentiators: Kept<Mutex<Differentiator>>,
 }
 
 impl Ready {
     pub fn new(circuit: Circuit) -> Self {
         Ready {
-            circuit: Arc::new(circuit),
+            circuit,
             evaluators: Kept::default(),
             explainers: Kept::default(),
+            families: Kept::default(),
             differentiators: Kept::default(),
         }
     }
 
-    pub fn evaluator(&self, running: &EvalOptions) -> Result<Arc<ReadyEvaluator>> {
-        let make =
-            || ReadyEvaluator::try_new(self.circuit.clone(), |circuit| circuit.evaluator(running));
+    pub fn evaluator(&self, running: &EvalOptions) -> Result<Arc<Evaluator>> {
+        let make = || self.circuit.evaluator(running);
         self.evaluators.get(running, make)
     }
 
-    pub fn explainer(&self, running: &EvalOptions) -> Result<Arc<ReadyExplainer>> {
-        let make =
-            || ReadyExplainer::try_new(self.circuit.clone(), |circuit| circuit.explainer(running));
+    pub fn explainer(&self, running: &EvalOptions) -> Result<Arc<Explainer>> {
+        let make = || self.circuit.explainer(running);
         self.explainers.get(running, make)
     }
 
+    pub fn families(&self, running: &EvalOptions) -> Result<Arc<FamilyEvaluator>> {
+        let make = || self.circuit.family_evaluator(running);
+        self.families.get(running, make)
+    }
+
     /// Differentiates with respect to all trainable tables, and all inputs.
-    pub fn differentiator(&self, running: &EvalOptions) -> Result<Arc<Mutex<ReadyDifferentiator>>> {
+    pub fn differentiator(&self, running: &EvalOptions) -> Result<Arc<Mutex<Differentiator>>> {
         let tables: Vec<TableId> = origins(&self.circuit).map(|(table, _)| *table).collect();
         let inputs: Vec<VarId> = self.circuit.inputs().collect();
-        let make = || {
-            let ready = ReadyDifferentiator::try_new(self.circuit.clone(), |c| {
-                c.differentiator(&tables, &inputs, running)
-            })?;
-            Ok(Mutex::new(ready))
-        };
-        self.differentiators.get(running, make)
+        let make = || self.circuit.differentiator(&tables, &inputs, running);
+        self.differentiators.get(running, || make().map(Mutex::new))
     }
 }

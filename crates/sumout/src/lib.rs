@@ -15,8 +15,9 @@
 //!
 //! let evidence = Evidence::new().observe(&net, "alarm", "yes")?;
 //! let answer = net.query(&[net.find("fire")?], &evidence, &Options::default())?;
-//! assert!((answer.posteriors[0].1[0] - 0.01 / 0.109).abs() < 1e-12);
-//! assert!((answer.log_evidence - 0.109_f64.ln()).abs() < 1e-12);
+//! assert!((answer.probability("fire", "yes")? - 0.01 / 0.109).abs() < 1e-12);
+//! assert!((answer.log_evidence() - 0.109_f64.ln()).abs() < 1e-12);
+//! println!("{answer}");
 //! # Ok::<(), sumout::Error>(())
 //! ```
 //!
@@ -70,8 +71,8 @@ pub mod vars;
 
 pub use circuit::{
     Answer, Answers, Batch, Circuit, Column, Compilation, Derivatives, Differentiator, EvalOptions,
-    Evaluator, Explainer, Explanation, Explanations, Families, LossGradient, Options, Precision,
-    Selected,
+    Evaluator, Explainer, Explanation, Explanations, Families, FamilyEvaluator, LossGradient,
+    Options, Precision, Selected,
 };
 pub use compile::{Level, Objective, Query, Report};
 pub use error::{Error, ErrorKind, Place, Remedy, Result};

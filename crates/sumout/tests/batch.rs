@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{LEVELS, answer, batch, close, enumerate, random_evidence, random_markov};
+use common::{LEVELS, batch, close, enumerate, random_evidence, random_markov};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use sumout::compile::Level;
@@ -242,7 +242,8 @@ fn a_plan_with_promised_values_answers_as_brute_force_does() {
             .hard([name(4), name(6)]);
         let circuit = net.plan(&query, &options).unwrap().circuit();
         assert!(
-            answer(&net, &circuit, &Evidence::new())
+            circuit
+                .answer(&Evidence::new())
                 .unwrap_err()
                 .message()
                 .contains("has no value in row")
@@ -262,13 +263,13 @@ fn a_plan_with_promised_values_answers_as_brute_force_does() {
                     .insert(&net, VarId::new(v), Finding::Hard(case[v]))
                     .unwrap()
             });
-            let answer = answer(&net, &circuit, &evidence).unwrap();
+            let answer = circuit.answer(&evidence).unwrap();
             let truth = enumerate(&net, &evidence);
             assert!(
-                close(answer.log_evidence, truth.evidence.ln(), 1e-9),
+                close(answer.log_evidence(), truth.evidence.ln(), 1e-9),
                 "seed {seed}"
             );
-            let (target, posterior) = &answer.posteriors[0];
+            let (target, posterior) = &answer.posteriors()[0];
             for (p, joint) in posterior.iter().zip(&truth.joints[target.index()]) {
                 assert!(close(*p, joint / truth.evidence, 1e-9), "seed {seed}");
             }

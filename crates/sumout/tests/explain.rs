@@ -284,7 +284,7 @@ fn images_are_explained_as_by_single_questions() {
         for (row, evidence) in rows.iter().enumerate() {
             let single = net.mpe(evidence, &options).unwrap();
             assert!(
-                close(found.log_probability[row], single.log_probability, 1e-12),
+                close(found.log_probability[row], single.log_probability(), 1e-12),
                 "{level:?} {row}"
             );
             let values = found
@@ -299,7 +299,7 @@ fn images_are_explained_as_by_single_questions() {
                     .sum::<f64>()
             };
             assert!(
-                close(log(&values), single.log_probability, 1e-10),
+                close(log(&values), single.log_probability(), 1e-10),
                 "{level:?} {row}"
             );
         }

@@ -81,9 +81,8 @@ fn check(net: &Network, circuit: &Circuit, rows: &[Evidence], precision: Precisi
         precision,
         ..EvalOptions::default()
     };
-    let found = circuit
-        .families(&batch(net, circuit, rows), &options)
-        .unwrap();
+    let evaluator = circuit.family_evaluator(&options).unwrap();
+    let found = evaluator.run(&batch(net, circuit, rows)).unwrap();
     assert_eq!(found.marginals.len(), net.variables().len());
     for (row, evidence) in rows.iter().enumerate() {
         let (total, families) = enumerate(net, evidence);
@@ -154,8 +153,6 @@ fn every_family_of_every_row_agrees_with_brute_force() {
 fn a_circuit_for_something_else_has_no_families() {
     let asia = Network::read("asia").unwrap();
     let circuit = asia.compile(&Query::all(), &Options::default()).unwrap();
-    let refused = circuit
-        .families(&Batch::new(1), &EvalOptions::default())
-        .unwrap_err();
+    let refused = circuit.families(&Batch::new(1)).unwrap_err();
     assert!(refused.message().contains("families"), "{refused}");
 }

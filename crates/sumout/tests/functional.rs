@@ -80,16 +80,16 @@ fn posteriors_agree_with_brute_force() {
             );
             assert_eq!(
                 answer.is_impossible(),
-                answer.posteriors.is_empty(),
+                answer.posteriors().is_empty(),
                 "{}",
                 context()
             );
             assert!(
-                close(answer.log_evidence, truth.evidence.ln(), TOLERANCE),
+                close(answer.log_evidence(), truth.evidence.ln(), TOLERANCE),
                 "{}",
                 context()
             );
-            for (v, posterior) in &answer.posteriors {
+            for (v, posterior) in answer.posteriors() {
                 let truth = truth.joints[v.index()]
                     .iter()
                     .map(|joint| joint / truth.evidence);
@@ -116,10 +116,10 @@ fn explanations_agree_with_brute_force() {
                 .mpe(&evidence, &options)
                 .expect("a small network fits in memory");
             let p = explanation
-                .assignment
+                .assignment()
                 .map_or(0.0, |states| weight(&net, &evidence, &net.cards(), &states));
             let is_right = close(p.ln(), best.ln(), TOLERANCE)
-                && close(explanation.log_probability, p.ln(), TOLERANCE);
+                && close(explanation.log_probability(), p.ln(), TOLERANCE);
             assert!(
                 is_right,
                 "seed {seed}, {p} is not {best}, {evidence:?}, {options:?}\n{net:?}"

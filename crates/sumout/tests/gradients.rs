@@ -50,8 +50,8 @@ struct Case<'c> {
     loss: Loss,
 }
 
-impl<'c> Case<'c> {
-    fn ready(&self, precision: Precision, threads: usize) -> Differentiator<'c> {
+impl Case<'_> {
+    fn ready(&self, precision: Precision, threads: usize) -> Differentiator {
         let running = EvalOptions {
             precision,
             threads,
@@ -62,7 +62,7 @@ impl<'c> Case<'c> {
             .unwrap()
     }
 
-    fn total(&self, ready: &Differentiator<'_>, batch: &Batch) -> f64 {
+    fn total(&self, ready: &Differentiator, batch: &Batch) -> f64 {
         let found = ready
             .run(batch, &|row, p, to| self.loss.derive(row, p, to))
             .unwrap();
@@ -71,7 +71,7 @@ impl<'c> Case<'c> {
             self.loss.value(
                 row,
                 &found.posteriors[row * width..][..width],
-                found.log_evidence[row],
+                found.log_evidence[row].unwrap(),
             )
         };
         (0..batch.len()).map(value).sum()
@@ -272,7 +272,8 @@ fn a_circuit_without_evidence_is_differentiated() {
             Loss::CrossEntropy.derive(row, p, to)
         })
         .unwrap();
-    assert!((found.posteriors[0] - 0.055).abs() < 1e-6 && found.log_evidence[0].abs() < 1e-6);
+    assert!((found.posteriors[0] - 0.055).abs() < 1e-6);
+    assert!(found.log_evidence[0].unwrap().abs() < 1e-6);
     assert!(found.tables.iter().flatten().any(|x| x.abs() > 0.1));
 }
 
@@ -331,7 +332,10 @@ fn derivatives_that_are_too_large_spoil_no_others() {
             "{level}"
         );
         assert!(
-            short.log_evidence.iter().all(|log| log.is_finite()),
+            short
+                .log_evidence
+                .iter()
+                .all(|log| log.unwrap().is_finite()),
             "{level}"
         );
         for (x, y) in short

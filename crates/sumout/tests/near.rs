@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{answer, close, enumerate};
+use common::{close, enumerate};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use sumout::model::Body;
@@ -69,9 +69,11 @@ fn true_error(net: &Network, query: &Query, inputs: &[VarId], options: &Options)
                 .insert(net, v, Finding::Hard(case[v.index()] as usize))
                 .unwrap()
         });
-        let answer = answer(net, &circuit, &evidence).unwrap();
-        let truth = enumerate(net, &evidence);
-        let (target, posterior) = &answer.posteriors[0];
+        let (answer, truth) = (
+            circuit.answer(&evidence).unwrap(),
+            enumerate(net, &evidence),
+        );
+        let (target, posterior) = &answer.posteriors()[0];
         for (p, joint) in posterior.iter().zip(&truth.joints[target.index()]) {
             largest = largest.max((p - joint / truth.evidence).abs());
         }
@@ -152,16 +154,18 @@ fn one_question_is_answered_exactly_where_that_fits() {
     };
     let answer = net.query(&[], &evidence, &options).unwrap();
     assert!(close(
-        answer.log_evidence,
+        answer.log_evidence(),
         enumerate(&net, &evidence).evidence.ln(),
         1e-12
     ));
     assert_eq!(
-        answer.near.unwrap().note.as_deref(),
+        answer.near().unwrap().note.as_deref(),
         Some("the exact answer fits, and is given")
     );
     assert_eq!(
-        net.query(&[], &evidence, &Options::default()).unwrap().near,
+        net.query(&[], &evidence, &Options::default())
+            .unwrap()
+            .near(),
         None
     );
 }
@@ -231,7 +235,7 @@ fn a_question_that_does_not_fit_is_approximated() {
             },
         )
         .unwrap();
-    let about = near.near.clone().unwrap();
+    let about = near.near().clone().unwrap();
     assert_eq!((about.functional.len(), about.estimated_error), (8, None));
     assert!(
         about
@@ -241,7 +245,7 @@ fn a_question_that_does_not_fit_is_approximated() {
             .contains("of memory, and the limit is"),
         "{about:?}"
     );
-    let error = (exact.posteriors[0].1[0] - near.posteriors[0].1[0]).abs();
+    let error = (exact.posteriors()[0].1[0] - near.posteriors()[0].1[0]).abs();
     assert!(error > 0.0 && error < 0.02, "{error}");
 }
 

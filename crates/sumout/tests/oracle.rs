@@ -68,11 +68,11 @@ fn check(net: &Network, targets: &[VarId], evidence: &Evidence, options: &Option
         context()
     );
     if answer.is_impossible() {
-        assert!(answer.posteriors.is_empty());
+        assert!(answer.posteriors().is_empty());
         return;
     }
     assert!(
-        close(answer.log_evidence, truth.evidence.ln(), TOLERANCE),
+        close(answer.log_evidence(), truth.evidence.ln(), TOLERANCE),
         "{}",
         context()
     );
@@ -81,8 +81,8 @@ fn check(net: &Network, targets: &[VarId], evidence: &Evidence, options: &Option
     } else {
         targets.len()
     };
-    assert_eq!(answer.posteriors.len(), asked);
-    for (v, posterior) in &answer.posteriors {
+    assert_eq!(answer.posteriors().len(), asked);
+    for (v, posterior) in answer.posteriors() {
         for (p, joint) in posterior.iter().zip(&truth.joints[v.index()]) {
             assert!(
                 close(*p, joint / truth.evidence, TOLERANCE),
@@ -119,13 +119,13 @@ fn explanations_agree_with_brute_force() {
                 .expect("a small network fits in memory");
             let context =
                 || format!("seed {seed}, {evidence:?}, {options:?}, {explanation:?}\n{net:?}");
-            match &explanation.assignment {
+            match &explanation.assignment() {
                 None => assert_eq!(truth.best, 0.0, "{}", context()),
                 Some(states) => {
                     let p = weight(&net, &evidence, &net.cards(), states);
                     assert!(close(p.ln(), truth.best.ln(), TOLERANCE), "{}", context());
                     assert!(
-                        close(explanation.log_probability, p.ln(), TOLERANCE),
+                        close(explanation.log_probability(), p.ln(), TOLERANCE),
                         "{}",
                         context()
                     );
@@ -151,11 +151,11 @@ fn evidence_that_is_cut_off_from_the_target_still_counts() {
     let ask = |evidence: Evidence| net.query(&target, &evidence, &Options::default()).unwrap();
 
     let answer = ask(Evidence::new().observe(&net, "d", "yes").unwrap());
-    assert!(close(answer.log_evidence, 0.25f64.ln(), 1e-12));
-    assert!(close(answer.posteriors[0].1[0], 0.3, 1e-12));
+    assert!(close(answer.log_evidence(), 0.25f64.ln(), 1e-12));
+    assert!(close(answer.posteriors()[0].1[0], 0.3, 1e-12));
 
     let soft = ask(Evidence::new().likelihood(&net, "d", [0.5, 0.1]).unwrap());
-    assert!(close(soft.log_evidence, 0.2f64.ln(), 1e-12));
+    assert!(close(soft.log_evidence(), 0.2f64.ln(), 1e-12));
 
     let clash = Evidence::new()
         .observe(&net, "c", "no")
@@ -185,16 +185,16 @@ fn log_evidence_does_not_underflow() {
     for targets in [vec![], vec![net.find("class").unwrap()]] {
         let answer = net.query(&targets, &evidence, &Options::default()).unwrap();
         assert!(
-            close(answer.log_evidence, expected, 1e-12),
+            close(answer.log_evidence(), expected, 1e-12),
             "{} {expected}",
-            answer.log_evidence
+            answer.log_evidence()
         );
-        assert!(close(answer.posteriors[0].1[1], 1.0, 1e-12));
+        assert!(close(answer.posteriors()[0].1[1], 1.0, 1e-12));
     }
     assert!(close(
         net.mpe(&evidence, &Options::default())
             .unwrap()
-            .log_probability,
+            .log_probability(),
         expected,
         1e-12
     ));
@@ -226,11 +226,11 @@ fn soft_evidence_of_any_magnitude_is_exact() {
     let (one, tiny, huge) = (plain(1.0), plain(1e-200), plain(1e200));
     for (answer, scale) in [(tiny, 1e-200f64), (huge, 1e200)] {
         assert!(close(
-            answer.log_evidence,
-            one.log_evidence + 8.0 * scale.ln(),
+            answer.log_evidence(),
+            one.log_evidence() + 8.0 * scale.ln(),
             1e-9
         ));
-        for ((_, p), (_, q)) in answer.posteriors.iter().zip(&one.posteriors) {
+        for ((_, p), (_, q)) in answer.posteriors().iter().zip(one.posteriors()) {
             assert!(p.iter().zip(q).all(|(p, q)| close(*p, *q, 1e-9)));
         }
     }
@@ -355,16 +355,16 @@ fn a_long_chain_of_functions_with_fan_out_does_not_blow_up() {
         // a1 = a0 xor b0 = 1: either a0 alone or b0 alone.
         let (one, other): (f64, f64) = (0.7 * 0.6, 0.3 * 0.4);
         assert!(
-            close(answer.log_evidence, (one + other).ln(), TOLERANCE),
+            close(answer.log_evidence(), (one + other).ln(), TOLERANCE),
             "{level}"
         );
         assert!(
-            close(answer.posteriors[0].1[1], one / (one + other), TOLERANCE),
+            close(answer.posteriors()[0].1[1], one / (one + other), TOLERANCE),
             "{level}"
         );
         let all = net.query(&[], &evidence, &options).unwrap();
         assert!(
-            close(all.log_evidence, answer.log_evidence, TOLERANCE),
+            close(all.log_evidence(), answer.log_evidence(), TOLERANCE),
             "{level}"
         );
     }
@@ -399,12 +399,12 @@ fn small_numbers_beside_large_ones_are_not_lost() {
         for targets in [vec![], vec![net.find("c").unwrap()]] {
             let answer = net.query(&targets, &evidence, &Options::default()).unwrap();
             assert!(
-                close(answer.log_evidence, expected, 1e-9),
+                close(answer.log_evidence(), expected, 1e-9),
                 "{n}: {} {expected}",
-                answer.log_evidence
+                answer.log_evidence()
             );
             let c = answer
-                .posteriors
+                .posteriors()
                 .iter()
                 .find(|(v, _)| *v == net.find("c").unwrap())
                 .unwrap();
@@ -412,7 +412,7 @@ fn small_numbers_beside_large_ones_are_not_lost() {
         }
         let explanation = net.mpe(&evidence, &Options::default()).unwrap();
         assert!(close(
-            explanation.log_probability,
+            explanation.log_probability(),
             expected + 0.5f64.ln(),
             1e-9
         ));

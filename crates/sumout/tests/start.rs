@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{answer, close, enumerate};
+use common::{close, enumerate};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use sumout::compile::plan::saved::{PlanStart, SavedPlan};
@@ -71,9 +71,9 @@ fn a_saved_plan_is_the_same_without_effort_and_never_worse_with_some() {
                 cost(&better),
                 cost(&found)
             );
-            let answer = answer(&net, &same.circuit(), &Evidence::new()).unwrap();
+            let answer = same.circuit().answer(&Evidence::new()).unwrap();
             let truth = enumerate(&net, &Evidence::new());
-            let (target, posterior) = &answer.posteriors[0];
+            let (target, posterior) = &answer.posteriors()[0];
             for (p, expected) in posterior.iter().zip(&truth.joints[target.index()]) {
                 assert!(close(*p, *expected, 1e-9));
             }
@@ -196,8 +196,11 @@ fn random_damage_never_panics() {
             continue;
         };
         if let Ok(plan) = net.plan_from(&query, &options(0.0), &PlanStart::Plan(saved)) {
-            let answer = answer(&net, &plan.circuit(), &Evidence::new()).unwrap();
-            assert!(close(answer.posteriors[0].1[0], 0.055, 1e-9), "seed {seed}");
+            let answer = plan.circuit().answer(&Evidence::new()).unwrap();
+            assert!(
+                close(answer.posteriors()[0].1[0], 0.055, 1e-9),
+                "seed {seed}"
+            );
         }
     }
 }
@@ -239,8 +242,8 @@ fn an_elimination_order_is_followed() {
     let bad = plan("either tub smoke bronc dysp xray asia lung").unwrap();
     assert!(bad.report().max_cluster_rank > good.report().max_cluster_rank);
     for plan in [&good, &bad] {
-        let answer = answer(&net, &plan.circuit(), &Evidence::new()).unwrap();
-        assert!(close(answer.posteriors[0].1[0], 0.055, 1e-9));
+        let answer = plan.circuit().answer(&Evidence::new()).unwrap();
+        assert!(close(answer.posteriors()[0].1[0], 0.055, 1e-9));
     }
     let better = net
         .plan_from(

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{answer, close, enumerate};
+use common::{close, enumerate};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use sumout::compile::{self, Goal, Objective, Question, Runs, Search};
@@ -125,9 +125,9 @@ fn query(net: &Network, question: &Question) -> Query {
 /// The largest difference of a plan's answer from the truth.
 fn error(net: &Network, query: &Query, evidence: &Evidence, options: &Options) -> f64 {
     let circuit = net.compile(query, options).unwrap();
-    let answer = answer(net, &circuit, evidence).unwrap();
+    let answer = circuit.answer(evidence).unwrap();
     let truth = enumerate(net, evidence);
-    let (target, posterior) = &answer.posteriors[0];
+    let (target, posterior) = &answer.posteriors()[0];
     let expected = truth.joints[target.index()]
         .iter()
         .map(|joint| joint / truth.evidence);
@@ -135,7 +135,10 @@ fn error(net: &Network, query: &Query, evidence: &Evidence, options: &Options) -
         .iter()
         .zip(expected)
         .map(|(p, expected)| (p - expected).abs());
-    errors.fold((answer.log_evidence - truth.evidence.ln()).abs(), f64::max)
+    errors.fold(
+        (answer.log_evidence() - truth.evidence.ln()).abs(),
+        f64::max,
+    )
 }
 
 /// Nothing is pruned by zeros that may go away, and the answers are right as long as the tables are
@@ -349,7 +352,7 @@ fn the_report_says_whose_plan_matters() {
         )
         .unwrap();
     assert!(close(
-        answer.log_evidence,
+        answer.log_evidence(),
         enumerate(&net, &evidence).evidence.ln(),
         1e-12
     ));

@@ -120,7 +120,7 @@ fn sampled(net: &Network, circuit: &Circuit, query: &Query, args: &Args) -> Resu
 /// forward pass counts.
 fn measured(
     circuit: &Circuit,
-    forward: &Evaluator<'_>,
+    forward: &Evaluator,
     batch: &Batch,
     running: &EvalOptions,
 ) -> Result<(f64, Option<f64>)> {

@@ -40,7 +40,7 @@ pub fn run(args: &Args, as_json: bool, out: &mut dyn Write) -> Result<Outcome> {
     let explanation = patiently("computing", || {
         net.mpe(&evidence, &args.computing.options())
     })?;
-    match (&explanation.assignment, as_json) {
+    match (explanation.assignment(), as_json) {
         (_, true) => writeln!(out, "{}", json::explanation(&net, &explanation))?,
         (None, false) => talk_of_impossible(&net, &evidence, &args.computing.options()),
         (Some(values), false) => {
@@ -49,11 +49,11 @@ pub fn run(args: &Args, as_json: bool, out: &mut dyn Write) -> Result<Outcome> {
                 out,
                 "{} = {}",
                 measure(&net),
-                significant(explanation.log_probability, 7)
+                significant(explanation.log_probability(), 7)
             )?;
         }
     }
-    Ok(if explanation.assignment.is_some() {
+    Ok(if explanation.assignment().is_some() {
         Outcome::Done
     } else {
         Outcome::Impossible

@@ -53,13 +53,13 @@ impl Titles {
 }
 
 /// A circuit that is ready to answer.
-pub enum Answering<'c> {
-    Posteriors(Box<Evaluator<'c>>),
-    Explanations(Box<Explainer<'c>>),
+pub enum Answering {
+    Posteriors(Box<Evaluator>),
+    Explanations(Box<Explainer>),
 }
 
-impl<'c> Answering<'c> {
-    pub fn new(circuit: &'c Circuit, running: &EvalOptions) -> Result<Self> {
+impl Answering {
+    pub fn new(circuit: &Circuit, running: &EvalOptions) -> Result<Self> {
         Ok(if circuit.explains() {
             Answering::Explanations(circuit.explainer(running)?.into())
         } else {

@@ -108,7 +108,7 @@ async fn ask(State(models): Open, Path(id): Path<String>, body: Body) -> Answere
     let begun = Instant::now();
     let mut answer = model.answer(evidence).await?;
     if !targets.is_empty() {
-        answer.posteriors.retain(|(var, _)| targets.contains(var));
+        answer = answer.only(&targets);
     }
     let mut answered = crate::json::answer(&model.net, &answer);
     answered["seconds"] = json!(begun.elapsed().as_secs_f64());

@@ -10,10 +10,7 @@ use std::time::Instant;
 
 use axum::http::StatusCode;
 use serde_json::{Value, json};
-use sumout::{
-    Answer, Batch, Circuit, Column, EvalOptions, Evaluator, Evidence, Finding, Network, Precision,
-    Query,
-};
+use sumout::{Answer, Circuit, EvalOptions, Evidence, Network, Precision, Query};
 use tokio::runtime::Handle;
 use tokio::sync::{mpsc, oneshot};
 
@@ -129,10 +126,7 @@ impl Thread {
             memory: self.shared.options.memory,
             ..EvalOptions::default()
         };
-        let ready = circuit
-            .as_ref()
-            .ok()
-            .and_then(|circuit| Some((circuit, circuit.evaluator(&running).ok()?)));
+        let evaluator = circuit.and_then(|circuit| circuit.evaluator(&running)).ok();
         self.report("ready");
         while let Some(Job {
             evidence,
@@ -144,8 +138,8 @@ impl Thread {
                 continue;
             }
             self.report("computing");
-            let answer = match &ready {
-                Some((circuit, evaluator)) => evaluate(circuit, evaluator, &evidence, &stop),
+            let answer = match &evaluator {
+                Some(evaluator) => evaluator.answer_unless(&evidence, &stop),
                 None => self
                     .net
                     .query(&[], &evidence, &self.shared.options)
@@ -180,36 +174,4 @@ impl Thread {
             since: Instant::now(),
         };
     }
-}
-
-/// One pass up and one down; none if it was stopped.
-fn evaluate(
-    circuit: &Circuit,
-    evaluator: &Evaluator<'_>,
-    evidence: &Evidence,
-    stop: &AtomicBool,
-) -> sumout::Result<Option<Answer>> {
-    let mut batch = Batch::new(1);
-    for (var, finding) in evidence.iter() {
-        let column = match finding {
-            Finding::Hard(value) => Column::Values(vec![*value as i32]),
-            Finding::Soft(likelihood) => Column::Likelihoods(likelihood.clone()),
-        };
-        batch.insert(circuit, var, column)?;
-    }
-    let Some(answers) = evaluator.run_unless(&batch, stop)? else {
-        return Ok(None);
-    };
-    let mut rest = answers.row(0);
-    let posterior = |&(var, card)| {
-        let (numbers, others) = rest.split_at(card);
-        rest = others;
-        (var, numbers.to_vec())
-    };
-    let posteriors = answers.targets.iter().map(posterior).collect();
-    Ok(Some(Answer {
-        posteriors,
-        log_evidence: answers.log_evidence[0],
-        near: None,
-    }))
 }

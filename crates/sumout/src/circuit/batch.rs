@@ -2,7 +2,7 @@
 
 use crate::circuit::Circuit;
 use crate::error::{Error, ErrorKind, Result};
-use crate::model::Variable;
+use crate::model::{Evidence, Finding, Variable};
 use crate::vars::VarId;
 
 /// What is known of one variable in each example of a batch.
@@ -115,6 +115,19 @@ impl Batch {
             rows,
             ..Batch::default()
         }
+    }
+
+    /// A batch of one example, with evidence on some inputs.
+    pub fn of(circuit: &Circuit, evidence: &Evidence) -> Result<Self> {
+        let mut batch = Batch::new(1);
+        for (var, finding) in evidence.iter() {
+            let column = match finding {
+                Finding::Hard(value) => Column::Values(vec![*value as i32]),
+                Finding::Soft(likelihood) => Column::Likelihoods(likelihood.clone()),
+            };
+            batch.insert(circuit, var, column)?;
+        }
+        Ok(batch)
     }
 
     /// The number of examples.
@@ -272,13 +285,6 @@ impl Answers {
     /// The probabilities of one example.
     pub fn row(&self, row: usize) -> &[f64] {
         &self.posteriors[row * self.width()..][..self.width()]
-    }
-
-    /// Says that the evidence of an example is impossible.
-    pub(crate) fn refuse(&mut self, row: usize) {
-        let width = self.width();
-        self.posteriors[row * width..][..width].fill(0.0);
-        self.log_evidence[row] = f64::NEG_INFINITY;
     }
 
     /// Whether the evidence of an example has probability zero.

@@ -1,34 +1,36 @@
 //! Circuits: compiled once, evaluated on any number of examples.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
-use crate::circuit::Explanations;
+use crate::circuit::Answer;
 use crate::circuit::batch::{Answers, Batch};
-use crate::circuit::evaluate::{EvalOptions, Evaluator, Precision};
-use crate::circuit::explain::Explainer;
+use crate::circuit::explanations::{Explainer, Explanations};
+use crate::circuit::posteriors::Evaluator;
+use crate::circuit::run::EvalOptions;
 use crate::compile::{Compiled, Completion, Question};
 use crate::error::{Error, ErrorKind, Remedy, Result, did_you_mean, shortlist};
-use crate::model::{FactorModel, Variable};
-use crate::tensor::Graph;
+use crate::model::{Evidence, FactorModel, Variable};
+use crate::tensor::{Graph, TableId};
 use crate::vars::{VarId, VarSet};
 
 const UNKNOWN: &str = "is not a variable of this circuit's network";
 
 /// A query on a network, compiled: evaluates batches of evidence.
 ///
-/// See [`Batch`] for an example.
+/// See [`Batch`] for an example. Clones share what is large, and cost little.
 #[derive(Clone, Debug)]
 pub struct Circuit {
-    pub(crate) variables: Vec<Variable>,
+    pub(crate) variables: Arc<Vec<Variable>>,
     /// The variable that is asked for; if none, all but the hard inputs.
     pub(crate) target: Option<VarId>,
     pub(crate) inputs: VarSet,
     pub(crate) hard: VarSet,
     /// For each variable, the positions of the values that it can have.
-    pub(crate) domains: Vec<Vec<usize>>,
-    pub(crate) graph: Graph,
+    pub(crate) domains: Arc<Vec<Vec<usize>>>,
+    pub(crate) graph: Arc<Graph>,
     /// How explanations are completed, if they are what the circuit is for.
-    pub(crate) completion: Option<Completion>,
+    pub(crate) completion: Option<Arc<Completion>>,
     /// How many of the variables are the network's; those behind them belong to selections.
     pub(crate) visible: usize,
     /// Variables whose evidence is that on another one.
@@ -56,16 +58,16 @@ impl Circuit {
         let completion = question
             .goal
             .is_explanation()
-            .then(|| Completion::new(&compiled));
+            .then(|| Completion::new(&compiled).into());
         let Compiled { graph, pruned, .. } = compiled;
         Circuit {
             visible: net.variables().len(),
-            variables: net.variables().to_vec(),
+            variables: net.shared_variables(),
             target: question.goal.target(),
             inputs: question.evidence().clone(),
             hard: question.hard,
-            domains: pruned.domains,
-            graph,
+            domains: pruned.domains.into(),
+            graph: graph.into(),
             completion,
             aliases: BTreeMap::new(),
         }
@@ -127,6 +129,16 @@ impl Circuit {
         &self.graph
     }
 
+    /// Changes the numbers of a table, in this clone alone.
+    ///
+    /// # Panics
+    /// If the table has another number of entries.
+    pub(crate) fn set_table(&mut self, table: TableId, values: &[f64]) {
+        Arc::make_mut(&mut self.graph)
+            .table_mut(table)
+            .copy_from_slice(values);
+    }
+
     /// An input by its name.
     pub fn input(&self, name: &str) -> Result<VarId> {
         let found = self.inputs().find(|&v| self.variable(v).name == name);
@@ -173,15 +185,28 @@ impl Circuit {
 
     /// Evaluates a batch with all processors, in double precision.
     pub fn evaluate(&self, batch: &Batch) -> Result<Answers> {
-        self.evaluator(&EvalOptions {
-            precision: Precision::F64,
-            ..EvalOptions::default()
-        })?
-        .run(batch)
+        self.evaluator(&EvalOptions::precise())?.run(batch)
+    }
+
+    /// The posteriors of one example, in double precision: of some evidence on the inputs. To ask
+    /// often, prepare an [evaluator](Circuit::evaluator).
+    ///
+    /// ```
+    /// use sumout::{Evidence, Network, Options, Query};
+    ///
+    /// let asia = Network::read("asia")?;
+    /// let circuit = asia.compile(&Query::of("lung").given(["xray", "dysp"]), &Options::default())?;
+    /// let evidence = Evidence::new().observe(&asia, "xray", "yes")?.observe(&asia, "dysp", "no")?;
+    /// let answer = circuit.answer(&evidence)?;
+    /// assert!((answer.probability("lung", "yes")? - 0.2523).abs() < 1e-4);
+    /// # Ok::<(), sumout::Error>(())
+    /// ```
+    pub fn answer(&self, evidence: &Evidence) -> Result<Answer> {
+        self.evaluator(&EvalOptions::precise())?.answer(evidence)
     }
 
     /// Prepares to evaluate batches.
-    pub fn evaluator(&self, options: &EvalOptions) -> Result<Evaluator<'_>> {
+    pub fn evaluator(&self, options: &EvalOptions) -> Result<Evaluator> {
         self.check_posteriors()?;
         Evaluator::new(self, options)
     }
@@ -192,7 +217,7 @@ impl Circuit {
     }
 
     /// Prepares to explain batches, in double precision whatever the options say.
-    pub fn explainer(&self, options: &EvalOptions) -> Result<Explainer<'_>> {
+    pub fn explainer(&self, options: &EvalOptions) -> Result<Explainer> {
         Explainer::new(self, options)
     }
 

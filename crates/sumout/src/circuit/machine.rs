@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use rayon::prelude::*;
 
-use crate::circuit::evaluate::Precision;
+use crate::circuit::run::Precision;
 use crate::error::{Error, Result};
 use crate::tensor::fast::{Isa, Matrix, Number};
 

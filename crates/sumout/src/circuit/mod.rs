@@ -3,38 +3,40 @@
 //! Posteriors come in two ways. Of one target, the circuit's output is P(target, e). Of several,
 //! its output is P(e), and one backward pass gives all of them: P(x, e) = λ_x · ∂P(e)/∂λ_x.
 
+mod answer;
 pub(crate) mod batch;
 pub(crate) mod compiled;
-pub(crate) mod differentiate;
-pub(crate) mod evaluate;
-mod explain;
+mod derivatives;
+mod explanations;
 mod export;
-pub(crate) mod families;
+mod families;
 mod file;
 mod machine;
 pub(crate) mod near;
 mod network;
 mod once;
 pub(crate) mod plan;
+mod posteriors;
 mod ready;
+pub(crate) mod run;
 pub(crate) mod selection;
 
-use crate::compile::report::Near;
 use crate::compile::{Compiled, Level, Objective, Runs, Search};
 use crate::error::{Error, ErrorKind, Remedy, Result};
 use crate::tensor::layout::Program;
 use crate::tensor::schedule::{Schedule, Want};
-use crate::vars::VarId;
 
+pub use answer::{Answer, Explanation};
 pub use batch::{Answers, Batch, Column};
 pub use compiled::Circuit;
-pub use differentiate::{Derivatives, Differentiator, LossGradient};
-pub use evaluate::{EvalOptions, Evaluator, Precision};
-pub use explain::{Explainer, Explanations};
+pub use derivatives::{Derivatives, Differentiator, LossGradient};
+pub use explanations::{Explainer, Explanations};
 pub use export::{Export, Language, Onnx};
-pub use families::Families;
+pub use families::{Families, FamilyEvaluator};
 pub use machine::Machine;
 pub use plan::Compilation;
+pub use posteriors::Evaluator;
+pub use run::{EvalOptions, Precision};
 pub use selection::Selected;
 
 /// How to compile.
@@ -67,51 +69,6 @@ impl Default for Options {
             effort: 1.0,
             memory: None,
             near: 0.0,
-        }
-    }
-}
-
-/// Posterior probabilities, and the probability of the evidence.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Answer {
-    /// For each target, in the order asked, the probability of each of its values. None if
-    /// impossible.
-    pub posteriors: Vec<(VarId, Vec<f64>)>,
-    /// ln P(e), in a Markov network ln Z(e); negative infinity if the evidence is impossible.
-    pub log_evidence: f64,
-    /// What is known of the error, if an approximation was allowed.
-    pub near: Option<Near>,
-}
-
-impl Answer {
-    /// Whether the evidence has probability zero.
-    pub fn is_impossible(&self) -> bool {
-        self.log_evidence == f64::NEG_INFINITY
-    }
-
-    fn impossible() -> Self {
-        Answer {
-            posteriors: vec![],
-            log_evidence: f64::NEG_INFINITY,
-            near: None,
-        }
-    }
-}
-
-/// A most probable explanation.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Explanation {
-    /// The position of the value of each variable; none if the evidence is impossible.
-    pub assignment: Option<Vec<usize>>,
-    /// The logarithm of the assignment's probability (with soft evidence: times its likelihood).
-    pub log_probability: f64,
-}
-
-impl Explanation {
-    fn impossible() -> Self {
-        Explanation {
-            assignment: None,
-            log_probability: f64::NEG_INFINITY,
         }
     }
 }

@@ -42,7 +42,7 @@ pub(crate) fn query(
     options: &Options,
 ) -> Result<Answer> {
     let Some(exact) = compile::plan(net, question, &options.search(Runs::Once)) else {
-        return Ok(Answer::impossible());
+        return Ok(Answer::impossible(net.shared_variables()));
     };
     let why = match within(&exact, 1, MOST_FOR_EXACT) {
         Err(why) => why,
@@ -54,10 +54,7 @@ pub(crate) fn query(
                     ..nothing(options)
                 };
                 let note = Some("the exact answer fits, and is given".to_owned());
-                return Ok(Answer {
-                    near: Some(Near { note, ..near }),
-                    ..ready.answer(evidence)
-                });
+                return Ok(ready.answer(evidence).with_near(Near { note, ..near }));
             }
             Err(refusal) => refusal.message().to_owned(),
         },
@@ -68,7 +65,7 @@ pub(crate) fn query(
     };
     let search = options.search(Runs::Many);
     let Some(planned) = compile::plan(net, &question, &search) else {
-        return Ok(Answer::impossible());
+        return Ok(Answer::impossible(net.shared_variables()));
     };
     let near = Near {
         functional: names(net, &planned),
@@ -76,10 +73,7 @@ pub(crate) fn query(
         ..nothing(options)
     };
     let ready = Ready::new(net, &question, asked, planned.lower(), options)?;
-    Ok(Answer {
-        near: Some(near),
-        ..ready.answer(evidence)
-    })
+    Ok(ready.answer(evidence).with_near(near))
 }
 
 /// What is to be said about a plan that takes nearly functional tables as functions.
@@ -226,10 +220,13 @@ fn difference(ours: &Answer, truth: &Answer) -> (f64, f64) {
         };
     }
     let pairs = ours
-        .posteriors
+        .posteriors()
         .iter()
-        .zip(&truth.posteriors)
+        .zip(truth.posteriors())
         .flat_map(|(a, b)| a.1.iter().zip(&b.1));
     let posterior = pairs.map(|(p, q)| (p - q).abs()).fold(0.0, f64::max);
-    (posterior, (ours.log_evidence - truth.log_evidence).abs())
+    (
+        posterior,
+        (ours.log_evidence() - truth.log_evidence()).abs(),
+    )
 }

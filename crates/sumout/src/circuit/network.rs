@@ -33,7 +33,7 @@ impl Network {
         self.check_ids(targets.iter().copied())?;
         match self.selected(evidence, options)? {
             Some(net) => once::posteriors(net.model(), targets, evidence, options),
-            None => Ok(Answer::impossible()),
+            None => Ok(Answer::impossible(self.model().shared_variables())),
         }
     }
 
@@ -52,7 +52,7 @@ impl Network {
     pub fn mpe(&self, evidence: &Evidence, options: &Options) -> Result<Explanation> {
         match self.selected(evidence, options)? {
             Some(net) => once::explanation(net.model(), evidence, options),
-            None => Ok(Explanation::impossible()),
+            None => Ok(Explanation::impossible(self.model().shared_variables())),
         }
     }
 

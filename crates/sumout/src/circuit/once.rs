@@ -28,7 +28,7 @@ pub(crate) fn posteriors(
         return near::query(model, &question, asked, evidence, options);
     }
     match compile::compile(model, &question, &options.search(Runs::Once)) {
-        None => Ok(Answer::impossible()),
+        None => Ok(Answer::impossible(model.shared_variables())),
         Some(compiled) => {
             Ok(Ready::new(model, &question, asked, compiled, options)?.answer(evidence))
         }
@@ -43,7 +43,7 @@ pub(crate) fn explanation(
 ) -> Result<Explanation> {
     let question = question(Goal::Explanation, evidence);
     let Some(compiled) = compile::compile(model, &question, &options.search(Runs::Once)) else {
-        return Ok(Explanation::impossible());
+        return Ok(Explanation::impossible(model.shared_variables()));
     };
     let program = admit(&compiled, &Want::Everything, options)?;
     let domains = &compiled.pruned.domains;
@@ -52,15 +52,17 @@ pub(crate) fn explanation(
     });
     let log_probability = run.log_sum();
     if log_probability == f64::NEG_INFINITY {
-        return Ok(Explanation::impossible());
+        return Ok(Explanation::impossible(model.shared_variables()));
     }
     let mut states = run.trace();
     Completion::new(&compiled).complete(compiled.graph.cards(), &mut states);
     let value = |v: VarId| domains[v.index()][states[v.index()].unwrap_or(0)];
-    Ok(Explanation {
-        assignment: Some(model.ids().map(value).collect()),
+    let assignment = model.ids().map(value).collect();
+    Ok(Explanation::new(
+        model.shared_variables(),
+        assignment,
         log_probability,
-    })
+    ))
 }
 
 /// Hard evidence is known when the question is compiled, soft evidence is an input.

@@ -1,73 +1,48 @@
 //! A compiled question with a program for it, to be answered for one example after the other.
 
-use crate::circuit::evaluate::joint;
-use crate::circuit::{Answer, Options, admit};
+use crate::circuit::posteriors::Posteriors;
+use crate::circuit::{Answer, Circuit, Options, admit};
 use crate::compile::{Compiled, Question};
 use crate::error::Result;
 use crate::model::{Evidence, FactorModel, Finding};
-use crate::tensor::careful::Run;
 use crate::tensor::layout::Program;
 use crate::tensor::schedule::Want;
 use crate::vars::{VarId, VarSet};
 
 /// A compiled question that fits in memory.
-pub(crate) struct Ready<'a> {
-    net: &'a FactorModel,
-    compiled: Compiled,
+pub(crate) struct Ready {
+    circuit: Circuit,
     program: Program,
-    /// The targets, in the order of the answer.
-    asked: Vec<VarId>,
-    is_single: bool,
+    posteriors: Posteriors,
 }
 
-impl<'a> Ready<'a> {
+impl Ready {
+    /// Prepares a question whose targets are answered in the order in which they were asked.
     pub fn new(
-        net: &'a FactorModel,
+        net: &FactorModel,
         question: &Question,
         asked: Vec<VarId>,
         compiled: Compiled,
         options: &Options,
     ) -> Result<Self> {
-        let is_single = question.goal.target().is_some();
-        let want = if is_single {
+        let want = if question.goal.target().is_some() {
             Want::Output
         } else {
             Want::Gradients(open(&compiled, &question.goal.targets()), vec![])
         };
         let program = admit(&compiled, &want, options)?;
+        let circuit = Circuit::new(net, question.clone(), compiled);
         Ok(Ready {
-            net,
-            compiled,
             program,
-            asked,
-            is_single,
+            posteriors: Posteriors::new(&circuit, asked),
+            circuit,
         })
     }
 
     /// The answer given some evidence on the inputs.
     pub fn answer(&self, evidence: &Evidence) -> Answer {
-        let Compiled { graph, pruned, .. } = &self.compiled;
-        let run = Run::sum(graph, &self.program, |v| {
-            likelihood(evidence, v, &pruned.domains[v.index()])
-        });
-        let log_evidence = run.log_sum();
-        if log_evidence == f64::NEG_INFINITY {
-            return Answer::impossible();
-        }
-        let posterior = |&v: &VarId| {
-            let domain = &pruned.domains[v.index()];
-            let joint = match domain.len() {
-                1 => vec![1.0],
-                _ if self.is_single => run.output(),
-                _ => joint(graph, &run, v),
-            };
-            (v, normalized(&joint, domain, self.net.card(v)))
-        };
-        Answer {
-            posteriors: self.asked.iter().map(posterior).collect(),
-            log_evidence,
-            near: None,
-        }
+        let evidence = |v| likelihood(evidence, v, self.circuit.possible(v));
+        self.posteriors.answer_carefully(&self.program, evidence)
     }
 }
 
@@ -89,15 +64,4 @@ pub(crate) fn likelihood(evidence: &Evidence, var: VarId, domain: &[usize]) -> V
             .collect(),
         None => vec![1.0; domain.len()],
     }
-}
-
-/// Probabilities of all values from weights of those that are left.
-fn normalized(weights: &[f64], domain: &[usize], card: usize) -> Vec<f64> {
-    let total: f64 = weights.iter().sum();
-    let mut probabilities = vec![0.0; card];
-    domain
-        .iter()
-        .zip(weights)
-        .for_each(|(&value, w)| probabilities[value] = w / total);
-    probabilities
 }

@@ -228,7 +228,7 @@ impl Head {
     pub(crate) fn with(&self, params: &Params) -> Circuit {
         let mut circuit = self.circuit.clone();
         for (table, numbers) in params.tables_of(circuit.graph()) {
-            circuit.graph.table_mut(table).copy_from_slice(&numbers);
+            circuit.set_table(table, &numbers);
         }
         circuit
     }
@@ -297,7 +297,7 @@ fn open_selections<'n>(
 
 /// The values that are left of each variable: of a family, those in the first circuit with it.
 fn domains(model: &FactorModel, heads: &[Head], own: &VarSet) -> Vec<Vec<usize>> {
-    let mut domains = heads[0].circuit.domains.clone();
+    let mut domains = heads[0].circuit.domains.to_vec();
     for child in own.iter() {
         let has_it = |head: &&Head| children(&head.circuit).any(|v| v == child);
         if let Some(head) = heads.iter().find(has_it) {

@@ -6,7 +6,9 @@
 //! own is a network's, and is shared with it.
 
 use std::fmt;
+use std::sync::Arc;
 
+use crate::error::{Error, ErrorKind, Result, did_you_mean, shortlist};
 use crate::model::cpt::{Body, Cpt, as_function};
 use crate::vars::VarId;
 
@@ -19,13 +21,34 @@ pub struct Variable {
     pub values: Vec<String>,
 }
 
+impl Variable {
+    /// The position of a value.
+    pub(crate) fn position(&self, value: &str) -> Result<usize> {
+        let Variable { name, values } = self;
+        values.iter().position(|v| v == value).ok_or_else(|| {
+            let error = Error::new(
+                ErrorKind::Name,
+                format!("variable `{name}` has no value `{value}`"),
+            );
+            match did_you_mean(value, values.iter().map(String::as_str)) {
+                Some(hint) => error.hint(hint),
+                None => error.hint(format!(
+                    "its values are {}",
+                    shortlist(values.iter().map(String::as_str))
+                )),
+            }
+        })
+    }
+}
+
 /// Variables, and factors over them. Unless it is a Markov model, the CPT of variable `v` is
 /// `model.cpts()[v.index()]`.
 #[derive(Clone, PartialEq)]
 pub struct FactorModel {
     pub(super) name: String,
     pub(super) is_markov: bool,
-    pub(super) variables: Vec<Variable>,
+    /// Shared with circuits and answers, which know them by name.
+    pub(super) variables: Arc<Vec<Variable>>,
     pub(super) cpts: Vec<Cpt>,
 }
 
@@ -33,6 +56,11 @@ impl FactorModel {
     /// The name of the network that it was made from.
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// The variables, to be kept.
+    pub(crate) fn shared_variables(&self) -> Arc<Vec<Variable>> {
+        Arc::clone(&self.variables)
     }
 
     /// Whether factors need not be conditional probabilities.
@@ -97,7 +125,7 @@ impl fmt::Debug for FactorModel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let kind = if self.is_markov { " (Markov)" } else { "" };
         writeln!(f, "network {:?}{kind}", self.name)?;
-        for v in &self.variables {
+        for v in self.variables() {
             writeln!(f, "  {} {:?}", v.name, v.values)?;
         }
         for cpt in &self.cpts {

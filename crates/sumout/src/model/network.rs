@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use globset::Glob;
 
-use crate::error::{Error, ErrorKind, Remedy, Result, did_you_mean, shortlist};
+use crate::error::{Error, ErrorKind, Remedy, Result, did_you_mean};
 use crate::model::builder::Builder;
 use crate::model::cpt::Cpt;
 use crate::model::factors::{FactorModel, Variable};
@@ -196,20 +196,7 @@ impl Network {
 
     /// The position of a value of a variable.
     pub fn value(&self, var: VarId, value: &str) -> Result<usize> {
-        let Variable { name, values } = self.variable(var);
-        values.iter().position(|v| v == value).ok_or_else(|| {
-            let error = Error::new(
-                ErrorKind::Name,
-                format!("variable `{name}` has no value `{value}`"),
-            );
-            match did_you_mean(value, values.iter().map(String::as_str)) {
-                Some(hint) => error.hint(hint),
-                None => error.hint(format!(
-                    "its values are {}",
-                    shortlist(values.iter().map(String::as_str))
-                )),
-            }
-        })
+        self.variable(var).position(value)
     }
 }
 

@@ -4,9 +4,7 @@
 
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
-use sumout::{
-    Answer, Batch, Circuit, Column, Cpt, Evidence, Finding, Level, Network, Result, VarId,
-};
+use sumout::{Batch, Circuit, Column, Cpt, Evidence, Finding, Level, Network, VarId};
 
 /// What a planner may know: all of it.
 pub const LEVELS: [Level; 6] = [
@@ -189,14 +187,4 @@ pub fn batch(net: &Network, circuit: &Circuit, rows: &[Evidence]) -> Batch {
         batch.insert(circuit, input, column).unwrap();
     }
     batch
-}
-
-/// The answer of a circuit with one target, for one example.
-pub fn answer(net: &Network, circuit: &Circuit, evidence: &Evidence) -> Result<Answer> {
-    let found = circuit.evaluate(&batch(net, circuit, std::slice::from_ref(evidence)))?;
-    Ok(Answer {
-        posteriors: vec![(found.targets[0].0, found.row(0).to_vec())],
-        log_evidence: found.log_evidence[0],
-        near: None,
-    })
 }

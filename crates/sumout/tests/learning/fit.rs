@@ -277,7 +277,8 @@ fn circuits_are_those_that_were_trained_or_compiled_from_the_network() {
         let asked = fitted
             .network
             .query(&[lung], &evidence, &Options::default());
-        let expected = &asked.unwrap().posteriors[0].1;
+        let asked = asked.unwrap();
+        let expected = &asked.posteriors()[0].1;
         assert!(
             (found[0] - expected[0]).abs() < 1e-6,
             "{found:?} {expected:?}"

@@ -95,14 +95,14 @@ fn tests_see_the_likelihoods_of_impossible_values() {
                     let answers = circuit.evaluate(&batch(&net, circuit, &cases)).unwrap();
                     assert_eq!(answers.is_impossible(rows - 1), truth.is_impossible());
                     let expected = truth
-                        .posteriors
+                        .posteriors()
                         .iter()
                         .flat_map(|(_, p)| p)
                         .copied()
                         .collect::<Vec<f64>>();
                     if !truth.is_impossible() {
                         close(answers.row(rows - 1), &expected, 1e-12);
-                        close(&answers.log_evidence[..1], &[truth.log_evidence], 1e-12);
+                        close(&answers.log_evidence[..1], &[truth.log_evidence()], 1e-12);
                     }
                 }
             }
@@ -181,9 +181,7 @@ fn a_testing_circuit_has_no_marginals_of_families() {
     let circuit = net
         .compile(&Query::all().trainable(["*"]), &Options::default())
         .unwrap();
-    let refused = circuit
-        .families(&Batch::new(1), &EvalOptions::default())
-        .unwrap_err();
+    let refused = circuit.families(&Batch::new(1)).unwrap_err();
     assert_eq!(
         refused.message(),
         "a testing circuit has no marginals of families"
@@ -329,13 +327,13 @@ fn numbers_may_be_far_apart() {
         let answers = circuit.evaluate(&batch(&net, &circuit, &cases)).unwrap();
         for (row, evidence) in cases.iter().enumerate() {
             let alone = net.query(&[target], evidence, &options).unwrap();
-            let (log, expected) = (answers.log_evidence[row], alone.log_evidence);
+            let (log, expected) = (answers.log_evidence[row], alone.log_evidence());
             assert!(
                 log == expected || (log - expected).abs() < 1e-8 * (1.0 + log.abs()),
                 "{seed} {row}: {log} {expected}"
             );
             if !alone.is_impossible() {
-                close(answers.row(row), &alone.posteriors[0].1, 1e-8);
+                close(answers.row(row), &alone.posteriors()[0].1, 1e-8);
             }
         }
     });

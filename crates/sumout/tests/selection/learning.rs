@@ -169,12 +169,12 @@ fn what_was_trained_is_what_is_saved() {
         let answer = network
             .query(&[target.unwrap()], &evidence, &Options::default())
             .unwrap();
-        let same = answer.posteriors[0]
+        let same = answer.posteriors()[0]
             .1
             .iter()
             .zip(answers.row(row))
             .all(|(x, y)| (x - y).abs() < 1e-9);
-        assert!(same, "{:?} {:?}", answer.posteriors, answers.row(row));
+        assert!(same, "{:?} {:?}", answer.posteriors(), answers.row(row));
     }
 }
 

@@ -76,14 +76,14 @@ fn queries_are_what_the_semantics_says() {
                     .net
                     .query(&[], &case.evidence, &options(Level::Auto, seed))
                     .unwrap();
-                case.check(&answer.posteriors, answer.log_evidence);
+                case.check(&answer.posteriors(), answer.log_evidence());
                 impossible += usize::from(answer.is_impossible());
                 let best = case
                     .net
                     .mpe(&case.evidence, &options(Level::Auto, seed))
                     .unwrap();
                 assert!(
-                    close(best.log_probability.exp(), case.truth.best, 1e-9),
+                    close(best.log_probability().exp(), case.truth.best, 1e-9),
                     "{kind:?} {sight}"
                 );
             }
@@ -110,13 +110,13 @@ fn the_order_of_variables_does_not_matter() {
         let [first, second] = [(&net, &evidence), (&other, &same)]
             .map(|(net, evidence)| net.query(&[], evidence, &Options::default()).unwrap());
         assert!(close(
-            first.log_evidence.exp(),
-            second.log_evidence.exp(),
+            first.log_evidence().exp(),
+            second.log_evidence().exp(),
             1e-9
         ));
-        for (v, posterior) in &first.posteriors {
+        for (v, posterior) in first.posteriors() {
             let of = other.find(&name(&net, *v)).unwrap();
-            let (_, found) = second.posteriors.iter().find(|(u, _)| *u == of).unwrap();
+            let (_, found) = second.posteriors().iter().find(|(u, _)| *u == of).unwrap();
             assert!(
                 posterior
                     .iter()
@@ -159,10 +159,10 @@ fn d_separated_evidence_is_irrelevant() {
             continue;
         }
         checked += 1;
-        let same = before.posteriors[0]
+        let same = before.posteriors()[0]
             .1
             .iter()
-            .zip(&after.posteriors[0].1)
+            .zip(&after.posteriors()[0].1)
             .all(|(a, b)| close(*a, *b, 1e-9));
         assert!(same, "{x:?} {y:?} {net:?} {given:?}");
     }
@@ -318,7 +318,7 @@ fn rounding_decides_no_test() {
             )
             .unwrap();
         assert!(
-            close(answer.posteriors[0].1[0], p, 1e-12),
+            close(answer.posteriors()[0].1[0], p, 1e-12),
             "{p}: {answer:?}"
         );
         let circuit = net
@@ -369,9 +369,9 @@ fn steep_sigmoids_are_never_zero() {
     let expected = (0.5 / (1.0 + (64.0f64 * 0.7).exp())).ln();
     let answer = net.query(&[], &evidence, &Options::default()).unwrap();
     assert!(
-        close(answer.log_evidence, expected, 1e-9),
+        close(answer.log_evidence(), expected, 1e-9),
         "{} {expected}",
-        answer.log_evidence
+        answer.log_evidence()
     );
     let circuit = net.compile(&Query::all(), &Options::default()).unwrap();
     for (precision, tolerance) in [(Precision::F64, 1e-9), (Precision::F32, 1e-4)] {

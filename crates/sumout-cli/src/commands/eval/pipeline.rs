@@ -104,7 +104,7 @@ impl Pipeline<'_> {
     /// Computes answers until there are no more chunks, or nobody takes them.
     fn compute<'a>(
         &'a self,
-        answering: &Answering<'_>,
+        answering: &Answering,
         rows: &AtomicUsize,
         pieces: Receiver<sumout::Result<Piece>>,
         answers: SyncSender<(Rows<'a>, Check)>,
@@ -137,7 +137,7 @@ impl Pipeline<'_> {
         Ok(seen)
     }
 
-    fn answer(&self, answering: &Answering<'_>, piece: Piece) -> Result<Rows<'_>> {
+    fn answer(&self, answering: &Answering, piece: Piece) -> Result<Rows<'_>> {
         let Piece {
             mut chunk, check, ..
         } = piece;

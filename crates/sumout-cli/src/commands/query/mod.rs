@@ -67,7 +67,7 @@ pub fn run(args: &Args, as_json: bool, out: &mut dyn Write) -> Result<Outcome> {
     } else {
         Outcome::Done
     };
-    if let Some(near) = answer.near.as_ref().filter(|_| !as_json) {
+    if let Some(near) = answer.near().as_ref().filter(|_| !as_json) {
         talk(&format!("near: {near}"));
     }
     let selections = if args.tests {
@@ -114,7 +114,7 @@ fn print(
     out: &mut dyn Write,
 ) -> io::Result<()> {
     let variables: Vec<_> = answer
-        .posteriors
+        .posteriors()
         .iter()
         .map(|(var, _)| net.variable(*var))
         .collect();
@@ -124,7 +124,7 @@ fn print(
             .iter()
             .flat_map(|v| v.values.iter().map(String::as_str)),
     );
-    for (variable, (_, numbers)) in variables.iter().zip(&answer.posteriors) {
+    for (variable, (_, numbers)) in variables.iter().zip(answer.posteriors()) {
         let mut name = variable.name.as_str();
         for (value, &p) in variable.values.iter().zip(numbers) {
             writeln!(out, "{name:names$}   {value:values$}  {}", probability(p))?;
@@ -132,7 +132,11 @@ fn print(
         }
     }
     if net.is_markov() || !evidence.is_empty() {
-        writeln!(out, "{}", evidence_line(net, evidence, answer.log_evidence))?;
+        writeln!(
+            out,
+            "{}",
+            evidence_line(net, evidence, answer.log_evidence())
+        )?;
     }
     Ok(())
 }

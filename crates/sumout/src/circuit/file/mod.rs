@@ -167,7 +167,7 @@ impl Circuit {
             target: self.target.map(VarId::index),
             inputs: indices(&self.inputs),
             hard: indices(&self.hard),
-            domains: self.domains.clone(),
+            domains: self.domains.to_vec(),
             axes: graph.cards().to_vec(),
             tables: graph.tables().iter().map(|t| t.axes.clone()).collect(),
             lists: graph.lists().iter().map(|l| l.axis).collect(),
@@ -178,7 +178,7 @@ impl Circuit {
                 .collect(),
             operations: graph.ops().map(|(_, op)| op.clone()).collect(),
             output: graph.output(),
-            completion: self.completion.as_ref().map(Completing::new),
+            completion: self.completion.as_deref().map(Completing::new),
             origins: origins::origins(graph),
             visible: (self.visible < self.variables.len()).then_some(self.visible),
             aliases: self
@@ -194,7 +194,12 @@ impl Circuit {
     fn numbers(&self) -> Vec<Numbers> {
         let mut all = numbers::of_parts(&self.graph);
         all.extend(origins::numbers(&self.graph));
-        all.extend(self.completion.iter().flat_map(completing::numbers));
+        all.extend(
+            self.completion
+                .as_deref()
+                .into_iter()
+                .flat_map(completing::numbers),
+        );
         all
     }
 }

@@ -1,5 +1,7 @@
 //! A circuit from what a file says.
 
+use std::sync::Arc;
+
 use safetensors::tensor::{Dtype, SafeTensors};
 
 use crate::circuit::Circuit;
@@ -26,13 +28,13 @@ impl Reader<'_> {
         let vars = |indices: &[usize]| indices.iter().map(|&v| VarId::new(v)).collect();
         let aliases = self.header.aliases.iter();
         Ok(Circuit {
-            completion,
-            variables: self.header.variables.iter().map(variable).collect(),
+            completion: completion.map(Into::into),
+            variables: Arc::new(self.header.variables.iter().map(variable).collect()),
             target: self.header.target.map(VarId::new),
             inputs: vars(&self.header.inputs),
             hard: vars(&self.header.hard),
-            domains: self.header.domains.clone(),
-            graph,
+            domains: self.header.domains.clone().into(),
+            graph: graph.into(),
             aliases: aliases
                 .map(|&(alias, of)| (VarId::new(alias), VarId::new(of)))
                 .collect(),

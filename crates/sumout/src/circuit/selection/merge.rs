@@ -10,7 +10,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::circuit::Circuit;
-use crate::circuit::evaluate::loaded;
+use crate::circuit::run::loaded;
 use crate::circuit::selection::{Stage, Stages, weighing};
 use crate::model::{Expanded, SelectionNode};
 use crate::tensor::graph::Tables;

@@ -17,11 +17,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::circuit::Circuit;
 use crate::circuit::compiled::nothing_possible;
-use crate::circuit::evaluate::loaded;
 use crate::circuit::plan::Part;
+use crate::circuit::run::loaded;
 use crate::compile::{Question, Report, Search};
 use crate::error::{Error, ErrorKind, Result};
-use crate::model::{Comparison, Expanded, SelectionKind, SelectionNode};
+use crate::model::{Comparison, Expanded, SelectionKind, SelectionNode, Variable};
 use crate::tensor::{Graph, Weighing};
 use crate::vars::{VarId, VarSet};
 
@@ -117,12 +117,13 @@ impl Expanded {
             aliases,
         } = Merge::new(self, &circuit, stages, trainable).run();
         let named = aliases.values().map(|&of| self.model.variable(of).clone());
-        let variables = circuit.variables.into_iter().chain(named).collect();
+        let own = circuit.variables.iter().cloned();
+        let variables: Vec<Variable> = own.chain(named).collect();
         Circuit {
-            graph,
-            domains,
+            graph: graph.into(),
+            domains: domains.into(),
             aliases,
-            variables,
+            variables: variables.into(),
             visible: first.selector.index(),
             ..circuit
         }

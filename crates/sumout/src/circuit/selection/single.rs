@@ -79,8 +79,9 @@ impl SelectionNode {
             .map(|(v, _)| v)
             .filter(|v| !self.sees.contains(*v));
         let seen = hidden.fold(evidence.clone(), |seen, v| seen.without(v));
-        let mut answer = once::posteriors(model, &[self.family], &seen, options)?;
-        Ok(answer.posteriors.pop().map(|(_, posterior)| posterior))
+        let answer = once::posteriors(model, &[self.family], &seen, options)?;
+        let family = answer.posteriors().first();
+        Ok(family.map(|(_, posterior)| posterior.clone()))
     }
 }
 

@@ -1,7 +1,7 @@
 //! The loss of examples under one circuit, and its derivatives.
 
 use crate::circuit::batch::Batch;
-use crate::circuit::differentiate::{Derivatives, Differentiator};
+use crate::circuit::{Derivatives, Differentiator};
 use crate::error::Result;
 use crate::learn::loss::ZERO;
 use crate::learn::trainer::Trainer;
@@ -12,7 +12,7 @@ use crate::learn::{Examples, Loss, Params, Training};
 #[derive(Debug)]
 pub(super) struct Scorer<'t> {
     head: &'t Head,
-    circuit: Differentiator<'t>,
+    circuit: Differentiator,
     batch: Batch,
     labels: Vec<f64>,
     /// Whether -ln P(e) counts here: once, whatever the number of targets.
@@ -115,9 +115,9 @@ impl<'t> Scorer<'t> {
             .zip(&found.log_evidence)
         {
             let (weight, label) = (trainer.examples.weight(row), self.label(row, width));
-            if !log.is_finite() {
-                sums.impossible += usize::from(!log.is_nan());
-                sums.lost += usize::from(log.is_nan());
+            let Some(log) = log.filter(|log| log.is_finite()) else {
+                sums.impossible += usize::from(log.is_some());
+                sums.lost += usize::from(log.is_none());
                 if label.is_some() {
                     // As if the label had probability zero.
                     sums.weight += weight;
@@ -125,9 +125,9 @@ impl<'t> Scorer<'t> {
                     sums.loss -= weight * loss.cross_entropy * ZERO.ln();
                 }
                 continue;
-            }
+            };
             sums.weight += weight;
-            sums.loss += weight * loss.value(posterior, *log, label);
+            sums.loss += weight * loss.value(posterior, log, label);
             if let Some(label) = label {
                 sums.labelled += weight;
                 sums.right += weight * f64::from(is_right(posterior, label));

@@ -20,14 +20,14 @@ impl Builder {
             .map(|draft| settled(draft, is_potential, &id_of))
             .collect();
         cpts.sort_by_key(Cpt::child); // potentials have none, and stay as they are
-        let variables = order
+        let variables: Vec<Variable> = order
             .iter()
             .map(|&v| std::mem::replace(&mut self.variables[v], blank()))
             .collect();
         let model = FactorModel {
             name: std::mem::take(&mut self.name),
             is_markov: self.is_markov,
-            variables,
+            variables: variables.into(),
             cpts,
         };
         Network::new(model, self.sight)

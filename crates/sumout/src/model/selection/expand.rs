@@ -186,7 +186,7 @@ impl FactorModel {
     fn hide(&mut self, cpt: &Cpt, suffix: &str, card: usize) -> VarId {
         let of = cpt.child().map_or("", |child| &self.variable(child).name);
         let name = format!("{of}{suffix}");
-        self.variables.push(Variable {
+        Arc::make_mut(&mut self.variables).push(Variable {
             name,
             values: (0..card).map(|value| value.to_string()).collect(),
         });

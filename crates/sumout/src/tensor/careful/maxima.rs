@@ -4,7 +4,7 @@
 //! example is used again for the next. An example whose numbers are too far apart is repeated with
 //! logarithms, like any other run.
 
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use crate::tensor::careful::trace::Trace;
 use crate::tensor::careful::{Run, Tensor, shared};
@@ -15,10 +15,10 @@ use crate::vars::VarId;
 
 /// A program that keeps all tensors, ready to maximise for one example after the other.
 #[derive(Debug)]
-pub(crate) struct Maxima<'g> {
-    graph: &'g Graph,
+pub(crate) struct Maxima {
+    graph: Arc<Graph>,
     program: Program,
-    trace: Trace<'g>,
+    trace: Trace,
     varies: Vec<bool>,
     inputs: Vec<(NodeId, VarId)>,
     /// The tensors that do not depend on evidence; none if they could have lost small numbers.
@@ -26,8 +26,8 @@ pub(crate) struct Maxima<'g> {
     logarithms: OnceLock<Vec<Tensor>>,
 }
 
-impl<'g> Maxima<'g> {
-    pub fn new(graph: &'g Graph, program: Program) -> Self {
+impl Maxima {
+    pub fn new(graph: Arc<Graph>, program: Program) -> Self {
         let evidence = |(node, op): (NodeId, &Op)| {
             if let Op::Evidence(v) = op {
                 Some((node, *v))
@@ -37,11 +37,11 @@ impl<'g> Maxima<'g> {
         };
         let inputs: Vec<(NodeId, VarId)> = graph.ops().filter_map(evidence).collect();
         let varies = graph.varies();
-        let shared = Some(shared::<Max>(graph, &program, &varies, vec![]));
+        let shared = Some(shared::<Max>(&graph, &program, &varies, vec![]));
         let shared = shared.filter(|shared| !shared.iter().any(Tensor::is_at_risk));
         Maxima {
+            trace: Trace::new(&graph, &program),
             graph,
-            trace: Trace::new(graph, &program),
             program,
             varies,
             inputs,
@@ -58,14 +58,14 @@ impl<'g> Maxima<'g> {
     }
 
     fn by_logarithms(&self) -> Run<'_> {
-        let logarithms = || shared::<LogMax>(self.graph, &self.program, &self.varies, vec![]);
+        let logarithms = || shared::<LogMax>(&self.graph, &self.program, &self.varies, vec![]);
         self.over::<LogMax>(self.logarithms.get_or_init(logarithms))
     }
 
     fn over<'m, C: Combine>(&'m self, shared: &'m [Tensor]) -> Run<'m> {
         let slots = vec![Tensor::default(); self.program.sizes.len()];
         Run {
-            graph: self.graph,
+            graph: &self.graph,
             program: &self.program,
             slots,
             shared,
@@ -85,7 +85,7 @@ impl<'g> Maxima<'g> {
     }
 
     /// How to find where maxima came from.
-    pub fn trace(&self) -> &Trace<'g> {
+    pub fn trace(&self) -> &Trace {
         &self.trace
     }
 

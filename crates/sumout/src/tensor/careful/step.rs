@@ -56,15 +56,15 @@ impl Run<'_> {
 }
 
 /// The products that an entry of a step's output is the largest of.
-pub(super) fn products<'g>(graph: &'g Graph, program: &Program, step: &Step) -> Products<'g> {
+pub(super) fn products(graph: &Graph, program: &Program, step: &Step) -> Products {
     match step.planned.guide {
         Guide::Axes => Products::Sum(step.nest.summed()),
-        Guide::List(list, _) => {
-            let list = &graph.lists()[list.index()];
+        Guide::List(id, _) => {
+            let list = &graph.lists()[id.index()];
             let before = |o: usize| list.outs.partition_point(|&out| (out as usize) < o) as u32;
             let starts = (0..=program.sizes[step.planned.out]).map(before).collect();
             let out = NodeId::new(step.planned.out);
-            Products::List(list, program.strides(out).collect(), starts)
+            Products::List(id, program.strides(out).collect(), starts)
         }
         Guide::Gather(map) | Guide::Scatter(map) => {
             let Map { over, index, .. } = &graph.maps()[map.index()];

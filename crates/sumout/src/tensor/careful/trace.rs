@@ -9,15 +9,15 @@
 
 use crate::tensor::careful::Run;
 use crate::tensor::careful::step::products;
-use crate::tensor::graph::{Graph, List, NodeId};
+use crate::tensor::graph::{Graph, List, ListId, NodeId};
 use crate::tensor::layout::{Program, Step};
 use crate::tensor::schedule::{Guide, Schedule, Slot};
 use crate::vars::{VarId, VarSet};
 
 /// All steps that decide something, the last one first.
 #[derive(Debug)]
-pub(crate) struct Trace<'g> {
-    steps: Vec<Back<'g>>,
+pub(crate) struct Trace {
+    steps: Vec<Back>,
     variables: usize,
 }
 
@@ -26,10 +26,10 @@ type Axes = Vec<(VarId, usize)>;
 
 /// A step on the way back.
 #[derive(Debug)]
-struct Back<'g> {
+struct Back {
     a: Side,
     b: Option<Side>,
-    products: Products<'g>,
+    products: Products,
 }
 
 /// A tensor that a step reads.
@@ -43,11 +43,11 @@ struct Side {
 
 /// The products that an entry of a step's output is the largest of.
 #[derive(Debug)]
-pub(super) enum Products<'g> {
+pub(super) enum Products {
     /// Positions in both inputs, from where the kept axes are.
     Sum(Vec<(usize, usize)>),
     /// Those of a list, from where each entry of the output begins.
-    List(&'g List, Axes, Vec<u32>),
+    List(ListId, Axes, Vec<u32>),
     /// One for each joint state of a map's arguments, with the number of states of each; or none.
     Map(Vec<(VarId, usize)>, Vec<Option<usize>>),
 }
@@ -68,8 +68,8 @@ impl Numbers<'_> {
     }
 }
 
-impl<'g> Trace<'g> {
-    pub fn new(graph: &'g Graph, program: &Program) -> Self {
+impl Trace {
+    pub fn new(graph: &Graph, program: &Program) -> Self {
         let output = Schedule::value(graph, graph.output());
         let decides = |step: &&Step| step.planned.out == output || !is_plain(graph, step);
         let steps = program
@@ -89,6 +89,7 @@ impl<'g> Trace<'g> {
     /// numbers of each slot.
     pub fn run<'n>(
         &self,
+        graph: &Graph,
         numbers: impl Fn(Slot) -> Numbers<'n>,
         is_log: bool,
         examples: &mut [Vec<Option<usize>>],
@@ -108,7 +109,7 @@ impl<'g> Trace<'g> {
             );
             for (example, states) in examples.iter_mut().enumerate() {
                 let mut best = (f64::NEG_INFINITY, (0, 0));
-                step.visit(states, |x, y| {
+                step.visit(graph.lists(), states, |x, y| {
                     let (first, second) = (a.at(x, example), b.at(y, example));
                     let product = if is_log {
                         first + second
@@ -140,8 +141,8 @@ fn is_plain(graph: &Graph, step: &Step) -> bool {
         })
 }
 
-impl<'g> Back<'g> {
-    fn new(graph: &'g Graph, program: &Program, step: &Step) -> Self {
+impl Back {
+    fn new(graph: &Graph, program: &Program, step: &Step) -> Self {
         let out = NodeId::new(step.planned.out);
         let side = |slot: Slot| Side::new(program, slot, graph.axes(out));
         Back {
@@ -154,7 +155,7 @@ impl<'g> Back<'g> {
     /// Visits the positions in both inputs whose products the decided entry of the output is the
     /// largest of.
     #[inline(always)]
-    fn visit(&self, states: &[Option<usize>], mut visit: impl FnMut(usize, usize)) {
+    fn visit(&self, lists: &[List], states: &[Option<usize>], mut visit: impl FnMut(usize, usize)) {
         let start = |side: &Side| position(&side.kept, states);
         match &self.products {
             Products::Sum(terms) => {
@@ -162,6 +163,7 @@ impl<'g> Back<'g> {
                 terms.iter().for_each(|(x, y)| visit(a + x, b + y));
             }
             Products::List(list, out, starts) => {
+                let list = &lists[list.index()];
                 let at = position(out, states);
                 let range = starts[at] as usize..starts[at + 1] as usize;
                 let pairs = list.a[range.clone()].iter().zip(&list.b[range]);
@@ -221,11 +223,16 @@ impl Run<'_> {
 
     /// The same by what was compiled for the same program, in memory that may have been used
     /// before.
-    pub fn trace_by(&self, trace: &Trace<'_>, states: &mut Vec<Option<usize>>) {
+    pub fn trace_by(&self, trace: &Trace, states: &mut Vec<Option<usize>>) {
         let numbers = |slot: Slot| Numbers {
             data: &self.tensor(slot).data,
             strides: [1, 0],
         };
-        trace.run(numbers, self.is_log, std::slice::from_mut(states));
+        trace.run(
+            self.graph,
+            numbers,
+            self.is_log,
+            std::slice::from_mut(states),
+        );
     }
 }

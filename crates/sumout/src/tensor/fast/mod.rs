@@ -213,7 +213,7 @@ impl<T: Number> Engine<T> {
 
     /// Where examples add derivatives with respect to the output, if it is the same for all of
     /// them.
-    pub fn seed_sum(&self) -> Option<Range<usize>> {
+    fn seed_sum(&self) -> Option<Range<usize>> {
         let Some(Place::Sum(seed)) = self.ends.seed else {
             return None;
         };

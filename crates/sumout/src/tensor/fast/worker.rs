@@ -1,5 +1,6 @@
 //! One block of examples, forward and backward.
 
+use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::tensor::careful::Numbers;
@@ -173,6 +174,12 @@ impl<'e, T: Number> Worker<'e, T> {
         }
     }
 
+    /// Where examples add derivatives with respect to the output, if it is the same for all of
+    /// them.
+    pub fn seed_sum(&self) -> Option<Range<usize>> {
+        self.engine.seed_sum()
+    }
+
     /// Adds what the examples of the block have added up to.
     pub fn add_sums(&self, to: &mut [f64]) {
         let mut rest = to;
@@ -189,17 +196,19 @@ impl<'e, T: Number> Worker<'e, T> {
         self.engine.each.get(&table).map(|place| self.block(*place))
     }
 
-    /// Writes the derivatives with respect to the likelihood of a variable, example after example.
-    pub fn read_adjoint(&self, var: VarId, rows: usize, to: &mut [f64]) {
+    /// Writes the derivatives with respect to the likelihood of a variable, to a place for each
+    /// example.
+    pub fn read_adjoint<'t>(&self, var: VarId, to: impl Iterator<Item = &'t mut [f64]>) {
         let Some((Place::Block { slot, .. }, Some(adjoint))) = self.engine.input(var) else {
             return;
         };
-        let (lanes, card) = (self.lanes(), to.len() / rows);
-        for (k, numbers) in self.block(adjoint).chunks_exact(lanes).enumerate() {
-            for (lane, x) in numbers[..rows].iter().enumerate() {
-                let exponent = self.memory.exponents[slot * lanes + lane];
-                to[lane * card + k] = x.to_f64() * 2f64.powi(-exponent);
-            }
+        let (lanes, adjoint) = (self.lanes(), self.block(adjoint));
+        for (lane, to) in to.enumerate() {
+            let unit = 2f64.powi(-self.memory.exponents[slot * lanes + lane]);
+            let numbers = adjoint[lane..].iter().step_by(lanes);
+            to.iter_mut()
+                .zip(numbers)
+                .for_each(|(to, x)| *to = x.to_f64() * unit);
         }
     }
 

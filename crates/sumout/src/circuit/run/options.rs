@@ -1,0 +1,79 @@
+//! How circuits are run.
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::error::{Error, ErrorKind, Result};
+
+/// The numbers that are computed with.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Precision {
+    /// 32 bits: about seven digits, twice as fast.
+    #[default]
+    F32,
+    /// 64 bits: about sixteen digits.
+    F64,
+}
+
+impl Precision {
+    /// Both.
+    pub const ALL: [Precision; 2] = [Precision::F32, Precision::F64];
+
+    /// A name for reports and options.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Precision::F32 => "f32",
+            Precision::F64 => "f64",
+        }
+    }
+
+    /// The number of bytes of a number.
+    pub fn bytes(self) -> usize {
+        match self {
+            Precision::F32 => 4,
+            Precision::F64 => 8,
+        }
+    }
+}
+
+impl fmt::Display for Precision {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl FromStr for Precision {
+    type Err = Error;
+
+    fn from_str(name: &str) -> Result<Self> {
+        let found = Precision::ALL.into_iter().find(|p| p.name() == name);
+        found.ok_or_else(|| {
+            Error::new(ErrorKind::Options, format!("unknown precision `{name}`"))
+                .hint("use f32 or f64")
+        })
+    }
+}
+
+/// How to evaluate.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct EvalOptions {
+    /// The numbers that are computed with; those of testing circuits have 64 bits all the same.
+    pub precision: Precision,
+    /// The number of threads; one for each processor if zero.
+    pub threads: usize,
+    /// The number of bytes that may be used; three quarters of the free memory if none is given.
+    pub memory: Option<u64>,
+    /// Whether to answer with the posteriors of the inputs, which takes a backward pass, instead of
+    /// the target's.
+    pub of_inputs: bool,
+}
+
+impl EvalOptions {
+    /// Double precision, on all processors.
+    pub(crate) fn precise() -> Self {
+        EvalOptions {
+            precision: Precision::F64,
+            ..EvalOptions::default()
+        }
+    }
+}
