@@ -3,7 +3,7 @@ from collections.abc import Sequence
 from os import PathLike
 from typing import Any, Final, final
 
-__all__ = ["version", "Batch", "Circuit", "Learned", "Lesson", "Network", "Options", "Plan", "Query", "EvalOptions", "arrow_columns", "fit", "learning"]
+__all__ = ["version", "Batch", "Circuit", "EvalOptions", "FitOptions", "Learned", "Network", "Options", "Plan", "Query", "Task", "arrow_columns", "fit"]
 
 version: Final[str]
 
@@ -30,18 +30,20 @@ class Circuit:
     """
     def backward(self, /, likelihoods: Incomplete, cpts: Sequence[tuple[int, Incomplete]], posterior: Incomplete | None, log_evidence: Incomplete | None, running: EvalOptions) -> tuple[Incomplete, list[tuple[int, Incomplete]]]:
         """
-        The derivatives of a number with respect to the likelihoods and the CPTs, from those with respect to the posteriors
-        and to ln P(e).
+        The derivatives of a number with respect to the likelihoods and the CPTs, from those with
+        respect to the posteriors and to ln P(e).
         """
     def cpts(self, /) -> list[tuple[int, Incomplete]]:
         """
-        The CPTs that it can be trained in, by variable, as dense tables; zero where nothing depends on a number.
+        The CPTs that it can be trained in, by variable, as dense tables; zero where nothing depends
+        on a number.
         """
     def evaluate(self, /, batch: Batch, running: EvalOptions, of_inputs: bool, progress: Any | None = None) -> tuple[Incomplete, Incomplete]:
         """
         The posteriors of each example, those of all targets side by side; and ln P(e).
 
-        Of the inputs instead, if that is asked. Of many examples, `progress` is told how many are done.
+        Of the inputs instead, if that is asked. Of many examples, `progress` is told how many are
+        done.
         """
     def explain(self, /, batch: Batch, running: EvalOptions) -> tuple[Incomplete, Incomplete]:
         """
@@ -83,6 +85,20 @@ class Circuit:
         """
 
 @final
+class EvalOptions:
+    """
+    How to run.
+    """
+    def __new__(cls, /, precision: str, threads: int, memory: int | None) -> EvalOptions: ...
+
+@final
+class FitOptions:
+    """
+    How to learn: a preset, and the options that override it.
+    """
+    def __new__(cls, /, *, preset: str, method: str | None = None, loss: Sequence[tuple[str, float]] | None = None, start: str | None = None, starts: int | None = None, epochs: int | None = None, patience: int | None = None, batch: int | None = None, rate: tuple[float, float | None] | None = None, schedule: str | None = None, decay: int | None = None, momentum: float | None = None, validation: float | None = None, prior: float | None = None, temperature: tuple[float, float] | None = None, slope: tuple[float, float] | None = None, snap: bool = False, seed: int = 0, checkpoint: str | PathLike[str] | None = None, resume: bool = False) -> FitOptions: ...
+
+@final
 class Learned:
     """
     What was learned.
@@ -90,17 +106,18 @@ class Learned:
     @property
     def best(self, /) -> str:
         """
-        The epoch that was best, as JSON.
+        The best epoch, as JSON.
         """
     @property
     def circuit(self, /) -> Circuit | None:
         """
-        The circuit that was trained, if there is one target.
+        The circuit of the target, if there is one target.
         """
     @property
     def difference(self, /) -> float | None:
         """
-        By how much posteriors of the network differ from those of the circuit, if functions were promised.
+        By how much posteriors of the network differ from those of the circuit, if CPTs are declared
+        functional and that could be checked.
         """
     @property
     def groups(self, /) -> list[str]: ...
@@ -112,20 +129,18 @@ class Learned:
     @property
     def network(self, /) -> Network:
         """
-        The network with the numbers that were learned.
+        The network with the CPTs that were learned.
         """
     @property
     def parameters(self, /) -> int:
         """
-        The number of weights, and the names of what shares them.
+        The number of parameters, and the names of the groups that share them.
         """
-
-@final
-class Lesson:
-    """
-    What there is to learn from, and what for.
-    """
-    def __new__(cls, /, examples: Batch, weights: Incomplete | None, targets: Sequence[int], given: Sequence[str] | None, train: Sequence[str] | None, freeze: Sequence[str], snap: bool) -> Lesson: ...
+    @property
+    def warnings(self, /) -> list[str]:
+        """
+        Problems that did not stop the fit.
+        """
 
 @final
 class Network:
@@ -143,19 +158,21 @@ class Network:
         """
     def factors(self, /) -> list[tuple[list[int], bool, tuple[bool, bool, bool, str | None]]]:
         """
-        For each factor its scope, whether it is known to be a function, and what else is known: functional, fixed,
-        keep_zeros, tie.
+        For each factor its scope, whether it is known to be a function, and what else is known:
+        functional, fixed, keep_zeros, tie.
         """
     def find(self, /, name: str) -> int: ...
     def function(self, /, factor: int) -> list[int] | None:
         """
-        The values of a function, in the order of the parents' joint states; none if it is no known function.
+        The values of a function, in the order of the parents' joint states; none if it is no known
+        function.
         """
     def is_markov(self, /) -> bool: ...
     def matching(self, /, pattern: str) -> list[int]: ...
     def mpe(self, /, findings: tuple[Sequence[tuple[int, int]], Sequence[tuple[int, Sequence[float]]]], options: Options) -> tuple[list[int] | None, float]:
         """
-        The most probable values of all variables, none if the evidence is impossible; and ln P of them.
+        The most probable values of all variables, none if the evidence is impossible; and ln P of
+        them.
         """
     def name(self, /) -> str: ...
     @staticmethod
@@ -218,7 +235,8 @@ class Plan:
     @property
     def profile(self, /) -> list[tuple[float, float]]:
         """
-        For each node of the jointree, children first: the numbers of states of its cluster and of its separator.
+        For each node of the jointree, children first: the numbers of states of its cluster and of
+        its separator.
         """
     @property
     def svg(self, /) -> str:
@@ -239,23 +257,18 @@ class Query:
     def __new__(cls, /, target: str | None, given: Sequence[str], hard: Sequence[str], trainable: Sequence[str] | None, families: bool, explain: bool) -> Query: ...
 
 @final
-class EvalOptions:
+class Task:
     """
-    How to run.
+    Examples, what is predicted from what, and which CPTs are learned.
     """
-    def __new__(cls, /, precision: str, threads: int, memory: int | None) -> EvalOptions: ...
+    def __new__(cls, /, examples: Batch, weights: Incomplete | None, targets: Sequence[int], given: Sequence[str] | None, train: Sequence[str] | None, freeze: Sequence[str], strict_ties: bool) -> Task: ...
 
 def arrow_columns(table: Incomplete, variables: Sequence[tuple[str, Sequence[str]]]) -> tuple[int, list[tuple[str, str, Any]]]:
     """
     The number of rows of a table, and the columns that variables with these names and values have.
     """
 
-def fit(network: Network, lesson: Lesson, learning: str, options: Options, running: EvalOptions, progress: Any | None) -> Learned:
+def fit(network: Network, task: Task, fit_options: FitOptions, options: Options, running: EvalOptions, progress: Any | None) -> Learned:
     """
     Learns; after every epoch `progress` is called.
-    """
-
-def learning(preset: str) -> str:
-    """
-    How to learn, as JSON: `default`, `paper` or `em`.
     """
