@@ -161,13 +161,11 @@ fn near(text: &str) -> Result<f64, String> {
 impl Computing {
     /// The same for the library.
     pub fn options(&self) -> Options {
-        Options {
-            level: self.level,
-            seed: self.seed,
-            effort: self.effort,
-            memory: self.memory,
-            ..Options::default()
-        }
+        Options::default()
+            .with_level(self.level)
+            .with_seed(self.seed)
+            .with_effort(self.effort)
+            .with_memory(self.memory)
     }
 }
 
@@ -188,12 +186,10 @@ impl Using {
     /// The same for the library.
     pub fn running(&self, memory: Option<u64>) -> EvalOptions {
         let (precision, threads) = (self.precision, self.threads);
-        EvalOptions {
-            precision,
-            threads,
-            memory,
-            ..EvalOptions::default()
-        }
+        EvalOptions::default()
+            .with_precision(precision)
+            .with_threads(threads)
+            .with_memory(memory)
     }
 }
 

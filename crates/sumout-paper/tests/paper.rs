@@ -205,16 +205,10 @@ fn constants_are_traded_for_entries_where_there_are_too_many() {
     let net = Network::read("digits:16").unwrap();
     let query = Query::of("d").given(["p_*"]);
     let report = |level| {
-        net.plan(
-            &query,
-            &Options {
-                level,
-                ..Options::default()
-            },
-        )
-        .unwrap()
-        .report()
-        .clone()
+        net.plan(&query, &Options::default().with_level(level))
+            .unwrap()
+            .report()
+            .clone()
     };
     let (ours, paper) = (report(Level::Functional), report(Level::Paper));
     assert!(

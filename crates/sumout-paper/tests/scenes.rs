@@ -133,23 +133,21 @@ fn check(model: &str, query: &Query, scenes: &[Scene], level: Level) {
     let rng = &mut ChaCha8Rng::seed_from_u64(scenes.len() as u64);
     let names: Vec<&str> = Objective::names().collect();
     let objective = names[rng.random_range(0..names.len())].parse().unwrap();
-    let options = Options {
-        level,
-        objective,
-        seed: rng.random(),
-        effort: 0.02,
-        ..Options::default()
-    };
+    let options = Options::default()
+        .with_level(level)
+        .with_objective(objective)
+        .with_seed(rng.random())
+        .with_effort(0.02);
     let circuit = Network::read(model)
         .unwrap()
         .compile(query, &options)
         .unwrap();
     let evaluator = circuit
-        .evaluator(&EvalOptions {
-            precision: Precision::F64,
-            threads: 1,
-            ..EvalOptions::default()
-        })
+        .evaluator(
+            &EvalOptions::default()
+                .with_precision(Precision::F64)
+                .with_threads(1),
+        )
         .unwrap();
     let images = images(scenes, rng);
     let answers = evaluator.run(&batch(&circuit, &images)).unwrap();
@@ -217,13 +215,7 @@ fn without_knowledge_only_declarations_make_functions_and_no_value_is_impossible
     ] {
         let net = Network::read(model).unwrap();
         let report = net
-            .plan(
-                &query,
-                &Options {
-                    effort: 0.01,
-                    ..Options::default()
-                },
-            )
+            .plan(&query, &Options::default().with_effort(0.01))
             .unwrap()
             .report()
             .clone();
@@ -250,24 +242,16 @@ fn clean_images_of_the_papers_data_are_what_their_labels_say() {
         };
         let data = set.examples(0).unwrap().dataset(&net).unwrap();
         let circuit = net
-            .compile(
-                &query,
-                &Options {
-                    effort: 0.02,
-                    ..Options::default()
-                },
-            )
+            .compile(&query, &Options::default().with_effort(0.02))
             .unwrap();
         let pixels = data.columns().len() - 1;
         let images: Vec<Vec<bool>> = data
             .rows()
             .map(|row| row[..pixels].iter().map(|cell| *cell == Some(0)).collect())
             .collect();
-        let running = EvalOptions {
-            precision: Precision::F64,
-            threads: 1,
-            ..EvalOptions::default()
-        };
+        let running = EvalOptions::default()
+            .with_precision(Precision::F64)
+            .with_threads(1);
         let answers = circuit
             .evaluator(&running)
             .unwrap()

@@ -233,11 +233,9 @@ fn largest_error(net: &Network) -> f64 {
                 .collect(),
         ),
     );
-    let running = EvalOptions {
-        precision: Precision::F64,
-        threads: 1,
-        ..EvalOptions::default()
-    };
+    let running = EvalOptions::default()
+        .with_precision(Precision::F64)
+        .with_threads(1);
     let training = Training::new(
         net,
         &Task::of(&[target], &examples),

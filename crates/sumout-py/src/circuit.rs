@@ -125,10 +125,7 @@ impl Circuit {
         progress: Option<Bound<'py, PyAny>>,
     ) -> Result<Found<'py>> {
         let (ready, batch, running) = (self.0.clone(), batch.take(), running.0);
-        let running = sumout::EvalOptions {
-            of_inputs,
-            ..running
-        };
+        let running = running.with_of_inputs(of_inputs);
         let answers = match batch.rows <= FEW {
             true => work::short(py, || {
                 ready.evaluator(&running)?.run(&batch.of(&ready.circuit)?)

@@ -14,14 +14,12 @@ impl Options {
     #[new]
     #[pyo3(signature = (level, effort, seed, memory, near))]
     fn new(level: &str, effort: f64, seed: u64, memory: Option<u64>, near: f64) -> Result<Self> {
-        let options = sumout::Options {
-            level: level.parse()?,
-            effort,
-            seed,
-            memory,
-            near,
-            ..Default::default()
-        };
+        let options = sumout::Options::default()
+            .with_level(level.parse()?)
+            .with_effort(effort)
+            .with_seed(seed)
+            .with_memory(memory)
+            .with_near(near);
         Ok(Options(options))
     }
 }
@@ -37,11 +35,12 @@ impl EvalOptions {
     #[pyo3(signature = (precision, threads, memory))]
     fn new(precision: &str, threads: usize, memory: Option<u64>) -> Result<Self> {
         let precision = precision.parse()?;
-        Ok(EvalOptions(sumout::EvalOptions {
-            precision,
-            threads,
-            memory,
-            of_inputs: false,
-        }))
+        Ok(EvalOptions(
+            sumout::EvalOptions::default()
+                .with_precision(precision)
+                .with_threads(threads)
+                .with_memory(memory)
+                .with_of_inputs(false),
+        ))
     }
 }

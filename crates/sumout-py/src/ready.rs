@@ -22,6 +22,7 @@ fn key(running: &EvalOptions) -> Key {
         threads,
         memory,
         of_inputs,
+        ..
     } = *running;
     (std::process::id(), precision, threads, memory, of_inputs)
 }

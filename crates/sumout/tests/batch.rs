@@ -19,11 +19,11 @@ fn check(net: &Network, circuit: &Circuit, rows: &[Evidence], precision: Precisi
         1e-10
     };
     let evaluator = circuit
-        .evaluator(&EvalOptions {
-            precision,
-            threads: 1,
-            ..EvalOptions::default()
-        })
+        .evaluator(
+            &EvalOptions::default()
+                .with_precision(precision)
+                .with_threads(1),
+        )
         .unwrap();
     let answers = evaluator.run(&batch(net, circuit, rows)).unwrap();
     for (row, evidence) in rows.iter().enumerate() {
@@ -91,12 +91,10 @@ fn every_row_agrees_with_brute_force() {
         let others: Vec<String> = net.ids().filter(|v| *v != target).map(name).collect();
         let all: Vec<Evidence> = (0..21).map(|_| random_evidence(&net, &mut rng)).collect();
         for level in LEVELS {
-            let options = Options {
-                level,
-                seed,
-                effort: 0.01,
-                ..Options::default()
-            };
+            let options = Options::default()
+                .with_level(level)
+                .with_seed(seed)
+                .with_effort(0.01);
             let Ok(circuit) = net.compile(&Query::all(), &options) else {
                 continue;
             }; // a Markov network without states
@@ -116,12 +114,7 @@ fn every_row_agrees_with_brute_force() {
 fn a_circuit_beyond_the_memory_limit_is_not_run() {
     let asia = Network::read("asia").unwrap();
     let circuit = asia.compile(&Query::all(), &Options::default()).unwrap();
-    let evaluator = |memory| {
-        circuit.evaluator(&EvalOptions {
-            memory: Some(memory),
-            ..EvalOptions::default()
-        })
-    };
+    let evaluator = |memory| circuit.evaluator(&EvalOptions::default().with_memory(Some(memory)));
     let refused = evaluator(100).unwrap_err();
     assert_eq!(refused.kind(), sumout::ErrorKind::Memory);
     assert!(
@@ -154,11 +147,7 @@ fn numbers_that_become_small_and_count_in_the_end_are_not_lost() {
     for (noise, half) in [(0.1, 80), (0.1, 50), (1e-4, 87)] {
         let net = readings(noise, 2 * half + 1);
         for level in [Level::Classical, Level::Auto] {
-            let options = Options {
-                level,
-                effort: 0.01,
-                ..Options::default()
-            };
+            let options = Options::default().with_level(level).with_effort(0.01);
             let circuit = net
                 .compile(&Query::of(format!("h{}", 2 * half)).given(["x*"]), &options)
                 .unwrap();
@@ -179,10 +168,7 @@ fn numbers_that_become_small_and_count_in_the_end_are_not_lost() {
             }
             for precision in Precision::ALL {
                 let evaluator = circuit
-                    .evaluator(&EvalOptions {
-                        precision,
-                        ..EvalOptions::default()
-                    })
+                    .evaluator(&EvalOptions::default().with_precision(precision))
                     .unwrap();
                 let answers = evaluator.run(&batch).unwrap();
                 for row in 0..6 {
@@ -230,10 +216,7 @@ fn a_plan_with_promised_values_answers_as_brute_force_does() {
         max_parents: 2,
         functional: 0.5,
     };
-    let options = Options {
-        effort: 0.01,
-        ..Options::default()
-    };
+    let options = Options::default().with_effort(0.01);
     for seed in 0..40 {
         let net = network(&shape, seed).unwrap();
         let name = |v: usize| net.variable(VarId::new(v)).name.clone();
@@ -365,11 +348,7 @@ fn a_row_has_the_same_bits_for_any_number_of_threads_and_any_split() {
             let circuit = net
                 .compile(
                     &query,
-                    &Options {
-                        level,
-                        effort: 0.1,
-                        ..Options::default()
-                    },
+                    &Options::default().with_level(level).with_effort(0.1),
                 )
                 .unwrap();
             let columns = mixed(&net, &circuit, ROWS);
@@ -377,11 +356,11 @@ fn a_row_has_the_same_bits_for_any_number_of_threads_and_any_split() {
             for precision in Precision::ALL {
                 let with = |threads| {
                     circuit
-                        .evaluator(&EvalOptions {
-                            precision,
-                            threads,
-                            ..EvalOptions::default()
-                        })
+                        .evaluator(
+                            &EvalOptions::default()
+                                .with_precision(precision)
+                                .with_threads(threads),
+                        )
                         .unwrap()
                 };
                 let whole = with(1).run(&batch).unwrap();
@@ -449,11 +428,9 @@ fn a_row_has_the_same_bits_for_any_number_of_threads_and_any_split() {
 fn rows_that_are_repeated_have_the_same_bits_for_any_split() {
     const COUNT: usize = 101;
     let net = readings(0.1, COUNT);
-    let options = Options {
-        level: Level::Classical,
-        effort: 0.01,
-        ..Options::default()
-    };
+    let options = Options::default()
+        .with_level(Level::Classical)
+        .with_effort(0.01);
     let circuit = net
         .compile(&Query::of("h100").given(["x*"]), &options)
         .unwrap();

@@ -8,11 +8,7 @@ use sumout::{Batch, Circuit, Column, Level, Network, Options, Query};
 
 fn circuit(level: Level) -> Circuit {
     let net = Network::read("rect:4").unwrap();
-    let options = Options {
-        level,
-        effort: 0.1,
-        ..Options::default()
-    };
+    let options = Options::default().with_level(level).with_effort(0.1);
     net.compile(&Query::of("label").given(["pixel_*"]), &options)
         .unwrap()
 }

@@ -51,10 +51,7 @@ fn a_file_that_is_not_there_is_an_error_of_the_system() {
 #[test]
 fn what_does_not_fit_has_typed_remedies() {
     let asia = Network::read("asia").unwrap();
-    let options = Options {
-        memory: Some(100),
-        ..Options::default()
-    };
+    let options = Options::default().with_memory(Some(100));
     let refused = asia.query(&[], &Default::default(), &options).unwrap_err();
     let remedies = refused.remedies();
     assert!(remedies.contains(&Remedy::MoreEffort(Some(10.0))));

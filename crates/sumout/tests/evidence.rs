@@ -110,20 +110,15 @@ fn batch(circuit: &Circuit, rows: usize, impossible: [(usize, i32); 2]) -> Batch
 }
 
 fn check(net: &Network, target: &str, expected: fn(usize) -> f64, impossible: [(usize, i32); 2]) {
-    let options = Options {
-        level: Level::Tables,
-        effort: 0.0,
-        ..Options::default()
-    };
+    let options = Options::default()
+        .with_level(Level::Tables)
+        .with_effort(0.0);
     let circuit = net
         .compile(&Query::of(target).given(["x*"]), &options)
         .unwrap();
     for (precision, tolerance) in [(Precision::F64, 1e-9), (Precision::F32, 1e-4)] {
         let evaluator = circuit
-            .evaluator(&EvalOptions {
-                precision,
-                ..EvalOptions::default()
-            })
+            .evaluator(&EvalOptions::default().with_precision(precision))
             .unwrap();
         for rows in [64, 1] {
             let answers = evaluator.run(&batch(&circuit, rows, impossible)).unwrap();

@@ -121,12 +121,10 @@ fn every_row_is_explained_as_by_brute_force_also_from_a_file() {
                     .collect::<Vec<_>>()
             };
             let query = Query::explain().given(names(&inputs)).hard(names(&hard));
-            let options = Options {
-                level,
-                seed,
-                effort: 0.01,
-                ..Options::default()
-            };
+            let options = Options::default()
+                .with_level(level)
+                .with_seed(seed)
+                .with_effort(0.01);
             let Ok(circuit) = net.compile(&query, &options) else {
                 continue;
             }; // a Markov network without states
@@ -143,10 +141,7 @@ fn every_row_is_explained_as_by_brute_force_also_from_a_file() {
                 circuit.explain(&batch).unwrap()
             );
             let one = circuit
-                .explainer(&EvalOptions {
-                    threads: 1,
-                    ..EvalOptions::default()
-                })
+                .explainer(&EvalOptions::default().with_threads(1))
                 .unwrap();
             assert_eq!(one.run(&batch).unwrap(), circuit.explain(&batch).unwrap());
         }
@@ -186,12 +181,10 @@ fn rows_of_a_block_are_explained_as_they_are_alone() {
         };
         let rows: Vec<Evidence> = (0..70).map(|_| random_evidence(&net, &mut rng)).collect();
         for level in LEVELS {
-            let options = Options {
-                level,
-                seed,
-                effort: 0.01,
-                ..Options::default()
-            };
+            let options = Options::default()
+                .with_level(level)
+                .with_seed(seed)
+                .with_effort(0.01);
             let Ok(circuit) = net.compile(&Query::explain().given(["*"]), &options) else {
                 continue;
             };
@@ -224,11 +217,7 @@ fn of_many_explanations_that_are_as_probable_it_is_always_the_same_one() {
     let net = b.build().unwrap();
     let mut rng = ChaCha8Rng::seed_from_u64(5);
     for level in LEVELS {
-        let options = Options {
-            level,
-            effort: 0.01,
-            ..Options::default()
-        };
+        let options = Options::default().with_level(level).with_effort(0.01);
         let circuit = net
             .compile(&Query::explain().given(["s*", "c7"]), &options)
             .unwrap();
@@ -255,11 +244,7 @@ fn images_are_explained_as_by_single_questions() {
         Level::Support,
         Level::Auto,
     ] {
-        let options = Options {
-            level,
-            effort: 0.1,
-            ..Options::default()
-        };
+        let options = Options::default().with_level(level).with_effort(0.1);
         let circuit = net
             .compile(&Query::explain().given(["pixel_*"]), &options)
             .unwrap();
@@ -390,10 +375,7 @@ fn circuits_do_what_they_were_compiled_for() {
             .differentiator(&[], &[], &EvalOptions::default())
             .is_err()
     );
-    let limited = EvalOptions {
-        memory: Some(100),
-        ..EvalOptions::default()
-    };
+    let limited = EvalOptions::default().with_memory(Some(100));
     assert_eq!(
         explains.explainer(&limited).unwrap_err().kind(),
         ErrorKind::Memory
@@ -414,11 +396,7 @@ fn circuits_do_what_they_were_compiled_for() {
 fn a_damaged_file_is_an_error_wherever_the_damage_is() {
     let net = Network::read("rect:4").unwrap();
     for level in [Level::Tables, Level::Support] {
-        let options = Options {
-            level,
-            effort: 0.1,
-            ..Options::default()
-        };
+        let options = Options::default().with_level(level).with_effort(0.1);
         let bytes = net
             .compile(&Query::explain().given(["pixel_*"]), &options)
             .unwrap()

@@ -77,10 +77,7 @@ fn check(net: &Network, circuit: &Circuit, rows: &[Evidence], precision: Precisi
     } else {
         1e-10
     };
-    let options = EvalOptions {
-        precision,
-        ..EvalOptions::default()
-    };
+    let options = EvalOptions::default().with_precision(precision);
     let evaluator = circuit.family_evaluator(&options).unwrap();
     let found = evaluator.run(&batch(net, circuit, rows)).unwrap();
     assert_eq!(found.marginals.len(), net.variables().len());
@@ -129,12 +126,10 @@ fn every_family_of_every_row_agrees_with_brute_force() {
         };
         let net = network(&shape, seed).unwrap();
         for level in LEVELS {
-            let options = Options {
-                level,
-                seed,
-                effort: 0.01,
-                ..Options::default()
-            };
+            let options = Options::default()
+                .with_level(level)
+                .with_seed(seed)
+                .with_effort(0.01);
             let circuit = net.compile(&Query::all().families(), &options).unwrap();
             for (rows, precision) in [
                 (21, Precision::F32),

@@ -33,12 +33,12 @@ fn all_options(rng: &mut ChaCha8Rng) -> Vec<Options> {
     let levels = Level::names().map(|name| name.parse::<Level>().unwrap());
     let pairs = levels.flat_map(|level| objectives().map(move |objective| (level, objective)));
     pairs
-        .map(|(level, objective)| Options {
-            level,
-            objective,
-            seed: rng.random(),
-            effort: 200.0,
-            ..Options::default()
+        .map(|(level, objective)| {
+            Options::default()
+                .with_level(level)
+                .with_objective(objective)
+                .with_seed(rng.random())
+                .with_effort(200.0)
         })
         .collect()
 }

@@ -52,11 +52,9 @@ struct Case<'c> {
 
 impl Case<'_> {
     fn ready(&self, precision: Precision, threads: usize) -> Differentiator {
-        let running = EvalOptions {
-            precision,
-            threads,
-            ..EvalOptions::default()
-        };
+        let running = EvalOptions::default()
+            .with_precision(precision)
+            .with_threads(threads);
         self.circuit
             .differentiator(&self.tables, &self.inputs, &running)
             .unwrap()
@@ -207,12 +205,10 @@ fn derivatives_are_central_differences() {
             .map(name)
             .collect();
         for level in LEVELS {
-            let options = Options {
-                level,
-                seed,
-                effort: 0.01,
-                ..Options::default()
-            };
+            let options = Options::default()
+                .with_level(level)
+                .with_seed(seed)
+                .with_effort(0.01);
             let one = net
                 .compile(&Query::of(name(target)).given(others.clone()), &options)
                 .unwrap();
@@ -299,11 +295,7 @@ fn derivatives_that_are_too_large_spoil_no_others() {
         let circuit = net
             .compile(
                 &query,
-                &Options {
-                    level,
-                    effort: 0.01,
-                    ..Options::default()
-                },
+                &Options::default().with_level(level).with_effort(0.01),
             )
             .unwrap();
         let tables: Vec<TableId> = circuit
@@ -318,10 +310,7 @@ fn derivatives_that_are_too_large_spoil_no_others() {
                 .unwrap();
         }
         let [short, long] = Precision::ALL.map(|precision| {
-            let running = EvalOptions {
-                precision,
-                ..EvalOptions::default()
-            };
+            let running = EvalOptions::default().with_precision(precision);
             let ready = circuit.differentiator(&tables, &[], &running).unwrap();
             ready
                 .run(&batch, &|_, p, to| Loss::CrossEntropy.derive(0, p, to))
@@ -368,10 +357,7 @@ fn derivatives_whose_sum_is_too_large_are_added_up_in_double_precision() {
             .differentiator(
                 &tables,
                 &[],
-                &EvalOptions {
-                    precision,
-                    ..EvalOptions::default()
-                },
+                &EvalOptions::default().with_precision(precision),
             )
             .unwrap();
         ready

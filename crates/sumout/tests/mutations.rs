@@ -172,11 +172,7 @@ fn damaged_evidence() {
 }
 
 fn circuit(model: &str, query: &Query, level: Level) -> Vec<u8> {
-    let options = Options {
-        level,
-        effort: 0.1,
-        ..Options::default()
-    };
+    let options = Options::default().with_level(level).with_effort(0.1);
     let circuit = Network::read(model).unwrap().compile(query, &options);
     circuit.unwrap().to_bytes().unwrap()
 }
@@ -233,12 +229,10 @@ fn examples(circuit: &Circuit) -> Batch {
 fn answer(circuit: &Circuit) {
     let batch = examples(circuit);
     for of_inputs in [false, true] {
-        let options = EvalOptions {
-            threads: 1,
-            memory: Some(64 << 20),
-            of_inputs,
-            ..EvalOptions::default()
-        };
+        let options = EvalOptions::default()
+            .with_threads(1)
+            .with_memory(64 << 20)
+            .with_of_inputs(of_inputs);
         let _ = circuit
             .evaluator(&options)
             .map(|evaluator| evaluator.run(&batch));

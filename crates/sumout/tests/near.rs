@@ -83,12 +83,10 @@ fn true_error(net: &Network, query: &Query, inputs: &[VarId], options: &Options)
 
 #[test]
 fn the_estimate_is_of_the_order_of_the_true_error() {
-    let options = Options {
-        level: Level::Paper,
-        near: 0.05,
-        effort: 0.0,
-        ..Options::default()
-    };
+    let options = Options::default()
+        .with_level(Level::Paper)
+        .with_near(0.05)
+        .with_effort(0.0);
     let (mut approximate, mut within) = (0, 0);
     for seed in 0..150 {
         let net = noisy(5 + seed as usize % 4, seed, 0.03);
@@ -114,23 +112,11 @@ fn the_estimate_is_of_the_order_of_the_true_error() {
 
 #[test]
 fn nothing_near_is_exactly_the_exact_plan() {
-    let exact = Options {
-        effort: 0.01,
-        ..Options::default()
-    };
+    let exact = Options::default().with_effort(0.01);
     for seed in 0..20 {
         let net = noisy(12, seed, 0.0);
         let (query, _) = random_query(&net, seed);
-        let plan = |near| {
-            net.plan(
-                &query,
-                &Options {
-                    near,
-                    ..exact.clone()
-                },
-            )
-            .unwrap()
-        };
+        let plan = |near| net.plan(&query, &exact.clone().with_near(near)).unwrap();
         let (none, some) = (plan(0.0), plan(1e-7));
         assert_eq!(none.report().near, None);
         assert_eq!(none.jointree().dot(), some.jointree().dot());
@@ -148,10 +134,7 @@ fn one_question_is_answered_exactly_where_that_fits() {
     let evidence = Evidence::new()
         .likelihood(&net, "x8", vec![0.3; net.card(net.find("x8").unwrap())])
         .unwrap();
-    let options = Options {
-        near: 0.1,
-        ..Options::default()
-    };
+    let options = Options::default().with_near(0.1);
     let answer = net.query(&[], &evidence, &options).unwrap();
     assert!(close(
         answer.log_evidence(),
@@ -215,24 +198,13 @@ fn a_question_that_does_not_fit_is_approximated() {
     let target = [net.find("s0").unwrap()];
     let exact = net.query(&target, &evidence, &Options::default()).unwrap();
     let memory = Some(3000);
-    let refused = net.query(
-        &target,
-        &evidence,
-        &Options {
-            memory,
-            ..Options::default()
-        },
-    );
+    let refused = net.query(&target, &evidence, &Options::default().with_memory(memory));
     assert!(refused.is_err(), "{refused:?}");
     let near = net
         .query(
             &target,
             &evidence,
-            &Options {
-                memory,
-                near: 0.002,
-                ..Options::default()
-            },
+            &Options::default().with_memory(memory).with_near(0.002),
         )
         .unwrap();
     let about = near.near().clone().unwrap();
@@ -253,10 +225,7 @@ fn a_question_that_does_not_fit_is_approximated() {
 fn only_small_probabilities_are_near() {
     let net = noisy(5, 0, 0.1);
     for near in [-0.1, 0.5, f64::NAN] {
-        let options = Options {
-            near,
-            ..Options::default()
-        };
+        let options = Options::default().with_near(near);
         assert!(
             net.query(&[], &Evidence::new(), &options)
                 .unwrap_err()
@@ -269,12 +238,10 @@ fn only_small_probabilities_are_near() {
 
 #[test]
 fn the_error_is_estimated_where_values_are_promised_as_well() {
-    let options = Options {
-        level: Level::Paper,
-        near: 0.05,
-        effort: 0.0,
-        ..Options::default()
-    };
+    let options = Options::default()
+        .with_level(Level::Paper)
+        .with_near(0.05)
+        .with_effort(0.0);
     let mut estimated = 0;
     for seed in 0..40 {
         let net = noisy(5 + seed as usize % 4, seed, 0.03);

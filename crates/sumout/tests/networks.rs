@@ -29,10 +29,7 @@ fn shared() -> Option<PathBuf> {
 }
 
 fn options() -> Options {
-    Options {
-        memory: Some(MEMORY),
-        ..Options::default()
-    }
+    Options::default().with_memory(Some(MEMORY))
 }
 
 fn unzip(path: &Path) -> String {

@@ -47,11 +47,11 @@ fn all_options(seed: u64) -> impl Iterator<Item = Options> {
         (Level::Auto, 1.0),
         (Level::Auto, 1e4),
     ];
-    ways.into_iter().map(move |(level, effort)| Options {
-        level,
-        seed,
-        effort,
-        ..Options::default()
+    ways.into_iter().map(move |(level, effort)| {
+        Options::default()
+            .with_level(level)
+            .with_seed(seed)
+            .with_effort(effort)
     })
 }
 
@@ -250,15 +250,8 @@ fn answers_are_deterministic() {
     )
     .unwrap();
     let ask = || {
-        net.query(
-            &[],
-            &Evidence::new(),
-            &Options {
-                effort: 10.0,
-                ..Options::default()
-            },
-        )
-        .unwrap()
+        net.query(&[], &Evidence::new(), &Options::default().with_effort(10.0))
+            .unwrap()
     };
     assert_eq!(ask(), ask());
 }
@@ -276,11 +269,9 @@ fn a_question_beyond_the_memory_limit_is_refused_with_its_size() {
         3,
     )
     .unwrap();
-    let options = Options {
-        memory: Some(1 << 30),
-        effort: 0.1,
-        ..Options::default()
-    };
+    let options = Options::default()
+        .with_memory(Some(1 << 30))
+        .with_effort(0.1);
     let error = net.query(&[], &Evidence::new(), &options).unwrap_err();
     assert_eq!(error.kind(), sumout::ErrorKind::Memory);
     assert!(
@@ -344,11 +335,7 @@ fn a_long_chain_of_functions_with_fan_out_does_not_blow_up() {
         Level::Support,
         Level::Auto,
     ] {
-        let options = Options {
-            level,
-            effort: 0.1,
-            ..Options::default()
-        };
+        let options = Options::default().with_level(level).with_effort(0.1);
         let answer = net
             .query(&[net.find("a0").unwrap()], &evidence, &options)
             .unwrap();

@@ -140,10 +140,7 @@ fn constant_circuits_answer_every_example() {
     let query = Query::of("coin").given(["sure"]);
     let circuit = net.compile(&query, &Options::default()).unwrap();
     for precision in Precision::ALL {
-        let options = EvalOptions {
-            precision,
-            ..EvalOptions::default()
-        };
+        let options = EvalOptions::default().with_precision(precision);
         let evaluator = circuit.evaluator(&options).unwrap();
         for rows in [1, 7, 200] {
             let values = (0..rows).map(|row| row as i32 % 3 - 1).collect();

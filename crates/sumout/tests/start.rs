@@ -10,10 +10,7 @@ use sumout::model::random::{Shape, network};
 use sumout::{Compilation, Error, Evidence, Level, Network, Options, Query};
 
 fn options(effort: f64) -> Options {
-    Options {
-        effort,
-        ..Options::default()
-    }
+    Options::default().with_effort(effort)
 }
 
 fn random(seed: u64) -> (Network, Query) {
@@ -48,15 +45,7 @@ fn a_saved_plan_is_the_same_without_effort_and_never_worse_with_some() {
     for seed in 0..60 {
         let (net, query) = random(seed);
         for level in [Level::Paper, Level::Functional] {
-            let found = net
-                .plan(
-                    &query,
-                    &Options {
-                        level,
-                        ..options(0.01)
-                    },
-                )
-                .unwrap();
+            let found = net.plan(&query, &options(0.01).with_level(level)).unwrap();
             let same = net
                 .plan_from(&query, &options(0.0), &again(&found.saved()))
                 .unwrap();
@@ -86,13 +75,7 @@ fn a_plan_with_copies_survives() {
     let net = Network::read("rect:10").unwrap();
     let query = Query::of("label").given(["pixel_*"]);
     let found = net
-        .plan(
-            &query,
-            &Options {
-                level: Level::Functional,
-                ..options(0.05)
-            },
-        )
+        .plan(&query, &options(0.05).with_level(Level::Functional))
         .unwrap();
     assert!(found.report().steps.copies > 0);
     let same = net
@@ -102,10 +85,7 @@ fn a_plan_with_copies_survives() {
         (same.report().entries, same.saved()),
         (found.report().entries, found.saved())
     );
-    let classical = Options {
-        level: Level::Classical,
-        ..options(0.0)
-    };
+    let classical = options(0.0).with_level(Level::Classical);
     assert!(
         complaint(net.plan_from(&query, &classical, &again(&found.saved())))
             .contains("`--level functional`")
@@ -226,10 +206,7 @@ fn plans_of_other_networks_and_queries_are_refused() {
         complaint(rect.plan_from(&Query::of("label"), &options(0.0), &start))
             .contains("no variable")
     );
-    let paper = Options {
-        level: Level::Paper,
-        ..options(0.0)
-    };
+    let paper = options(0.0).with_level(Level::Paper);
     assert!(complaint(net.plan_from(&query, &paper, &start)).contains("has a plan of its own"));
 }
 

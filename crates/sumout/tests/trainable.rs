@@ -159,12 +159,10 @@ fn declared_functions_that_are_functions_give_exact_answers() {
                     .iter()
                     .all(|v| pruned.domains[v.index()].len() == net.card(v))
             );
-            let options = Options {
-                level,
-                seed,
-                effort: 1e-3,
-                ..Options::default()
-            };
+            let options = Options::default()
+                .with_level(level)
+                .with_seed(seed)
+                .with_effort(1e-3);
             let error = error(&net, &query(&net, &question), &evidence, &options);
             assert!(error < 1e-9, "seed {seed}, {level}: {error}\n{net:?}");
         }
@@ -224,17 +222,11 @@ const FUNCTION: [f64; 8] = [1.0, 0.0, 0.0, 1.0, 0.0, 1.0, 0.0, 1.0];
 const NOISY: [f64; 8] = [0.9, 0.1, 0.2, 0.8, 0.3, 0.7, 0.1, 0.9];
 
 fn functions(net: &Network, query: &Query) -> usize {
-    net.plan(
-        query,
-        &Options {
-            effort: 0.01,
-            ..Options::default()
-        },
-    )
-    .unwrap()
-    .report()
-    .steps
-    .functional_variables
+    net.plan(query, &Options::default().with_effort(0.01))
+        .unwrap()
+        .report()
+        .steps
+        .functional_variables
 }
 
 #[test]
@@ -303,10 +295,7 @@ fn the_report_says_whose_plan_matters() {
         },
         NOISY,
     );
-    let options = Options {
-        level: Level::Paper,
-        ..Options::default()
-    };
+    let options = Options::default().with_level(Level::Paper);
     let query = Query::of("u").given(["a", "b", "c"]);
     let report = net.plan(&query, &options).unwrap().report().clone();
     assert!(report.plan_dependent && report.steps.copies > 0);
@@ -335,21 +324,11 @@ fn the_report_says_whose_plan_matters() {
             &net,
             &query,
             &evidence,
-            &Options {
-                level: Level::Classical,
-                ..options.clone()
-            }
+            &options.clone().with_level(Level::Classical)
         ) < 1e-12
     );
     let answer = net
-        .query(
-            &[VarId::new(0)],
-            &evidence,
-            &Options {
-                effort: 1e3,
-                ..options
-            },
-        )
+        .query(&[VarId::new(0)], &evidence, &options.with_effort(1e3))
         .unwrap();
     assert!(close(
         answer.log_evidence(),

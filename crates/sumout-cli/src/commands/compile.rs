@@ -166,11 +166,10 @@ impl Args {
     }
 
     fn options(&self) -> Options {
-        Options {
-            objective: self.objective,
-            near: self.approximating.near,
-            ..self.computing.options()
-        }
+        self.computing
+            .options()
+            .with_objective(self.objective)
+            .with_near(self.approximating.near)
     }
 
     fn query(&self) -> Query {

@@ -334,13 +334,7 @@ fn plan(net: &Network, asked: &Planning, options: &Options) -> sumout::Result<Va
         .as_ref()
         .map_or_else(Query::all, Query::of)
         .given(&asked.given);
-    let plan = net.plan(
-        &query,
-        &Options {
-            level,
-            ..options.clone()
-        },
-    )?;
+    let plan = net.plan(&query, &options.clone().with_level(level))?;
     Ok(json!({"report": plan.report(), "tree": plan.jointree()}))
 }
 

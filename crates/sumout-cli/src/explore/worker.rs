@@ -121,11 +121,9 @@ impl Thread {
         let Some(circuit) = self.compile() else {
             return;
         };
-        let running = EvalOptions {
-            precision: Precision::F64,
-            memory: self.shared.options.memory,
-            ..EvalOptions::default()
-        };
+        let running = EvalOptions::default()
+            .with_precision(Precision::F64)
+            .with_memory(self.shared.options.memory);
         let evaluator = circuit.and_then(|circuit| circuit.evaluator(&running)).ok();
         self.report("ready");
         while let Some(Job {

@@ -40,11 +40,7 @@ fn figure(
     settings: &Settings,
 ) -> sumout::Result<String> {
     let net = Network::read(model)?;
-    let options = Options {
-        seed: settings.seed,
-        effort: 0.1,
-        ..Options::default()
-    };
+    let options = Options::default().with_seed(settings.seed).with_effort(0.1);
     let circuit = net.compile(&Query::of(target).given([inputs]), &options)?;
     let images = Scenes {
         noise: settings.noise(),

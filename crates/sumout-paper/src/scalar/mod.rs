@@ -180,11 +180,9 @@ mod tests {
     use sumout::{Batch, Circuit, Column, Level, Network, Options, Query};
 
     fn circuit(model: &str, query: &Query, level: &str) -> Circuit {
-        let options = Options {
-            level: level.parse().unwrap(),
-            effort: 0.1,
-            ..Options::default()
-        };
+        let options = Options::default()
+            .with_level(level.parse().unwrap())
+            .with_effort(0.1);
         Network::read(model)
             .unwrap()
             .compile(query, &options)

@@ -141,12 +141,10 @@ impl Measured {
         level: Level,
         settings: &Settings,
     ) -> sumout::Result<Self> {
-        let options = Options {
-            level,
-            seed: settings.seed,
-            effort: settings.effort(),
-            ..Options::default()
-        };
+        let options = Options::default()
+            .with_level(level)
+            .with_seed(settings.seed)
+            .with_effort(settings.effort());
         let plan = net.plan(query, &options)?;
         let start = Instant::now();
         let circuit = plan.circuit();

@@ -120,15 +120,10 @@ impl Plan {
         let net = &self.net;
         let given = net.matching(asked.inputs)?.into_iter().collect();
         let task = Task::new(&[net.find(asked.target)?], given);
-        let options = Options {
-            seed: settings.seed,
-            effort: settings.effort(),
-            ..Options::default()
-        };
-        let running = EvalOptions {
-            threads: 1,
-            ..EvalOptions::default()
-        };
+        let options = Options::default()
+            .with_seed(settings.seed)
+            .with_effort(settings.effort());
+        let running = EvalOptions::default().with_threads(1);
         let training = Training::new(net, &task, self.learning.clone(), &options, &running)?;
         Ok(self.training.get_or_init(|| training))
     }

@@ -6,6 +6,7 @@
 //! has the same share in each of its copies.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::AtomicBool;
 
 use crate::circuit::Circuit;
 use crate::circuit::batch::Batch;
@@ -81,7 +82,9 @@ impl FamilyEvaluator {
 
     /// The marginals of the families of each example.
     pub fn run(&self, batch: &Batch) -> Result<Families> {
-        let rows = self.runner.run(&self.shares, batch, None)?;
+        let rows = self
+            .runner
+            .run(&self.shares, batch, &AtomicBool::new(false))?;
         let width = self.shares.width();
         let mut start = 0;
         let marginals = self.shares.children.iter().map(|&(child, size)| {

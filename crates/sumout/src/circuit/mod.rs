@@ -40,7 +40,16 @@ pub use run::{EvalOptions, Precision};
 pub use selection::Selected;
 
 /// How to compile.
+///
+/// ```
+/// use sumout::{Level, Options};
+///
+/// let options = Options::default().with_level(Level::Classical).with_effort(0.1);
+/// assert_eq!(options.seed, 0);
+/// ```
 #[derive(Clone, Debug)]
+#[must_use]
+#[non_exhaustive]
 pub struct Options {
     /// What the planner may know.
     pub level: Level,
@@ -61,10 +70,9 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        let (level, objective) = (Level::default(), Objective::default());
         Options {
-            level,
-            objective,
+            level: Level::default(),
+            objective: Objective::default(),
             seed: 0,
             effort: 1.0,
             memory: None,
@@ -74,6 +82,39 @@ impl Default for Options {
 }
 
 impl Options {
+    /// With what the planner may know.
+    pub fn with_level(self, level: Level) -> Self {
+        Options { level, ..self }
+    }
+
+    /// With what the plan should have little of.
+    pub fn with_objective(self, objective: Objective) -> Self {
+        Options { objective, ..self }
+    }
+
+    /// With another search for a plan.
+    pub fn with_seed(self, seed: u64) -> Self {
+        Options { seed, ..self }
+    }
+
+    /// With a longer or shorter search.
+    pub fn with_effort(self, effort: f64) -> Self {
+        Options { effort, ..self }
+    }
+
+    /// With a limit of memory, in bytes.
+    pub fn with_memory(self, memory: impl Into<Option<u64>>) -> Self {
+        Options {
+            memory: memory.into(),
+            ..self
+        }
+    }
+
+    /// With nearly functional tables as functions.
+    pub fn with_near(self, near: f64) -> Self {
+        Options { near, ..self }
+    }
+
     pub(crate) fn search(&self, runs: Runs) -> Search {
         Search {
             level: self.level,
@@ -198,10 +239,10 @@ mod tests {
     #[test]
     fn an_answer_that_does_not_fit_is_refused_with_numbers_and_advice() {
         let asia = Network::read("asia").unwrap();
-        let options = |memory| Options {
-            memory: Some(memory),
-            effort: 2.0,
-            ..Options::default()
+        let options = |memory| {
+            Options::default()
+                .with_memory(Some(memory))
+                .with_effort(2.0)
         };
         let evidence = Evidence::new();
         let refused = asia.query(&[], &evidence, &options(100)).unwrap_err();

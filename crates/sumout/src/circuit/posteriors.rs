@@ -74,44 +74,30 @@ impl Evaluator {
 
     /// The posteriors of a batch.
     pub fn run(&self, batch: &Batch) -> Result<Answers> {
-        let answers = self.run_with(batch, None)?;
+        let answers = self.run_unless(batch, &AtomicBool::new(false))?;
         Ok(answers.expect("nothing stops it"))
     }
 
     /// The posteriors of a batch, unless it is told to stop while it runs.
     pub fn run_unless(&self, batch: &Batch, stop: &AtomicBool) -> Result<Option<Answers>> {
-        self.run_with(batch, Some(stop))
-    }
-
-    /// The posteriors of one example: of some evidence on the inputs.
-    pub fn answer(&self, evidence: &Evidence) -> Result<Answer> {
-        let answer = self.answer_with(evidence, None)?;
-        Ok(answer.expect("nothing stops it"))
-    }
-
-    /// The posteriors of one example, unless it is told to stop while it runs.
-    pub fn answer_unless(&self, evidence: &Evidence, stop: &AtomicBool) -> Result<Option<Answer>> {
-        self.answer_with(evidence, Some(stop))
-    }
-
-    fn answer_with(
-        &self,
-        evidence: &Evidence,
-        stop: Option<&AtomicBool>,
-    ) -> Result<Option<Answer>> {
-        let batch = Batch::of(self.circuit(), evidence)?;
-        let rows = self.runner.run(&self.posteriors, &batch, stop)?;
-        let logs = rows.logs();
-        Ok(logs.map(|logs| self.posteriors.answer(&rows.items, logs[0])))
-    }
-
-    fn run_with(&self, batch: &Batch, stop: Option<&AtomicBool>) -> Result<Option<Answers>> {
         let rows = self.runner.run(&self.posteriors, batch, stop)?;
         Ok(rows.logs().map(|log_evidence| Answers {
             targets: self.posteriors.with_cards().collect(),
             posteriors: rows.items,
             log_evidence,
         }))
+    }
+
+    /// The posteriors of one example: of some evidence on the inputs.
+    pub fn answer(&self, evidence: &Evidence) -> Result<Answer> {
+        let answer = self.answer_unless(evidence, &AtomicBool::new(false))?;
+        Ok(answer.expect("nothing stops it"))
+    }
+
+    /// The posteriors of one example, unless it is told to stop while it runs.
+    pub fn answer_unless(&self, evidence: &Evidence, stop: &AtomicBool) -> Result<Option<Answer>> {
+        let found = self.run_unless(&Batch::of(self.circuit(), evidence)?, stop)?;
+        Ok(found.map(|found| self.posteriors.answer(found.row(0), found.log_evidence[0])))
     }
 }
 
@@ -359,10 +345,7 @@ mod tests {
     fn few_examples_are_repeated() {
         for (model, target, inputs) in [("rect:20", "label", "pixel_*"), ("digits:10", "d", "p_*")]
         {
-            let options = Options {
-                effort: 0.1,
-                ..Options::default()
-            };
+            let options = Options::default().with_effort(0.1);
             let (circuit, batch) = images(model, target, inputs, &options);
             let evaluator = circuit.evaluator(&EvalOptions::default()).unwrap();
             let lost = evaluator
@@ -379,10 +362,7 @@ mod tests {
         let circuit = asia.compile(&Query::all(), &Options::default()).unwrap();
         for precision in Precision::ALL {
             let evaluator = circuit
-                .evaluator(&EvalOptions {
-                    precision,
-                    ..EvalOptions::default()
-                })
+                .evaluator(&EvalOptions::default().with_precision(precision))
                 .unwrap();
             for rows in [1, 100] {
                 let batch = Batch::new(rows)
@@ -402,19 +382,15 @@ mod tests {
     /// The steps of a single large example are split among threads, which changes nothing.
     #[test]
     fn large_steps_run_on_several_threads() {
-        let options = Options {
-            level: Level::Classical,
-            effort: 0.01,
-            ..Options::default()
-        };
+        let options = Options::default()
+            .with_level(Level::Classical)
+            .with_effort(0.01);
         let (circuit, batch) = images("rect:12", "label", "pixel_*", &options);
         let one = batch.select(&circuit, &[5]);
         let run = |threads: usize, batch: &Batch| {
-            let running = EvalOptions {
-                precision: Precision::F64,
-                threads,
-                ..EvalOptions::default()
-            };
+            let running = EvalOptions::default()
+                .with_precision(Precision::F64)
+                .with_threads(threads);
             let evaluator = circuit.evaluator(&running).unwrap();
             assert!(evaluator.runner.is_large());
             evaluator.run(batch).unwrap()

@@ -43,10 +43,7 @@ fn declared() -> (Network, Examples, Task) {
 
 /// Relies on declarations, as the paper does.
 fn as_the_paper() -> Options {
-    Options {
-        level: Level::Paper,
-        ..Options::default()
-    }
+    Options::default().with_level(Level::Paper)
 }
 
 fn json(fitted: &Fitted) -> String {
@@ -210,10 +207,7 @@ fn grid(n: usize) -> (Network, Examples, Task) {
 #[test]
 fn a_check_that_fails_is_a_warning() {
     let (net, examples, task) = grid(28);
-    let compile = Options {
-        effort: 0.0,
-        ..as_the_paper()
-    };
+    let compile = as_the_paper().with_effort(0.0);
     let options = FitOptions::default().compile(compile).epochs(1).starts(1);
     let fitted = net
         .fit(&task, &examples, &options, &mut no_progress)

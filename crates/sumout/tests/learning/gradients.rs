@@ -164,11 +164,7 @@ fn gradients_are_central_differences() {
             temperature: cooled.then_some((0.7, 0.7)),
             ..TrainingOptions::default()
         };
-        let options = Options {
-            level,
-            effort: 0.01,
-            ..Options::default()
-        };
+        let options = Options::default().with_level(level).with_effort(0.01);
         let Ok(training) = Training::new(&net, &task, learning, &options, &f64s()) else {
             continue; // nothing that is trainable matters
         };

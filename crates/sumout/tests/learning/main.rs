@@ -52,26 +52,16 @@ const LOSSES: [Loss; 4] = [
 ];
 
 fn f64s() -> EvalOptions {
-    EvalOptions {
-        precision: Precision::F64,
-        ..EvalOptions::default()
-    }
+    EvalOptions::default().with_precision(Precision::F64)
 }
 
 fn training(net: &Network, task: &Task, learning: TrainingOptions, level: Level) -> Training {
-    let running = EvalOptions {
-        precision: Precision::F64,
-        ..EvalOptions::default()
-    };
+    let running = EvalOptions::default().with_precision(Precision::F64);
     Training::new(
         net,
         task,
         learning,
-        &Options {
-            level,
-            effort: 0.1,
-            ..Options::default()
-        },
+        &Options::default().with_level(level).with_effort(0.1),
         &running,
     )
     .unwrap()

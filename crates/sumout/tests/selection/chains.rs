@@ -38,10 +38,7 @@ fn chain(n: usize, copies: [[f64; 4]; 2], selection: &SelectionKind) -> Network 
 fn compile(net: &Network, target: &str) -> Circuit {
     net.compile(
         &Query::of(target).given(["y*"]),
-        &Options {
-            effort: 0.0,
-            ..Options::default()
-        },
+        &Options::default().with_effort(0.0),
     )
     .unwrap()
 }
@@ -58,10 +55,7 @@ fn check(net: &Network, target: &str, likelihoods: impl Fn(usize, usize) -> [f64
             .insert(&circuit, y, Column::Likelihoods(numbers))
             .unwrap();
     }
-    let running = EvalOptions {
-        precision: Precision::F64,
-        ..EvalOptions::default()
-    };
+    let running = EvalOptions::default().with_precision(Precision::F64);
     let answers = circuit.evaluator(&running).unwrap().run(&batch).unwrap();
     for row in 0..ROWS {
         let mut evidence = Evidence::new();
@@ -229,10 +223,7 @@ fn improbable_states_are_no_reason_not_to_learn() {
             },
             ..learning
         };
-        let options = Options {
-            effort: 0.0,
-            ..Options::default()
-        };
+        let options = Options::default().with_effort(0.0);
         let training =
             Training::new(&net, &task, learning, &options, &EvalOptions::default()).unwrap();
         let (loss, gradient) = training
@@ -273,10 +264,7 @@ fn a_softmax_of_many_joint_states_is_compiled() {
     let circuit = net
         .compile(
             &Query::of("x").given(["u*"]),
-            &Options {
-                effort: 0.0,
-                ..Options::default()
-            },
+            &Options::default().with_effort(0.0),
         )
         .unwrap();
     let batch = Batch::new(1)
@@ -292,13 +280,7 @@ fn a_chain_of_tests_costs_as_much_as_it_is_long() {
         let net = chain(n, [[0.9, 0.1, 0.2, 0.8], [0.3, 0.7, 0.6, 0.4]], &SOFT);
         let query = Query::of(format!("x{}", n - 1)).given(["y*"]);
         let plan = net
-            .plan(
-                &query,
-                &Options {
-                    effort: 0.0,
-                    ..Options::default()
-                },
-            )
+            .plan(&query, &Options::default().with_effort(0.0))
             .unwrap();
         let cost = plan.report().selections.unwrap();
         assert_eq!(cost.count, n - 1);

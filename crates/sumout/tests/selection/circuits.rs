@@ -49,11 +49,11 @@ fn check_batch(net: &Network, circuit: &Circuit, cases: &[Evidence]) {
     let batch = batch(net, circuit, cases);
     for (precision, tolerance) in [(Precision::F64, 1e-9), (Precision::F32, 2e-4)] {
         let ready = circuit
-            .evaluator(&EvalOptions {
-                precision,
-                threads: 1,
-                ..EvalOptions::default()
-            })
+            .evaluator(
+                &EvalOptions::default()
+                    .with_precision(precision)
+                    .with_threads(1),
+            )
             .unwrap();
         let answers = ready.run(&batch).unwrap();
         for (row, truth) in truths
@@ -164,11 +164,9 @@ fn check_evidence(circuit: &Circuit, kind: Kind, rng: &mut ChaCha8Rng) {
             }
         }
     }
-    let running = EvalOptions {
-        precision: Precision::F64,
-        threads: 1,
-        ..EvalOptions::default()
-    };
+    let running = EvalOptions::default()
+        .with_precision(Precision::F64)
+        .with_threads(1);
     let ready = circuit.differentiator(&[], &inputs, &running).unwrap();
     let run = |columns: &[Vec<f64>]| {
         let mut batch = Batch::new(ROWS);

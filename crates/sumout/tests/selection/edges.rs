@@ -117,10 +117,7 @@ fn derivatives_with_respect_to_evidence_count_what_tests_see_of_it() {
         .compile(&Query::of("x").given(["v"]), &Options::default())
         .unwrap();
     let v = net.find("v").unwrap();
-    let running = EvalOptions {
-        precision: Precision::F64,
-        ..EvalOptions::default()
-    };
+    let running = EvalOptions::default().with_precision(Precision::F64);
     let ready = circuit.differentiator(&[], &[v], &running).unwrap();
     let first =
         |_: usize, p: &[f64], to: &mut [f64]| to.copy_from_slice(&[p[0] * p[1], -p[0] * p[1]]);
@@ -301,11 +298,9 @@ fn numbers_may_be_far_apart() {
     in_parallel(120, |seed| {
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
         let net = extreme(&mut rng, [30.0, 100.0, 250.0][seed as usize % 3]);
-        let options = Options {
-            level: LEVELS[seed as usize % LEVELS.len()],
-            effort: 0.01,
-            ..Options::default()
-        };
+        let options = Options::default()
+            .with_level(LEVELS[seed as usize % LEVELS.len()])
+            .with_effort(0.01);
         let target = VarId::new(0);
         let query = Query::of(net.variable(target).name.clone()).given(["y*"]);
         let circuit = net.compile(&query, &options).unwrap();
@@ -380,10 +375,7 @@ fn what_is_the_same_for_all_examples_is_differentiated_through_tests() {
         .ops()
         .filter_map(|(_, op)| op.table())
         .collect();
-    let running = EvalOptions {
-        precision: Precision::F64,
-        ..EvalOptions::default()
-    };
+    let running = EvalOptions::default().with_precision(Precision::F64);
     let mut ready = circuit.differentiator(&tables, &[], &running).unwrap();
     let given = Batch::new(9)
         .with(&circuit, "e", Column::Likelihoods([0.3, 0.9].repeat(9)))

@@ -199,13 +199,7 @@ fn forged_circuits_are_refused_or_run() {
             .map(|v| v.name.clone())
             .filter(|name| *name != net.variable(VarId::new(1 - k)).name);
         let circuit = net
-            .compile(
-                &query.given(names),
-                &Options {
-                    effort: 0.0,
-                    ..Options::default()
-                },
-            )
+            .compile(&query.given(names), &Options::default().with_effort(0.0))
             .unwrap();
         let bytes = circuit.to_bytes().unwrap();
         for seed in 0..400 {

@@ -16,11 +16,9 @@ use crate::random::{Kind, random};
 const ROWS: usize = 4;
 
 fn training(net: &Network, task: &Task, loss: Loss, level: Level) -> Option<Training> {
-    let running = EvalOptions {
-        precision: Precision::F64,
-        threads: 1,
-        ..EvalOptions::default()
-    };
+    let running = EvalOptions::default()
+        .with_precision(Precision::F64)
+        .with_threads(1);
     let learning = TrainingOptions {
         loss,
         prior: 0.0,
@@ -28,11 +26,7 @@ fn training(net: &Network, task: &Task, loss: Loss, level: Level) -> Option<Trai
         validation: 0.0,
         ..TrainingOptions::default()
     };
-    let options = Options {
-        level,
-        effort: 0.01,
-        ..Options::default()
-    };
+    let options = Options::default().with_level(level).with_effort(0.01);
     Training::new(net, task, learning, &options, &running).ok() // there may be nothing to learn
 }
 

@@ -15,12 +15,10 @@ mod semantics;
 use sumout::{Level, Network, Options, VarId};
 
 fn options(level: Level, seed: u64) -> Options {
-    Options {
-        level,
-        seed,
-        effort: 0.01,
-        ..Options::default()
-    }
+    Options::default()
+        .with_level(level)
+        .with_seed(seed)
+        .with_effort(0.01)
 }
 
 fn name(net: &Network, v: VarId) -> String {

@@ -326,10 +326,7 @@ fn rounding_decides_no_test() {
             .unwrap();
         for precision in Precision::ALL {
             let ready = circuit
-                .evaluator(&EvalOptions {
-                    precision,
-                    ..EvalOptions::default()
-                })
+                .evaluator(&EvalOptions::default().with_precision(precision))
                 .unwrap();
             assert!(
                 close(ready.run(&Batch::new(1)).unwrap().row(0)[0], p, 1e-6),
@@ -376,10 +373,7 @@ fn steep_sigmoids_are_never_zero() {
     let circuit = net.compile(&Query::all(), &Options::default()).unwrap();
     for (precision, tolerance) in [(Precision::F64, 1e-9), (Precision::F32, 1e-4)] {
         let ready = circuit
-            .evaluator(&EvalOptions {
-                precision,
-                ..EvalOptions::default()
-            })
+            .evaluator(&EvalOptions::default().with_precision(precision))
             .unwrap();
         let found = ready
             .run(&batch(&net, &circuit, std::slice::from_ref(&evidence)))

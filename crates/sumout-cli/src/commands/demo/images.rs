@@ -55,10 +55,7 @@ impl Story {
         let net = Network::read(model)?;
         let plan = net.plan(
             &Query::of(target).given([inputs]),
-            &Options {
-                effort: 0.1,
-                ..Options::default()
-            },
+            &Options::default().with_effort(0.1),
         )?;
         let circuit = plan.circuit();
         let images = Scenes::test(model)?.examples(SEED)?.first(IMAGES)?;

@@ -32,10 +32,7 @@ impl Lesson {
         let net = Network::read(MODEL)?;
         let given = net.matching("pixel_*")?.into_iter().collect();
         let task = Task::new(&[net.find("label")?], given);
-        let compile = Options {
-            effort: 0.1,
-            ..Options::default()
-        };
+        let compile = Options::default().with_effort(0.1);
         let how = TrainingOptions::default();
         let training = Training::new(&net, &task, how, &compile, &EvalOptions::default())?;
         let parameters = training.params().len();

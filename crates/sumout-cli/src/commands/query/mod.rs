@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 use std::path::PathBuf;
 
-use sumout::{Answer, Evidence, Network, Options, VarId};
+use sumout::{Answer, Evidence, Network, VarId};
 
 mod selections;
 use selections::selections;
@@ -57,10 +57,7 @@ pub fn run(args: &Args, as_json: bool, out: &mut dyn Write) -> Result<Outcome> {
     let net = args.reading.network(&args.model)?;
     let targets = targets(&net, &args.targets)?;
     let evidence = args.given.evidence(&net)?;
-    let options = Options {
-        near: args.approximating.near,
-        ..args.computing.options()
-    };
+    let options = args.computing.options().with_near(args.approximating.near);
     let answer = patiently("computing", || net.query(&targets, &evidence, &options))?;
     let outcome = if answer.is_impossible() {
         Outcome::Impossible

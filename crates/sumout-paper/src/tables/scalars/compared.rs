@@ -79,11 +79,9 @@ impl Times {
                 Column::Likelihoods((0..rows).flat_map(of).collect()),
             )?;
         }
-        let running = EvalOptions {
-            precision: Precision::F64,
-            threads: 1,
-            ..EvalOptions::default()
-        };
+        let running = EvalOptions::default()
+            .with_precision(Precision::F64)
+            .with_threads(1);
         let evaluator = circuit.evaluator(&running)?;
         let (tensor, answers) = timed(3, || evaluator.run(&batch))?;
         let first = circuit.possible(asked.target)[0];

@@ -112,11 +112,7 @@ impl Asked {
         let query = Query::of(name(self.target)).given(self.inputs.iter().map(|&v| name(v)));
         self.net.compile(
             &query,
-            &Options {
-                level: Level::Paper,
-                effort: 0.0,
-                ..Options::default()
-            },
+            &Options::default().with_level(Level::Paper).with_effort(0.0),
         )
     }
 }

@@ -71,11 +71,9 @@ fn rates(net: &Network, seed: u64) -> sumout::Result<Vec<f64>> {
         epochs: 1500,
         ..thorough(seed)
     };
-    let running = EvalOptions {
-        precision: Precision::F64,
-        threads: 1,
-        ..EvalOptions::default()
-    };
+    let running = EvalOptions::default()
+        .with_precision(Precision::F64)
+        .with_threads(1);
     let training = Training::new(net, &task, learning, &Options::default(), &running)?;
     let trained = training.train(&examples, seed, &mut |_| Ok(()))?;
     let (circuit, _) = &training.trained(&trained.params)[0];
@@ -134,10 +132,7 @@ impl Markov {
         let source = third_order(LENGTH, seed)?;
         let data = source.sample(records, seed)?;
         let all = Examples::from(&data);
-        let running = EvalOptions {
-            threads: 1,
-            ..EvalOptions::default()
-        };
+        let running = EvalOptions::default().with_threads(1);
         let truth = Training::new(
             &source,
             &task(&source)?,
@@ -213,10 +208,7 @@ fn predicted(
         min_improvement: 0.0,
         ..thorough(seed)
     };
-    let running = EvalOptions {
-        threads: 1,
-        ..EvalOptions::default()
-    };
+    let running = EvalOptions::default().with_threads(1);
     let compiled = Training::new(net, &task(net)?, learning, &Options::default(), &running)?;
     let trained = compiled.train(training, seed, &mut |_| Ok(()))?;
     Ok(compiled.measure(&trained.params, test)?.0)

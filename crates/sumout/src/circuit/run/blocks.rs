@@ -104,7 +104,13 @@ impl<T: Number, P: Fast<T>> Blocks<'_, T, P> {
         let mut worker = self.worker();
         let blocks = items.chunks_mut(lanes * width);
         for (block, (items, states)) in blocks.zip(states.chunks_mut(lanes)).enumerate() {
-            let block = self.block(block * lanes, items, states, sums);
+            let block = Block {
+                job: self.job,
+                first: block * lanes,
+                items,
+                states,
+                sums,
+            };
             self.run_block(&mut worker, block);
         }
     }
@@ -126,7 +132,13 @@ impl<T: Number, P: Fast<T>> Blocks<'_, T, P> {
                 || self.worker(),
                 |worker, (block, (items, states))| {
                     let mut sums = self.pass.tables().map_or(vec![], |_| self.engine.zeros());
-                    let block = self.block(first + block * lanes, items, states, &mut sums);
+                    let block = Block {
+                        job: self.job,
+                        first: first + block * lanes,
+                        items,
+                        states,
+                        sums: &mut sums,
+                    };
                     self.run_block(worker, block);
                     sums
                 },
@@ -154,23 +166,7 @@ impl<T: Number, P: Fast<T>> Blocks<'_, T, P> {
     }
 
     fn worker(&self) -> Worker<'_, T> {
-        self.engine.worker().stopped_by(self.job.stop)
-    }
-
-    fn block<'b>(
-        &'b self,
-        first: usize,
-        items: &'b mut [P::Item],
-        states: &'b mut [RowState],
-        sums: &'b mut [f64],
-    ) -> Block<'b, P::Item> {
-        Block {
-            job: self.job,
-            first,
-            items,
-            states,
-            sums,
-        }
+        self.engine.worker().stopped_by(Some(self.job.stop))
     }
 
     fn run_block(&self, worker: &mut Worker<'_, T>, block: Block<'_, P::Item>) {

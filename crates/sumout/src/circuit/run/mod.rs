@@ -98,12 +98,12 @@ pub(crate) struct Job<'b> {
     whole: usize,
     /// For each example that was given, the logarithm of what no block reads; empty if nothing.
     closed: &'b [f64],
-    stop: Option<&'b AtomicBool>,
+    stop: &'b AtomicBool,
 }
 
 impl Job<'_> {
     fn is_stopped(&self) -> bool {
-        self.stop.is_some_and(|stop| stop.load(Ordering::Relaxed))
+        self.stop.load(Ordering::Relaxed)
     }
 }
 
@@ -263,12 +263,7 @@ impl Runner {
     }
 
     /// Answers all examples, unless it is stopped.
-    pub fn run<P>(
-        &self,
-        pass: &P,
-        batch: &Batch,
-        stop: Option<&AtomicBool>,
-    ) -> Result<Rows<P::Item>>
+    pub fn run<P>(&self, pass: &P, batch: &Batch, stop: &AtomicBool) -> Result<Rows<P::Item>>
     where
         P: Fast<f32> + Fast<f64> + Careful,
     {
@@ -284,7 +279,7 @@ impl Runner {
     where
         P: Fast<f64> + Careful,
     {
-        self.with_job(P::BLANK, batch, None, |job| {
+        self.with_job(P::BLANK, batch, &AtomicBool::new(false), |job| {
             let mut rows = self.run_blocks(&self.long, pass, job);
             self.repeat_carefully(pass, job, &mut rows);
             rows
@@ -296,7 +291,9 @@ impl Runner {
     where
         P: Fast<f32> + Fast<f64>,
     {
-        self.with_job(P::BLANK, batch, None, |job| self.fast(pass, job))
+        self.with_job(P::BLANK, batch, &AtomicBool::new(false), |job| {
+            self.fast(pass, job)
+        })
     }
 
     /// Checks a batch, runs it, and counts the evidence that no block reads.
@@ -304,7 +301,7 @@ impl Runner {
         &self,
         blank: I,
         batch: &Batch,
-        stop: Option<&AtomicBool>,
+        stop: &AtomicBool,
         run: impl FnOnce(&Job<'_>) -> Rows<I>,
     ) -> Result<Rows<I>> {
         check_hard(&self.circuit, batch)?;
@@ -374,7 +371,7 @@ impl Runner {
             repeated: None,
             whole: batch.len(),
             closed: &[],
-            stop: None,
+            stop: &AtomicBool::new(false),
         };
         self.run_blocks(&self.short, pass, &job).lost().len()
     }

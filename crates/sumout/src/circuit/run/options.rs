@@ -55,7 +55,16 @@ impl FromStr for Precision {
 }
 
 /// How to evaluate.
+///
+/// ```
+/// use sumout::{EvalOptions, Precision};
+///
+/// let options = EvalOptions::default().with_precision(Precision::F64).with_threads(4);
+/// assert_eq!(options.memory, None);
+/// ```
 #[derive(Clone, Copy, Debug, Default)]
+#[must_use]
+#[non_exhaustive]
 pub struct EvalOptions {
     /// The numbers that are computed with; those of testing circuits have 64 bits all the same.
     pub precision: Precision,
@@ -71,9 +80,29 @@ pub struct EvalOptions {
 impl EvalOptions {
     /// Double precision, on all processors.
     pub(crate) fn precise() -> Self {
+        EvalOptions::default().with_precision(Precision::F64)
+    }
+
+    /// With other numbers.
+    pub fn with_precision(self, precision: Precision) -> Self {
+        EvalOptions { precision, ..self }
+    }
+
+    /// With a number of threads; one for each processor if zero.
+    pub fn with_threads(self, threads: usize) -> Self {
+        EvalOptions { threads, ..self }
+    }
+
+    /// With a limit of memory, in bytes.
+    pub fn with_memory(self, memory: impl Into<Option<u64>>) -> Self {
         EvalOptions {
-            precision: Precision::F64,
-            ..EvalOptions::default()
+            memory: memory.into(),
+            ..self
         }
+    }
+
+    /// With the posteriors of the inputs, or of the targets.
+    pub fn with_of_inputs(self, of_inputs: bool) -> Self {
+        EvalOptions { of_inputs, ..self }
     }
 }
