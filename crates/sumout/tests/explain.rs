@@ -361,7 +361,7 @@ fn circuits_do_what_they_were_compiled_for() {
     assert!(explains.explains() && !sums.explains());
     assert_eq!(
         explains.evaluate(&Batch::new(1)).unwrap_err().kind(),
-        ErrorKind::Model
+        ErrorKind::Unsupported
     );
     assert!(
         sums.explain(&Batch::new(1))

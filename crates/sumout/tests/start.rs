@@ -88,7 +88,7 @@ fn a_plan_with_copies_survives() {
     let classical = options(0.0).with_level(Level::Classical);
     assert!(
         complaint(net.plan_from(&query, &classical, &again(&found.saved())))
-            .contains("`--level functional`")
+            .contains("set `level` to `functional`")
     );
 }
 
@@ -117,7 +117,7 @@ fn damaged_plans_are_refused() {
     assert!(
         complaint(read(&text[..text.len() / 2])).contains("`plan.json` is not a saved plan: EOF")
     );
-    assert!(complaint(read("{}")).contains("write a new one with `--save-plan`"));
+    assert!(complaint(read("{}")).contains("save the plan again"));
     assert!(
         complaint(read(
             &text.replace("\"sumout_plan\":1", "\"sumout_plan\":7")

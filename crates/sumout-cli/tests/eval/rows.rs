@@ -85,7 +85,7 @@ fn mistakes_come_with_what_was_meant() {
     let folder = folder("eval-meant", "xry,dysp\nyes,no\n");
     let stderr = |line: &str| String::from_utf8(output(&folder, line).stderr).unwrap();
     assert!(
-        stderr("eval lung.sumout cases.csv").contains("are ignored: xry (did you mean `xray`?)")
+        stderr("eval lung.sumout cases.csv").contains("not inputs: xry (did you mean `xray`?)")
     );
     sumout(&folder, "convert asia asia.bif");
     for network in ["asia.bif", "asia"] {

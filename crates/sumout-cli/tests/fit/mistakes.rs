@@ -28,7 +28,7 @@ fn mistakes_are_explained() {
         ("other.csv", "no column is a variable of the network"),
         ("nowhere.csv", "cannot read `nowhere.csv`"),
         ("soft.csv", "all labels are `no`"),
-        ("both.csv", "probabilities of its values, too"),
+        ("both.csv", "both values and probabilities of `lung`"),
         ("number.csv", "`NaN` in column `lung=yes`"),
     ];
     for (file, expected) in cases {

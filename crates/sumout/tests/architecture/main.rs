@@ -59,7 +59,8 @@ const COMMAND: Rules = Rules {
         ("args", &[]),
         ("evidence", &["output"]),
         ("data", &["output"]),
-        ("explore", &["args", "json"]),
+        ("errors", &[]),
+        ("explore", &["args", "errors", "json"]),
         (
             "commands",
             &[

@@ -98,8 +98,8 @@ fn useless_examples_are_refused() {
             .to_string()
     };
     assert!(complaint(Some(vec![]), 0).starts_with("there are no examples"));
-    assert!(complaint(None, 2).starts_with("no example has a label `lung`"));
-    assert!(complaint(Some(vec![-1, -1]), 2).starts_with("all labels are missing: `lung`"));
+    assert!(complaint(None, 2).starts_with("no example has a label for `lung`"));
+    assert!(complaint(Some(vec![-1, -1]), 2).starts_with("all labels are missing for `lung`"));
     assert!(complaint(Some(vec![1, 1, -1]), 3).starts_with("all labels are `no`"));
     let mut examples = Examples::new(2);
     examples.insert(lung, Column::Likelihoods(vec![0.0, 1.0, 0.0, 0.3]));

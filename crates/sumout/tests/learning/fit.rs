@@ -230,7 +230,7 @@ fn a_target_is_not_predicted_from_itself() {
         let error = net.fit(&task, &examples, &options, &mut no_progress);
         let error = error.unwrap_err().to_string();
         assert!(
-            error.contains("a target is not predicted from itself"),
+            error.contains("a target cannot be predicted from itself"),
             "{error}"
         );
     }
@@ -384,7 +384,7 @@ fn a_checkpoint_belongs_to_one_run() {
     interrupt(&net, &task, &examples, &options, 1);
     let is_other = |task: &Task, examples: &Examples, options: &FitOptions| {
         let fitted = net.fit(task, examples, options, &mut no_progress);
-        fitted.is_err_and(|error| error.to_string().contains("is of another run"))
+        fitted.is_err_and(|error| error.to_string().contains("belongs to another run"))
     };
     let mut others = examples.clone();
     others.weigh((1..=80).map(f64::from).collect()).unwrap();

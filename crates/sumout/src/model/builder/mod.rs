@@ -224,7 +224,7 @@ impl Builder {
     ///
     /// let seen = Evidence::new().observe(&net, "smoke", "yes")?; // P(fire | smoke) = 1/3 is at least 0.3
     /// let answer = net.query(&[net.find("alarm")?], &seen, &Options::default())?;
-    /// assert!((answer.posteriors[0].1[0] - (1.0 / 3.0 + 2.0 / 3.0 * 0.3)).abs() < 1e-12);
+    /// assert!((answer.posteriors()[0].1[0] - (1.0 / 3.0 + 2.0 / 3.0 * 0.3)).abs() < 1e-12);
     /// # Ok::<(), sumout::Error>(())
     /// ```
     pub fn selected<T: Into<Vec<f64>>>(
@@ -263,7 +263,7 @@ impl Builder {
     /// let net = b.build()?;
     /// let evidence = Evidence::new().observe(&net, "season", "b")?.observe(&net, "sky", "b")?;
     /// let answer = net.query(&[net.find("rain")?], &evidence, &Options::default())?;
-    /// assert!((answer.posteriors[0].1[0] - 1.0 / (1.0 + (-2.0f64).exp())).abs() < 1e-12);
+    /// assert!((answer.posteriors()[0].1[0] - 1.0 / (1.0 + (-2.0f64).exp())).abs() < 1e-12);
     /// # Ok::<(), sumout::Error>(())
     /// ```
     pub fn logits(

@@ -238,7 +238,7 @@ fn mistakes_have_a_place_and_a_hint() {
         (
             with("<PROBABILITY>"),
             "PROBABILITY",
-            "`<PROBABILITY>` is of an older version of XMLBIF",
+            "`<PROBABILITY>` belongs to an older version of XMLBIF",
             "0.3",
         ),
         (
