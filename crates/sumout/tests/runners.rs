@@ -2,12 +2,14 @@
 
 mod common;
 
+use std::sync::Mutex;
+
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
 use sumout::model::random::{Shape, network};
 use sumout::{
-    Answer, Batch, Circuit, Differentiator, EvalOptions, Evaluator, Evidence, Explainer,
+    Answer, Batch, Circuit, Column, Differentiator, EvalOptions, Evaluator, Evidence, Explainer,
     Explanation, FamilyEvaluator, Finding, Network, Options, Precision, Query,
 };
 
@@ -144,7 +146,7 @@ fn constant_circuits_answer_every_example() {
         let evaluator = circuit.evaluator(&options).unwrap();
         for rows in [1, 7, 200] {
             let values = (0..rows).map(|row| row as i32 % 3 - 1).collect();
-            let column = sumout::Column::Values(values);
+            let column = Column::Values(values);
             let batch = Batch::new(rows).with(&circuit, "sure", column).unwrap();
             let answers = evaluator.run(&batch).unwrap();
             for row in 0..rows {
@@ -179,4 +181,95 @@ fn no_example_is_lost() {
     let families = families.unwrap();
     assert!((families.marginals[0].1[0] - 1.0 / 3.0).abs() < 1e-9);
     assert!((families.log_evidence[0] - (3e-300_f64).ln()).abs() < 1e-9);
+}
+
+/// Likelihoods that 32 bits cannot tell apart, in some rows.
+fn far_apart(rows: usize, is_far: impl Fn(usize) -> bool) -> Column {
+    let likelihood = |row| {
+        let small = if is_far(row) { 1e-20 } else { 0.5 };
+        [1.0 + row as f64 / 7.0, small]
+    };
+    Column::Likelihoods((0..rows).flat_map(likelihood).collect())
+}
+
+/// A loss is asked about each example once by its own number, also where it is repeated, and the
+/// number of threads changes nothing.
+#[test]
+fn losses_know_their_examples() {
+    let asia = Network::read("asia").unwrap();
+    let query = Query::of("lung").given(["xray", "dysp"]).trainable(["*"]);
+    let circuit = asia.compile(&query, &Options::default()).unwrap();
+    let tables: Vec<_> = circuit.graph().origins().keys().copied().collect();
+    let rows = 20_000;
+    let batch = Batch::new(rows)
+        .with(&circuit, "xray", far_apart(rows, |row| row % 1000 == 7))
+        .unwrap();
+    let loss = |row: usize, p: &[f64], to: &mut [f64]| {
+        to.copy_from_slice(p);
+        to[row % 3 % 2] -= 1.0 + row as f64;
+    };
+    let run = |precision, threads| {
+        let options = EvalOptions::default().with_precision(precision);
+        let options = options.with_threads(threads);
+        let ready = circuit.differentiator(&tables, &[], &options).unwrap();
+        ready.run(&batch, &loss).unwrap()
+    };
+    let (short, long) = (run(Precision::F32, 1), run(Precision::F64, 1));
+    assert_eq!(short, run(Precision::F32, 3));
+    assert_eq!(long, run(Precision::F64, 3));
+    for (x, y) in short
+        .tables
+        .iter()
+        .flatten()
+        .zip(long.tables.iter().flatten())
+    {
+        assert!((x - y).abs() <= 1e-5 * (1.0 + y.abs()), "{x} {y}");
+    }
+}
+
+/// The loss of an example whose evidence is impossible counts for nothing.
+#[test]
+fn impossible_examples_have_no_loss() {
+    let mut b = Network::builder("sure");
+    let sure = b.variable("sure", ["yes", "no"]);
+    let coin = b.variable("coin", ["head", "tail"]);
+    let seen = b.variable("seen", ["head", "tail"]);
+    b.table(sure, [], [1.0, 0.0]);
+    b.table(coin, [], [0.25, 0.75]);
+    b.table(seen, [coin], [0.9, 0.1, 0.2, 0.8]);
+    let net = b.build().unwrap();
+    let query = Query::of("coin").given(["sure", "seen"]);
+    let circuit = net.compile(&query, &Options::default()).unwrap();
+    let batch = Batch::new(3)
+        .with(&circuit, "sure", Column::Values(vec![0, 1, -1]))
+        .unwrap();
+    let asked = Mutex::new(vec![]);
+    let loss = |row: usize, _: &[f64], _: &mut [f64]| asked.lock().unwrap().push(row);
+    let ready = circuit.differentiator(&[], &[], &EvalOptions::default());
+    let found = ready.unwrap().run(&batch, &loss).unwrap();
+    assert_eq!(asked.into_inner().unwrap(), [0, 2]);
+    assert_eq!(found.log_evidence[1], Some(f64::NEG_INFINITY));
+    assert_eq!(found.posteriors[2..4], [0.0, 0.0]);
+}
+
+/// The answer to an example that is repeated does not depend on how many others are.
+#[test]
+fn repeated_examples_are_alike() {
+    let net = Network::read("rect:6").unwrap();
+    let query = Query::of("label").given(["pixel_*"]);
+    let circuit = net.compile(&query, &Options::default()).unwrap();
+    let pixels: Vec<_> = circuit.inputs().collect();
+    let run = |is_far: fn(usize) -> bool| {
+        let mut batch = Batch::new(40);
+        for &pixel in &pixels {
+            batch
+                .insert(&circuit, pixel, far_apart(40, is_far))
+                .unwrap();
+        }
+        let evaluator = circuit.evaluator(&EvalOptions::default()).unwrap();
+        evaluator.run(&batch).unwrap()
+    };
+    let (one, all) = (run(|row| row == 5), run(|_| true));
+    assert_eq!(one.row(5), all.row(5));
+    assert_eq!(one.log_evidence[5], all.log_evidence[5]);
 }
