@@ -140,7 +140,10 @@ impl Graph {
                 Op::Select(_, rule) => rule.index() < rules || is_next(rule.index(), &mut rules),
                 _ => true,
             };
-            ensure(is_next, "a table, list, map or rule is out of order")?;
+            ensure(
+                is_next,
+                "a table, list, map or rule does not fit the operations",
+            )?;
         }
         let used = [tables, lists, maps, rules];
         let there = [
@@ -149,7 +152,10 @@ impl Graph {
             self.maps().len(),
             self.rules().len(),
         ];
-        ensure(used == there, "a table, list, map or rule is not used")
+        ensure(
+            used == there,
+            "a table, list, map or rule does not fit the operations",
+        )
     }
 
     /// The numbers of rules are not tensors, and may be negative; all others are tensors, and are
@@ -167,7 +173,10 @@ impl Graph {
             table.values.iter().any(|x| *x < 0.0) && !of_rules.contains(&TableId::new(i))
         };
         let has_negative = self.tables().iter().enumerate().any(is_negative);
-        ensure(!has_negative, "a table has negative numbers")
+        ensure(
+            !has_negative,
+            "a table with negative numbers does not fit the circuit",
+        )
     }
 
     /// The numbers of a node that is a table.
