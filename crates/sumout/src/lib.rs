@@ -59,27 +59,37 @@
 //! * The same seed gives the same plan, on every machine.
 //! * Mistakes in files and questions are [`Error`]s that say what, where and what to do.
 
+// The crate's surface is this page and the modules `learn` and `model`. Everything else is public
+// for the crates of this repository alone, and changes without notice.
+#[doc(hidden)]
 pub mod circuit;
+#[doc(hidden)]
 pub mod compile;
+#[doc(hidden)]
 pub mod draw;
+#[doc(hidden)]
 pub mod error;
+#[doc(hidden)]
 pub mod files;
 pub mod learn;
 pub mod model;
+#[doc(hidden)]
 pub mod tensor;
+#[doc(hidden)]
 pub mod vars;
 
 pub use circuit::{
     Answer, Answers, Batch, Circuit, Column, Compilation, Derivatives, Differentiator, EvalOptions,
-    Evaluator, Explainer, Explanation, Explanations, Families, FamilyEvaluator, LossGradient,
-    Options, Precision, Selected,
+    Evaluator, Explainer, Explanation, Explanations, Export, Families, FamilyEvaluator, Language,
+    LossGradient, Onnx, Options, Precision, Selected,
 };
+pub use compile::plan::saved::{PlanStart, SavedPlan};
 pub use compile::{Level, Objective, Query, Report};
+pub use draw::Jointree;
 pub use error::{Error, ErrorKind, Place, Remedy, Result};
-pub use learn::{
-    Difference, Epoch, Examples, FitEvent, FitOptions, Fitted, Method, Monitor, State, Task,
-    Trainer, Training, TrainingOptions,
-};
+pub use learn::{Difference, Epoch, Examples, FitEvent, FitOptions, Fitted, Task};
+#[doc(hidden)]
+pub use learn::{Method, Monitor, State, Trainer, Training, TrainingOptions};
 pub use model::{Builder, Cpt, Dataset, Evidence, Finding, Format, Network, Variable};
 pub use vars::{VarId, VarSet};
 

@@ -243,7 +243,11 @@ fn shared_competition_networks_have_the_published_answers() {
     };
     for path in files(&folder.join("uai"), ".uai.PR.gz") {
         let stem = path.to_string_lossy().replace(".PR.gz", "");
-        if !is_sweep() && !QUICK.iter().any(|name| stem.ends_with(&format!("/{name}.uai"))) {
+        if !is_sweep()
+            && !QUICK
+                .iter()
+                .any(|name| stem.ends_with(&format!("/{name}.uai")))
+        {
             continue;
         }
         let net = Network::read(format!("{stem}.gz")).unwrap();

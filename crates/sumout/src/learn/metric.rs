@@ -10,7 +10,7 @@
 //! into ten bins b of equal width. An example whose evidence is impossible has no posterior: it
 //! counts as wrong, its label as of probability zero, and it is in no bin.
 
-use crate::learn::loss::ZERO;
+use crate::learn::ZERO;
 
 /// The number of bins for calibration.
 pub const BINS: usize = 10;

@@ -7,7 +7,9 @@ mod evidence;
 mod factors;
 pub mod format;
 mod network;
+#[doc(hidden)]
 pub mod paper;
+#[doc(hidden)]
 pub mod random;
 mod sample;
 mod selection;
@@ -16,7 +18,9 @@ pub use builder::{Builder, CptDraft, Node};
 pub use cpt::{Body, Cpt, Role};
 pub use data::Dataset;
 pub use evidence::{Evidence, Finding};
-pub use factors::{FactorModel, Variable};
+#[doc(hidden)]
+pub use factors::FactorModel;
+pub use factors::Variable;
 pub use format::Format;
 pub use network::Network;
 pub use sample::Sampler;

@@ -188,3 +188,19 @@ pub fn batch(net: &Network, circuit: &Circuit, rows: &[Evidence]) -> Batch {
     }
     batch
 }
+
+/// A state that does not change, with noisy readings.
+pub fn readings(noise: f64, count: usize) -> Network {
+    let mut b = Network::builder("readings");
+    let mut states = vec![b.variable("h0", ["a", "b"])];
+    b.table(states[0], [], [0.5, 0.5]);
+    for t in 1..count {
+        states.push(b.variable(format!("h{t}"), ["a", "b"]));
+        b.table(states[t], [states[t - 1]], [1.0, 0.0, 0.0, 1.0]);
+    }
+    for (t, &h) in states.iter().enumerate() {
+        let x = b.variable(format!("x{t}"), ["on", "off"]);
+        b.table(x, [h], [1.0 - noise, noise, noise, 1.0 - noise]);
+    }
+    b.build().unwrap()
+}

@@ -20,7 +20,7 @@ pub struct Question {
     /// What is asked for.
     pub goal: Goal,
     /// The variables whose likelihood is given when the circuit is evaluated; see
-    /// [`Question::evidence`].
+    /// `Question::evidence`.
     pub inputs: VarSet,
     /// Of the inputs, those that have a value in every example, and never a mere likelihood.
     pub hard: VarSet,

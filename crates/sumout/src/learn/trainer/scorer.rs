@@ -3,7 +3,7 @@
 use crate::circuit::batch::Batch;
 use crate::circuit::{Derivatives, Differentiator};
 use crate::error::Result;
-use crate::learn::loss::ZERO;
+use crate::learn::ZERO;
 use crate::learn::trainer::Trainer;
 use crate::learn::training::Head;
 use crate::learn::{Examples, Loss, Params, Training};

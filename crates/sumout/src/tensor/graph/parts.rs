@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::tensor::graph::Rule;
 use crate::vars::VarId;
 
-/// A table of a [`Graph`].
+/// A table of a graph.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct TableId(u32);
 
@@ -22,7 +22,7 @@ impl TableId {
     }
 }
 
-/// A list of a [`Graph`].
+/// A list of a graph.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct ListId(u32);
 
@@ -37,7 +37,7 @@ impl ListId {
     }
 }
 
-/// A map of a [`Graph`].
+/// A map of a graph.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct MapId(u32);
 
