@@ -117,7 +117,7 @@ fn explanations_agree_with_brute_force() {
                 .expect("a small network fits in memory");
             let p = explanation
                 .assignment()
-                .map_or(0.0, |states| weight(&net, &evidence, &net.cards(), &states));
+                .map_or(0.0, |states| weight(&net, &evidence, &net.cards(), states));
             let is_right = close(p.ln(), best.ln(), TOLERANCE)
                 && close(explanation.log_probability(), p.ln(), TOLERANCE);
             assert!(

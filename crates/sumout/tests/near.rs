@@ -207,7 +207,7 @@ fn a_question_that_does_not_fit_is_approximated() {
             &Options::default().with_memory(memory).with_near(0.002),
         )
         .unwrap();
-    let about = near.near().clone().unwrap();
+    let about = near.near().unwrap();
     assert_eq!((about.functional.len(), about.estimated_error), (8, None));
     assert!(
         about

@@ -76,7 +76,7 @@ fn queries_are_what_the_semantics_says() {
                     .net
                     .query(&[], &case.evidence, &options(Level::Auto, seed))
                     .unwrap();
-                case.check(&answer.posteriors(), answer.log_evidence());
+                case.check(answer.posteriors(), answer.log_evidence());
                 impossible += usize::from(answer.is_impossible());
                 let best = case
                     .net
