@@ -178,5 +178,5 @@ def test_samples_are_seeded_and_follow_the_network(asia):
 def test_other_cpts(asia):
     other = asia.with_cpts({"smoke": [0.25, 0.75]})
     assert other.query("smoke")["yes"] == 0.25 and asia.query("smoke")["yes"] == 0.5
-    with pytest.raises(sumout.Error, match="no probabilities"):
+    with pytest.raises(sumout.Error, match="not probabilities"):
         asia.with_cpts({"smoke": [0.25, 0.25]})

@@ -108,7 +108,7 @@ def test_examples_run(path):
 
 def optional_modules():
     """The modules of optional packages that the package and its examples import."""
-    known = {*sys.stdlib_module_names, "numpy", "sumout", "_typeshed"}
+    known = {*sys.stdlib_module_names, "numpy", "sumout", "_typeshed", "typing_extensions"}
     for path in [*(CRATE / "python").rglob("*.py"), *EXAMPLES]:
         for node in ast.walk(ast.parse(path.read_text())):
             names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
