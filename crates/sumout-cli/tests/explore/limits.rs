@@ -149,7 +149,7 @@ fn what_is_malformed_too_large_or_unknown_is_refused_and_the_server_goes_on() {
         "files of the server are not opened"
     );
     assert_eq!(
-        server.post("api/models?name=random:100000,3,10,1", "").0,
+        server.post("api/models?name=random:20001,3,10,1", "").0,
         422
     );
     assert_eq!(server.post("api/models/nobody/query", "").0, 404);
