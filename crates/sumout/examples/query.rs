@@ -10,7 +10,10 @@ fn main() -> sumout::Result<()> {
 
     let answer = asia.query(&[asia.find("lung")?], &evidence, &Options::default())?;
     println!("{answer}");
-    println!("P(lung = yes | e) = {:.4}", answer.probability("lung", "yes")?);
+    println!(
+        "P(lung = yes | e) = {:.4}",
+        answer.probability("lung", "yes")?
+    );
 
     let explanation = asia.mpe(&evidence, &Options::default())?;
     println!("{explanation}");
