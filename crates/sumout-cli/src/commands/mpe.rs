@@ -77,7 +77,7 @@ fn rows(net: &Network, evidence: &Evidence, values: &[usize]) -> Vec<[String; 3]
     net.ids().zip(values).map(row).collect()
 }
 
-/// What the number after the assignment is: without the constant Z, a Markov network has no
+/// The label of the number after the assignment: without the constant Z, a Markov network has no
 /// probability.
 fn measure(net: &Network) -> &'static str {
     if net.is_markov() {

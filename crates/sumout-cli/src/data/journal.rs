@@ -1,4 +1,4 @@
-//! What an unfinished file was computed from, so that another run can tell whether it may go on
+//! The origin of an unfinished file, so that another run can tell whether it may go on
 //! with it.
 //!
 //! `FILE.partial.journal` says in its first line with which circuit and how, and then, before rows

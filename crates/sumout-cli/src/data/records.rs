@@ -17,7 +17,7 @@ pub struct Records {
     consumed: u64,
 }
 
-/// What is read at a time.
+/// Bytes read at a time.
 const BLOCK_BYTES: usize = 1 << 18;
 
 /// No record is longer.

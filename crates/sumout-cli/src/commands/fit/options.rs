@@ -98,7 +98,7 @@ pub struct Learning {
 }
 
 impl Tables {
-    /// What is predicted from what, and which tables are learned.
+    /// The targets, their inputs, and the tables to learn.
     pub fn task(
         &self,
         net: &Network,
