@@ -1,7 +1,7 @@
 //! From a network and a question to a graph.
 //!
 //! ```text
-//! ask ◀── prune ◀── plan ◀── support ◀── choose ◀── lower ◀── report
+//! ask ◀── prune ◀── simplify ◀── plan ◀── support ◀── choose ◀── lower ◀── report
 //! ```
 //!
 //! A stage uses those to its left and never one to its right. Each keeps the answers: a pruned
@@ -14,11 +14,13 @@ pub mod lower;
 pub mod plan;
 pub mod prune;
 pub mod report;
+pub(crate) mod simplify;
 pub mod support;
 
 use crate::compile::plan::Plan;
 use crate::compile::plan::saved::PlanStart;
 use crate::compile::prune::Pruned;
+use crate::compile::simplify::Simplified;
 use crate::error::Result;
 use crate::model::{FactorModel, Network};
 use crate::vars::VarSet;
@@ -74,12 +76,30 @@ fn cheapest(
         let Some(pruned) = prune::prune(model, question) else {
             return Ok(None);
         };
+        let pruned = match simplified(&pruned, search, start) {
+            Simplified::Impossible => return Ok(None),
+            Simplified::Same => pruned,
+            Simplified::Smaller(smaller) => *smaller,
+        };
         for (pruned, given) in plain_and_implied(pruned, search, start)? {
             let dense_or_supported = choose::choose(pruned, search, given);
             best = Some(cheaper(best, dense_or_supported));
         }
     }
     Ok(best)
+}
+
+/// Simplifies, if the planner may know tables; for a plan to start from, if that plan was found so.
+fn simplified(pruned: &Pruned, search: &Search, start: Option<Start<'_>>) -> Simplified {
+    let is_simplified = match start {
+        Some((_, start)) => start.is_simplified(),
+        None => search.level.knows_tables(),
+    };
+    if is_simplified {
+        simplify::simplify(pruned)
+    } else {
+        Simplified::Same
+    }
 }
 
 /// Inputs that have a value in every example make tensors smaller, but supports cannot select a

@@ -44,7 +44,7 @@ const LIBRARY: Rules = Rules {
     stages: &[(
         "compile",
         &[
-            "ask", "prune", "plan", "support", "choose", "lower", "report",
+            "ask", "prune", "simplify", "plan", "support", "choose", "lower", "report",
         ],
     )],
     never_execute: &["compile", "draw", "tensor::graph"],

@@ -41,6 +41,9 @@ pub struct SavedPlan {
     /// Whether functions that several factors imply are used, with factors of their own.
     #[serde(default, skip_serializing_if = "is_false")]
     implied: bool,
+    /// Whether the network was simplified before.
+    #[serde(default, skip_serializing_if = "is_false")]
+    simplified: bool,
     leaves: Vec<SavedLeaf>,
     /// The two children of each inner node: leaves are counted from 0, inner nodes go on from
     /// there.
@@ -69,6 +72,13 @@ fn is_zero(n: &usize) -> bool {
     *n == 0
 }
 
+impl PlanStart {
+    /// Whether it is a plan for a simplified network.
+    pub(crate) fn is_simplified(&self) -> bool {
+        matches!(self, PlanStart::Plan(plan) if plan.simplified)
+    }
+}
+
 impl SavedPlan {
     /// The plan that was found for a question.
     pub(crate) fn new(net: &FactorModel, pruned: &Pruned, plan: &Plan) -> Self {
@@ -90,6 +100,7 @@ impl SavedPlan {
             sumout_plan: VERSION,
             network: net.name().to_owned(),
             implied: pruned.implied,
+            simplified: pruned.simplified,
             leaves: plan.leaves.iter().map(leaf).collect(),
             joins: plan.tree.joins.clone(),
             separators: plan

@@ -23,16 +23,23 @@ const MAX_PAIRS: usize = 4000;
 
 /// Finds definers for variables that have none; adds the 0/1 tables that they need.
 ///
-/// Tables that are yet to be learned imply nothing.
+/// Tables that are yet to be learned imply nothing. Functions of one variable that are known
+/// already come first.
 pub(crate) fn imply(
     tables: &mut Vec<Table>,
     cards: &[usize],
     definers: &mut [Option<usize>],
     learned: &[bool],
+    functions: &[(VarId, Table)],
 ) {
     let known: Vec<usize> = (0..tables.len())
         .filter(|&factor| !learned[factor])
         .collect();
+    for (v, table) in functions {
+        if definers[v.index()].is_none() && !depends(tables, definers, table, *v) {
+            definers[v.index()] = Some(add(tables, table.clone()));
+        }
+    }
     for &factor in &known {
         let indicator = indicator(&tables[factor]);
         let is_plain = indicator.values == tables[factor].values;
@@ -213,7 +220,7 @@ mod tests {
     fn what_evidence_leaves_of_a_parity_determines_one_input_by_the_other() {
         let mut tables = vec![table(&[0, 1], &[0.3, 0.0, 0.0, 0.9])];
         let mut definers = vec![None, None];
-        imply(&mut tables, &[2, 2], &mut definers, &[false]);
+        imply(&mut tables, &[2, 2], &mut definers, &[false], &[]);
         assert_eq!(definers, [Some(1), None]);
         assert_eq!(tables[1], table(&[0, 1], &[1.0, 0.0, 0.0, 1.0]));
     }
@@ -232,7 +239,7 @@ mod tests {
         );
         let mut tables = vec![b, c];
         let mut definers = vec![None, None, None];
-        imply(&mut tables, &[4, 3, 3], &mut definers, &[false; 2]);
+        imply(&mut tables, &[4, 3, 3], &mut definers, &[false; 2], &[]);
         assert_eq!(definers, [Some(2), None, None]);
         assert_eq!(tables[2].axes.len(), 3);
     }

@@ -65,6 +65,11 @@ pub struct Pruned {
     pub explain: bool,
     /// Whether definers include functions that no CPT states, and that factors imply.
     pub implied: bool,
+    /// Variables that all factors together make functions of one other variable, with the 0/1
+    /// tables of these functions. No factor needs them.
+    pub functions: Vec<(VarId, Table)>,
+    /// Whether it is simplified, so that its factors are not those of the network.
+    pub simplified: bool,
 }
 
 impl Pruned {
@@ -76,6 +81,7 @@ impl Pruned {
             &self.cards(),
             &mut pruned.definers,
             &self.learned,
+            &self.functions,
         );
         pruned.learned.resize(pruned.factors.len(), false);
         pruned.origins.resize(pruned.factors.len(), None);
@@ -142,7 +148,7 @@ fn host(factors: Vec<Factor>, domains: Vec<Vec<usize>>, question: &Question) -> 
     let (definers, promised, near) = definers(&factors, &domains);
     let mut learned: Vec<bool> = factors.iter().map(|f| f.is_learned).collect();
     let mut origins: Vec<Option<Origin>> = factors.iter().map(Factor::origin).collect();
-    let best = best_hosts(&factors, domains.len());
+    let best = best_hosts(factors.iter().map(|f| (f.child, &f.table)), domains.len());
     let mut tables: Vec<Table> = factors.into_iter().map(|f| f.table).collect();
     let mut hosts = vec![];
     for v in inputs.iter().filter(|&v| !clamped.contains(v)) {
@@ -170,16 +176,23 @@ fn host(factors: Vec<Factor>, domains: Vec<Vec<usize>>, question: &Question) -> 
         selected: question.selected.clone(),
         explain: question.goal.is_explanation(),
         implied: false,
+        functions: vec![],
+        simplified: false,
     }
 }
 
 /// The factor that evidence on each variable is multiplied with, if one mentions it: its CPT, or
 /// else the smallest.
-fn best_hosts(factors: &[Factor], variables: usize) -> Vec<Option<usize>> {
+///
+/// Factors come with the variables whose CPTs they are.
+pub(crate) fn best_hosts<'t>(
+    factors: impl Iterator<Item = (Option<VarId>, &'t Table)>,
+    variables: usize,
+) -> Vec<Option<usize>> {
     let mut best: Vec<Option<(bool, usize, usize)>> = vec![None; variables];
-    for (index, Factor { child, table, .. }) in factors.iter().enumerate() {
+    for (index, (child, table)) in factors.enumerate() {
         for &v in &table.axes {
-            let candidate = (*child != Some(v), table.values.len(), index);
+            let candidate = (child != Some(v), table.values.len(), index);
             let best = &mut best[v.index()];
             *best = Some(best.map_or(candidate, |b| b.min(candidate)));
         }
