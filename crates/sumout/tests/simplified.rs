@@ -8,7 +8,9 @@ use common::{LEVELS, batch, close, enumerate, in_parallel, random_evidence, weig
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use sumout::model::Node;
-use sumout::{Builder, Circuit, EvalOptions, Evidence, Network, Options, Precision, Query, VarId};
+use sumout::{
+    Builder, Circuit, EvalOptions, Evidence, Level, Network, Options, Precision, Query, VarId,
+};
 
 const TOLERANCE: f64 = 1e-9;
 
@@ -165,9 +167,9 @@ fn constrain(b: &mut Builder, all: &[Planted], rng: &mut ChaCha8Rng) {
     b.potential([p.node, q.node], table);
 }
 
-fn options(level: usize, seed: u64) -> Options {
+fn options(level: Level, seed: u64) -> Options {
     Options::default()
-        .with_level(LEVELS[level])
+        .with_level(level)
         .with_seed(seed)
         .with_effort(0.1)
 }
@@ -179,17 +181,13 @@ fn posteriors_are_those_of_brute_force() {
         let evidence = random_evidence(&net, &mut rng);
         let truth = enumerate(&net, &evidence);
         let one = VarId::new(rng.random_range(0..net.variables().len()));
-        for level in 0..LEVELS.len() {
+        for level in LEVELS {
             for targets in [&[][..], &[one]] {
                 let answer = net
                     .query(targets, &evidence, &options(level, seed))
                     .unwrap();
-                let context = || {
-                    format!(
-                        "seed {seed} {:?} {targets:?} {evidence:?}\n{net:?}",
-                        LEVELS[level]
-                    )
-                };
+                let context =
+                    || format!("seed {seed} {:?} {targets:?} {evidence:?}\n{net:?}", level);
                 assert_eq!(
                     answer.is_impossible(),
                     truth.evidence == 0.0,
@@ -224,9 +222,9 @@ fn explanations_are_those_of_brute_force() {
         let (net, mut rng) = planted(seed);
         let evidence = random_evidence(&net, &mut rng);
         let best = enumerate(&net, &evidence).best;
-        for level in 0..LEVELS.len() {
+        for level in LEVELS {
             let found = net.mpe(&evidence, &options(level, seed)).unwrap();
-            let context = || format!("seed {seed} {:?} {evidence:?}\n{net:?}", LEVELS[level]);
+            let context = || format!("seed {seed} {:?} {evidence:?}\n{net:?}", level);
             assert_eq!(found.is_impossible(), best == 0.0, "{}", context());
             if !found.is_impossible() {
                 let states: Vec<usize> = net.ids().map(|v| position(&net, &found, v)).collect();
@@ -272,7 +270,10 @@ fn batches_are_answered_as_by_brute_force() {
             Query::all().given(inputs.clone()),
             Query::of(name).given(others),
         ];
-        for (level, query) in (0..LEVELS.len()).flat_map(|l| queries.iter().map(move |q| (l, q))) {
+        for (level, query) in LEVELS
+            .into_iter()
+            .flat_map(|l| queries.iter().map(move |q| (l, q)))
+        {
             let Ok(circuit) = net.compile(query, &options(level, seed)) else {
                 continue; // a Markov network without states
             };

@@ -25,7 +25,6 @@ mod reduce;
 mod relations;
 mod substitute;
 
-
 use crate::compile::prune::Pruned;
 use crate::compile::simplify::draft::Draft;
 use crate::compile::simplify::finish::finish;
