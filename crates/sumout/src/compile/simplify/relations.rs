@@ -161,8 +161,12 @@ pub(super) fn full(card: usize) -> Mask {
 }
 
 /// The values in a mask.
-pub(super) fn values(mask: Mask) -> impl Iterator<Item = usize> {
-    (0..MAX_VALUES).filter(move |value| mask & (1 << value) != 0)
+pub(super) fn values(mut mask: Mask) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let value = (mask != 0).then_some(mask.trailing_zeros() as usize);
+        mask &= mask.wrapping_sub(1);
+        value
+    })
 }
 
 /// The entries of a factor that are not zero.
@@ -182,26 +186,18 @@ impl Relation {
         if numbers.len() > MAX_ENTRIES || !numbers.contains(&0.0) {
             return None;
         }
-        let bits = |is_set: &dyn Fn(usize) -> bool| {
-            let mut words = vec![0u64; numbers.len().div_ceil(64)];
-            (0..numbers.len())
-                .filter(|&at| is_set(at))
-                .for_each(|at| words[at / 64] |= 1 << (at % 64));
-            words
-        };
         let mut stride = numbers.len();
         let mut with = vec![];
         for &v in &vars {
-            let card = cards[v];
-            stride /= card;
-            let of_value = |value: usize| bits(&|at| at / stride % card == value);
-            with.push((card <= MAX_VALUES).then(|| (0..card).map(of_value).collect()));
+            let outer = stride;
+            stride /= cards[v];
+            with.push((cards[v] <= MAX_VALUES).then(|| having(numbers.len(), outer, stride)));
         }
-        Some(Relation {
-            vars,
-            alive: bits(&|at| numbers[at] > 0.0),
-            with,
-        })
+        let mut alive = vec![0u64; numbers.len().div_ceil(64)];
+        for (at, _) in numbers.iter().enumerate().filter(|(_, p)| **p > 0.0) {
+            alive[at / 64] |= 1 << (at % 64);
+        }
+        Some(Relation { vars, alive, with })
     }
 
     /// The entries that the domains leave.
@@ -229,4 +225,14 @@ impl Relation {
             .filter(is_met)
             .fold(0, |mask, value| mask | 1 << value)
     }
+}
+
+/// For each value of an axis, the entries that have it.
+fn having(entries: usize, outer: usize, stride: usize) -> Vec<Vec<u64>> {
+    let mut sets = vec![vec![0u64; entries.div_ceil(64)]; outer / stride];
+    for start in (0..entries).step_by(stride) {
+        let set = &mut sets[start % outer / stride];
+        (start..start + stride).for_each(|at| set[at / 64] |= 1 << (at % 64));
+    }
+    sets
 }
