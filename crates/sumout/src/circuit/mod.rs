@@ -11,6 +11,7 @@ mod explanations;
 mod export;
 mod families;
 mod file;
+mod groups;
 mod machine;
 pub(crate) mod near;
 mod network;

@@ -1,8 +1,9 @@
 //! Answers one question to a model of ordinary factors, and forgets the plan.
 
+use crate::circuit::groups::{Group, groups};
 use crate::circuit::ready::{Ready, likelihood};
 use crate::circuit::{Answer, Explanation, Options, admit, near};
-use crate::compile::{self, Completion, Goal, Question, Runs};
+use crate::compile::{self, Completion, Goal, Planned, Question, Runs};
 use crate::error::Result;
 use crate::model::{Evidence, FactorModel, Finding};
 use crate::tensor::careful::Run;
@@ -27,12 +28,72 @@ pub(crate) fn posteriors(
         near::check(options.near)?;
         return near::query(model, &question, asked, evidence, options);
     }
-    match compile::compile(model, &question, &options.search(Runs::Once)) {
+    match groups(model, &question, &options.search(Runs::Once)) {
+        None => together(model, &question, asked, evidence, options),
+        Some(groups) => in_groups(model, groups, &asked, evidence, options),
+    }
+}
+
+/// Answers all targets at once.
+fn together(
+    model: &FactorModel,
+    question: &Question,
+    asked: Vec<VarId>,
+    evidence: &Evidence,
+    options: &Options,
+) -> Result<Answer> {
+    let planned = compile::plan(model, question, &options.search(Runs::Once));
+    run(model, question, planned, asked, evidence, options)
+}
+
+/// Runs a plan; without one, the evidence is impossible.
+fn run(
+    model: &FactorModel,
+    question: &Question,
+    planned: Option<Planned>,
+    asked: Vec<VarId>,
+    evidence: &Evidence,
+    options: &Options,
+) -> Result<Answer> {
+    match planned.map(Planned::lower) {
         None => Ok(Answer::impossible(model.shared_variables())),
         Some(compiled) => {
-            Ok(Ready::new(model, &question, asked, compiled, options)?.answer(evidence))
+            Ok(Ready::new(model, question, asked, compiled, options)?.answer(evidence))
         }
     }
+}
+
+/// Answers one group of targets after the other.
+fn in_groups(
+    model: &FactorModel,
+    groups: Vec<Group>,
+    asked: &[VarId],
+    evidence: &Evidence,
+    options: &Options,
+) -> Result<Answer> {
+    let mut found: Vec<Option<Vec<f64>>> = vec![None; model.variables().len()];
+    let mut log_evidence = f64::NEG_INFINITY;
+    for group in groups {
+        let targets = group.question.goal.targets().iter().collect();
+        let answer = if group.is_cheap() {
+            let Group { question, planned } = group;
+            run(model, &question, planned, targets, evidence, options)?
+        } else {
+            together(model, &group.question, targets, evidence, options)?
+        };
+        log_evidence = answer.log_evidence();
+        for (v, posterior) in answer.posteriors() {
+            found[v.index()] = Some(posterior.clone());
+        }
+    }
+    let posteriors = asked
+        .iter()
+        .filter_map(|v| Some((*v, found[v.index()].clone()?)));
+    Ok(Answer::new(
+        model.shared_variables(),
+        posteriors.collect(),
+        log_evidence,
+    ))
 }
 
 /// The most probable assignment of values to all variables given the evidence.

@@ -20,7 +20,7 @@ pub mod support;
 use crate::compile::plan::Plan;
 use crate::compile::plan::saved::PlanStart;
 use crate::compile::prune::Pruned;
-use crate::compile::simplify::Simplified;
+use crate::compile::simplify::{Needs, Simplified};
 use crate::error::Result;
 use crate::model::{FactorModel, Network};
 use crate::vars::VarSet;
@@ -56,6 +56,22 @@ pub fn plan_from(
     start: &PlanStart,
 ) -> Result<Option<Planned>> {
     cheapest(net.model(), question, search, Some((net, start)))
+}
+
+/// The variables that each target of a question would need by itself; none if the known values are
+/// impossible together.
+pub(crate) fn needs(model: &FactorModel, question: &Question) -> Option<Needs> {
+    let question = Question {
+        goal: Goal::Evidence,
+        ..question.clone()
+    };
+    let pruned = prune::prune(model, &question)?;
+    if model.is_markov() {
+        simplify::needs(&pruned)
+    } else {
+        let parents = model.ids().map(|v| Some(model.parents(v).to_vec()));
+        Some(Needs::new(&pruned.factors, parents.collect()))
+    }
 }
 
 /// A plan to start from, and the network whose names it uses.

@@ -20,6 +20,7 @@ mod classes;
 mod draft;
 mod finish;
 mod functions;
+mod needs;
 mod probe;
 mod reduce;
 mod relations;
@@ -31,6 +32,9 @@ use crate::compile::simplify::finish::finish;
 use crate::compile::simplify::probe::{Implied, Probed, probe};
 use crate::compile::simplify::relations::Relations;
 use crate::compile::simplify::substitute::Substitution;
+use crate::tensor::Table;
+
+pub(crate) use needs::Needs;
 
 /// How often probing is repeated on what is left.
 const MAX_PASSES: usize = 3;
@@ -59,6 +63,15 @@ pub(crate) fn simplify(pruned: &Pruned) -> Simplified {
         reduce::multiply_contained(&mut draft);
     }
     Simplified::Smaller(Box::new(finish(pruned, draft, implied)))
+}
+
+/// The variables that targets need, in a Markov network by the conditional distributions that are
+/// recognised; none if nothing is possible.
+pub(crate) fn needs(pruned: &Pruned) -> Option<Needs> {
+    let mut draft = Draft::new(pruned);
+    let parents = reduce::distributions(&mut draft)?;
+    let factors: Vec<Table> = draft.factors.into_iter().map(|part| part.table).collect();
+    Some(Needs::new(&factors, parents))
 }
 
 /// Simplifies until nothing changes: the functions that probing found last. None if nothing is

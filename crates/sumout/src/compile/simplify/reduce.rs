@@ -19,10 +19,22 @@ pub(super) fn reduce(draft: &mut Draft) -> Option<()> {
     reducing.drop_idle_axes();
     reducing.drop_repeated();
     if !reducing.draft.explain {
-        reducing.drop_distributions();
+        reducing.drop_distributions(|_, _| ());
     }
     reducing.account_for_lost();
     (!reducing.scale.contains(&0.0)).then_some(())
+}
+
+/// Drops conditional distributions: for each variable, the others of the one that was its own. None
+/// if the product of all factors is zero.
+pub(super) fn distributions(draft: &mut Draft) -> Option<Vec<Option<Vec<VarId>>>> {
+    let mut parents = vec![None; draft.cards.len()];
+    let mut reducing = Reducing::new(draft);
+    reducing.drop_idle_axes();
+    reducing.drop_distributions(|v, axes| {
+        parents[v.index()] = Some(axes.iter().copied().filter(|u| *u != v).collect());
+    });
+    (!reducing.scale.contains(&0.0)).then_some(parents)
 }
 
 /// Multiplies factors into those that have all of their variables.
@@ -113,7 +125,8 @@ impl<'a> Reducing<'a> {
     }
 
     /// Drops factors that sum to the same number over a variable that no other one mentions.
-    fn drop_distributions(&mut self) {
+    /// The variable of each, and the axes of the factor, are told to `note`.
+    fn drop_distributions(&mut self, mut note: impl FnMut(VarId, &[VarId])) {
         let mut count = mentions(self.draft);
         let mut is_dropped = vec![false; self.draft.factors.len()];
         let mut holders: Vec<Vec<usize>> = vec![vec![]; count.len()];
@@ -134,6 +147,7 @@ impl<'a> Reducing<'a> {
             };
             self.was_mentioned[v] = false;
             is_dropped[factor] = true;
+            note(VarId::new(v), &part.table.axes);
             for u in &part.table.axes {
                 count[u.index()] -= 1;
                 if count[u.index()] == 1 {
