@@ -57,7 +57,7 @@ pub struct Pipeline<'a> {
     pub skip_bad_rows: bool,
     /// So many rows have been written by an earlier run.
     pub earlier: u64,
-    /// The data's fingerprint in that run.
+    /// Fingerprints of the data in that run.
     pub checks: Vec<Check>,
 }
 
