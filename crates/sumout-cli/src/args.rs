@@ -91,7 +91,7 @@ pub struct Asking {
     /// The network: a file, `-` for standard input, `asia`, or a model such as `rect:8`.
     pub model: PathBuf,
 
-    /// The variable to ask for; all of them if none is named.
+    /// The target variable; all variables if none is named.
     pub target: Option<String>,
 
     /// The inputs, by name or by pattern such as `pixel_*`: an example gives each a value, a
@@ -120,10 +120,9 @@ impl Asking {
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Computing")]
 pub struct Computing {
-    /// What the search for a plan may know: `classical` nothing but the factors, `paper` what the
-    /// paper's own procedure does, `functional` which variables are functions of others, `tables`
-    /// also which functions, `support` also which states can be reached; `auto` is what costs
-    /// least.
+    /// The structure that plans may use: `classical`, the factors alone; `paper`, the paper's own
+    /// procedure; `functional`, which variables are functions of others; `tables`, also which
+    /// functions; `support`, also which states are reachable; `auto`, the cheapest of these.
     #[arg(long, default_value_t = Level::default(), value_parser = level_parser())]
     level: Level,
 
@@ -145,7 +144,7 @@ pub struct Computing {
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Computing")]
 pub struct Approximating {
-    /// Take tables for functions if each row has an entry of at least 1-EPS: an approximation,
+    /// Treat tables as functions if each row has an entry of at least 1-EPS: an approximation,
     /// which comes with an estimate of its error.
     #[arg(long, value_name = "EPS", default_value_t = 0.0, allow_negative_numbers = true, value_parser = near)]
     pub near: f64,
@@ -169,11 +168,11 @@ impl Computing {
     }
 }
 
-/// What to compute with.
+/// Threads and precision.
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Computing")]
 pub struct Using {
-    /// The number of threads; one for each processor if zero.
+    /// The number of threads; one for each core if zero.
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub threads: usize,
 

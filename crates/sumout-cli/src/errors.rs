@@ -27,12 +27,12 @@ fn typed(remedy: &Remedy) -> String {
     }
 }
 
-/// An option of the library as it is typed.
+/// The command-line option for an option of the library.
 fn flag(option: &str) -> String {
     format!("--{}", option.replace('_', "-"))
 }
 
-/// What programs want to know of an error.
+/// An error as JSON.
 pub fn to_json(error: &Error) -> Value {
     let place = error
         .place()
@@ -45,7 +45,7 @@ pub fn to_json(error: &Error) -> Value {
     })
 }
 
-/// An error in the use of the command. What clap prints are paragraphs: the message, tips, usage.
+/// A usage error. Clap prints paragraphs: the message, tips, usage.
 pub fn misuse(usage: &clap::Error) -> Error {
     let text = usage.render().to_string();
     let mut paragraphs = text.split("\n\n").map(one_line);

@@ -130,7 +130,7 @@ impl Typed<'_> {
             .hint(format!("write `{}`", self.example(net, var)))
     }
 
-    /// What is wrong with text that does not begin with a variable and `=`.
+    /// The error for text that does not begin with a variable and `=`.
     fn not_understood(&self, net: &Network, left: Option<&str>) -> Error {
         let first = || {
             net.ids()

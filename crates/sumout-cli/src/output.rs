@@ -44,7 +44,7 @@ impl From<io::Error> for Failure {
     }
 }
 
-/// Says something on stderr; if nobody can hear it, that is no reason to fail.
+/// Prints a line on stderr; a closed stderr is ignored.
 pub fn talk(text: &str) {
     let _ = writeln!(io::stderr(), "{text}");
 }

@@ -30,7 +30,7 @@ pub(crate) fn number(number: u32) -> Value {
 pub struct Table {
     /// The paper's number of it, or [`TAC`].
     pub number: u32,
-    /// What it is about.
+    /// Its subject.
     pub title: String,
     /// The rows, each with the paper's numbers.
     pub rows: Vec<Value>,
@@ -56,7 +56,7 @@ pub struct Grid {
 /// Whose numbers a column has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Whose {
-    /// It says what a row is.
+    /// It identifies a row.
     Key,
     /// It has a number that the paper has, too, or nobody else has.
     Ours,
@@ -73,7 +73,7 @@ pub struct Column {
     pub whose: Whose,
 }
 
-/// A column that says what a row is.
+/// A column that identifies a row.
 pub(crate) const fn key(name: &'static str) -> Column {
     Column {
         name,
@@ -128,7 +128,7 @@ impl Table {
         })
     }
 
-    /// What it is called.
+    /// Its name.
     pub fn name(&self) -> String {
         if self.number == TAC {
             "Testing circuits".to_owned()

@@ -106,7 +106,7 @@ impl Circuit {
         self.0.circuit.explains()
     }
 
-    /// Refuses a name that is no input.
+    /// Refuses a name that is not an input.
     fn input(&self, name: &str) -> Result<usize> {
         Ok(self.0.circuit.input(name)?.index())
     }

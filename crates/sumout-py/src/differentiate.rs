@@ -125,14 +125,14 @@ fn target(circuit: &Circuit) -> Option<VarId> {
     (targets.len() == 1).then(|| targets[0])
 }
 
-/// What comes from above: ∂L/∂p for each example, and ∂L/∂ln P(e).
+/// Incoming derivatives: ∂L/∂p for each example, and ∂L/∂ln P(e).
 pub struct Upstream<'a> {
     pub posterior: Option<ArrayView2<'a, f64>>,
     pub log_evidence: Option<ArrayView1<'a, f64>>,
 }
 
 impl Upstream<'_> {
-    /// What a backward pass begins with.
+    /// The seed of a backward pass.
     pub fn seed(&self, domain: &[usize], row: usize, posterior: &[f64], to: &mut [f64]) {
         let c = self.log_evidence.map_or(0.0, |c| c[row]);
         let g = |k: usize| self.posterior.map_or(0.0, |g| g[[row, domain[k]]]);

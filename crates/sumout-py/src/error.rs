@@ -7,7 +7,7 @@ use sumout::{Error, Remedy};
 /// The result of what Python calls.
 pub type Result<T> = std::result::Result<T, Raised>;
 
-/// What is raised: an error of ours, or one of Python's.
+/// An exception to raise: an error of ours, or one of Python's.
 #[derive(Debug)]
 pub enum Raised {
     /// Becomes `sumout.Error`.

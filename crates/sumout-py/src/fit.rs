@@ -150,7 +150,7 @@ fn count(name: &str, number: Option<i64>) -> sumout::Result<Option<usize>> {
         .transpose()
 }
 
-/// What was learned.
+/// The result of learning.
 #[pyclass(frozen, module = "sumout._sumout", get_all)]
 #[derive(Debug)]
 pub struct Learned {

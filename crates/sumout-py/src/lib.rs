@@ -1,4 +1,4 @@
-//! What the Python package calls: networks, circuits and batches by numbers.
+//! The extension under the Python package: networks, circuits and batches by numbers.
 //!
 //! Names, arrays of every kind and whatever else makes it pleasant is in `python/sumout`. Here
 //! variables and values are positions, numbers are arrays of one kind, and every method that takes

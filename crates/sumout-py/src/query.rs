@@ -1,8 +1,8 @@
-//! What is asked, and what it costs.
+//! Queries, and their cost.
 
 use pyo3::prelude::*;
 
-/// What is asked of a network: a variable, all of them, or an explanation.
+/// A query to a network: a variable, all of them, or an explanation.
 #[pyclass(frozen, skip_from_py_object, module = "sumout._sumout")]
 #[derive(Clone, Debug)]
 pub struct Query(pub sumout::Query);

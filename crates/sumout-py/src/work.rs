@@ -20,7 +20,7 @@ const TICK: Duration = Duration::from_millis(50);
 /// How far work has come: steps done, the most there can be, and what there is to say.
 type Progress = (usize, usize, String);
 
-/// What work asks and tells whoever waits for it.
+/// Messages between work and the thread that waits for it.
 pub struct Watch {
     stop: Arc<AtomicBool>,
     progress: Sender<Progress>,
@@ -46,7 +46,7 @@ impl Watch {
     }
 }
 
-/// What work that was told to stop ends with; nobody sees it.
+/// The error of cancelled work; nobody sees it.
 pub fn interrupted() -> Error {
     Error::new(ErrorKind::Io, "interrupted")
 }

@@ -18,14 +18,14 @@ Examples:
   sumout bench rect:10 label --given 'pixel_*' --level functional --batch 1
   sumout bench alarm.bif --given HRBP HREKG --precision f64";
 
-/// How fast a circuit runs on this machine, forward and backward, against the machine's peaks.
+/// Measure how fast a circuit runs here, forward and backward, against the machine's peaks.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
     #[command(flatten)]
     asking: Asking,
 
-    /// The number of examples in a batch.
+    /// Batch size.
     #[arg(long, value_name = "N", default_value_t = 1024, value_parser = clap::value_parser!(u32).range(1..))]
     batch: u32,
 
@@ -52,8 +52,8 @@ const REPEATS: usize = 5;
 /// Of fewer, if all of them would take more seconds than this.
 const LONG: f64 = 10.0;
 
-/// If noise makes a whole step look faster than its half, both are measured for twice as long, so
-/// many times.
+/// If noise makes a whole step look faster than its half, both are measured for twice as long, at
+/// most this many times.
 const PATIENCE: u32 = 4;
 
 pub fn run(args: &Args, json: bool, out: &mut dyn Write) -> Result<Outcome> {
@@ -158,7 +158,7 @@ fn cross_entropy(_: usize, posterior: &[f64], to: &mut [f64]) {
     }
 }
 
-/// Seconds for some work: the median of several measurements, which take so many seconds together.
+/// Seconds for some work: the median of several measurements, which take `seconds` together.
 fn median(seconds: f64, mut work: impl FnMut() -> sumout::Result<()>) -> Result<f64> {
     let first = Instant::now();
     work()?;
@@ -176,10 +176,10 @@ fn median(seconds: f64, mut work: impl FnMut() -> sumout::Result<()>) -> Result<
     Ok(times[repeats / 2])
 }
 
-/// What was measured.
+/// The measurements.
 struct Found {
     seconds: f64,
-    /// None if it could not be told from noise.
+    /// None if it is lost in noise.
     backward: Option<f64>,
     evaluator: (usize, usize),
     multiply_adds: f64,

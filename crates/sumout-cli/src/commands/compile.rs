@@ -25,14 +25,14 @@ Examples:
 
 The target comes before `--given`.";
 
-/// What a query costs on any number of examples, and why it is cheap.
+/// Compile a query into a circuit and report its size.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
     #[command(flatten)]
     asking: Asking,
 
-    /// Ask for the most probable values of all variables together, and not for posteriors.
+    /// Compute the most probable explanation instead of posteriors.
     #[arg(long, conflicts_with_all = ["target", "trainable", "near"])]
     mpe: bool,
 
@@ -40,13 +40,12 @@ pub struct Args {
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
 
-    /// What the plan should have little of.
+    /// What the planner minimises.
     #[arg(long, default_value_t = Objective::default(), value_parser = objective_parser(), help_heading = "Computing")]
     objective: Objective,
 
-    /// The variables whose tables are yet to be learned, so that plans rely only on what is
-    /// promised of them; `none` for no variable. If not given, the roles of the tables in the model
-    /// tell.
+    /// The variables whose tables are to be learned, so that plans do not rely on their numbers;
+    /// `none` for no variable. The default follows the roles of the tables in the model.
     #[arg(long, value_name = "NAME", num_args = 1.., help_heading = "Inputs")]
     trainable: Option<Vec<String>>,
 
@@ -74,7 +73,7 @@ struct Starting {
     #[arg(long, value_name = "FILE")]
     save_plan: Option<PathBuf>,
 
-    /// Start from a plan that was saved; with `--effort 0`, take it as it is.
+    /// Start from a saved plan; with `--effort 0`, use it unchanged.
     #[arg(long, value_name = "FILE", conflicts_with = "order")]
     plan: Option<PathBuf>,
 
@@ -84,15 +83,15 @@ struct Starting {
     order: Option<String>,
 }
 
-/// What to draw.
+/// Drawings.
 #[derive(clap::Args, Debug)]
 #[command(next_help_heading = "Drawing")]
 struct Drawing {
-    /// Draw the plan's jointree as a picture; what functions allow to sum out sooner is red.
+    /// Draw the plan's jointree; variables that functions allow to sum out sooner are red.
     #[arg(long, value_name = "FILE")]
     svg: Option<PathBuf>,
 
-    /// Draw the circuit's tensors, and what is computed from what, as a picture.
+    /// Draw the circuit's tensors and their dependencies.
     #[arg(long, value_name = "FILE")]
     graph_svg: Option<PathBuf>,
 
@@ -137,7 +136,7 @@ pub fn run(args: &Args, json: bool, out: &mut dyn Write) -> Result<Outcome> {
 }
 
 impl Args {
-    /// A circuit must not take the place of a network.
+    /// A circuit must not overwrite a network.
     fn refuse_overwriting(&self) -> Result<()> {
         let Some(path) = &self.output else {
             return Ok(());

@@ -30,11 +30,11 @@ pub struct Args {
     #[arg(value_name = "OUT")]
     output: PathBuf,
 
-    /// The format to write, if it is not the one that OUT's extension names.
+    /// The format to write; by default that of OUT's extension.
     #[arg(long, value_name = "FORMAT", value_parser = format_parser(), ignore_case = true)]
     to: Option<Format>,
 
-    /// Leave out what the format cannot carry instead of refusing.
+    /// Drop information that the format cannot represent, instead of refusing.
     #[arg(long)]
     lossy: bool,
 
@@ -74,7 +74,7 @@ pub fn run(args: &Args, json: bool, out: &mut dyn Write) -> Result<Outcome> {
     Ok(Outcome::Done)
 }
 
-/// What was written where; with the text itself if it was to go to stdout, where the report is.
+/// The path and format written; with the text itself if both it and the report go to stdout.
 fn report(
     args: &Args,
     format: Format,
@@ -107,7 +107,7 @@ impl Args {
         }
     }
 
-    /// The format to write: the one that is asked for, or else the one that the file's name tells.
+    /// The format to write: the requested one, or else that of the file's extension.
     fn target(&self) -> sumout::Result<Format> {
         let named = || {
             if self.is_stdout() {

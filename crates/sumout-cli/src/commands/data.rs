@@ -23,14 +23,14 @@ Columns are the pixels, row by row, and then the label: `pixel_i_j` and `label`,
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// Whose data: `rect:N` or `digits:N`.
+    /// The model: `rect:N` or `digits:N`.
     model: String,
 
-    /// How many images, chosen at random; without it, all of them in order.
+    /// The number of images, chosen at random; without it, all of them in order.
     #[arg(short = 'n', long, value_name = "N")]
     rows: Option<usize>,
 
-    /// Images to test on, and not to train on.
+    /// Test images instead of training images.
     #[arg(long)]
     test: bool,
 
@@ -42,7 +42,7 @@ pub struct Args {
     #[arg(long)]
     clean: bool,
 
-    /// Make rectangles noisy as the paper's text says, and not as its authors' program does.
+    /// Use the noise for rectangles of the paper's text, not of its authors' program.
     #[arg(long, conflicts_with = "clean")]
     as_printed: bool,
 

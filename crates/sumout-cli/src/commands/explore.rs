@@ -23,7 +23,7 @@ The page is on this machine only, at an address that nobody can guess. Ctrl-C en
 /// A port that is easy to remember; if it is taken, any other.
 const PORT: u16 = 7878;
 
-/// Opens a page to look at a network: click evidence, watch posteriors, see why the circuit is
+/// Serve a page that shows a network: click evidence, watch posteriors, see why the circuit is
 /// small.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
@@ -36,12 +36,12 @@ pub struct Args {
     #[arg(long, help_heading = "Serving")]
     open: bool,
 
-    /// The port; 7878 if not given, or any other if that is taken.
+    /// The port; by default 7878, or another if that is taken.
     #[arg(long, value_name = "N", help_heading = "Serving")]
     port: Option<u16>,
 
-    /// The address to listen on. Other machines reach the page only if this is an address that they
-    /// reach; what they send and get is not encrypted.
+    /// The address to listen on. Other machines can open the page if they can reach this address;
+    /// traffic is not encrypted.
     #[arg(long, value_name = "IP", default_value_t = IpAddr::V4(Ipv4Addr::LOCALHOST), help_heading = "Serving")]
     host: IpAddr,
 

@@ -22,21 +22,21 @@ Examples:
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// The circuit: a file that `sumout compile -o` has written.
+    /// The circuit: a file written by `sumout compile -o`.
     circuit: PathBuf,
 
     /// The program to write; its numbers go beside it, to a .safetensors file of the same name. An
-    /// .onnx file has them in it.
+    /// .onnx file contains them.
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
 
-    /// What the program uses: `torch` and `jax` can train it, `numpy` is everywhere, `onnx` is no
-    /// program but a model for many runtimes [default: onnx if FILE ends so, torch otherwise]
+    /// The target library: `torch` and `jax` can train the program, `numpy` is widely available,
+    /// `onnx` is a model for many runtimes [default: onnx if FILE ends in .onnx, torch otherwise]
     #[arg(long, value_parser = language_parser())]
     to: Option<Language>,
 
-    /// The precision of an ONNX model [default: f32, and f64 if it has tests]. Programs take theirs
-    /// when they run.
+    /// The precision of an ONNX model [default: f32, and f64 if it has tests]. Programs choose
+    /// theirs at run time.
     #[arg(long, value_parser = precision_parser())]
     precision: Option<Precision>,
 

@@ -43,7 +43,7 @@ Exit code: 0 done, 1 the evidence is impossible, 2 wrong use or input.";
 #[derive(Debug, Parser)]
 #[command(name = "sumout", version, after_help = EXAMPLES, arg_required_else_help = true)]
 pub struct Cli {
-    /// What to do.
+    /// The command.
     #[command(subcommand)]
     pub command: Command,
 
@@ -52,7 +52,7 @@ pub struct Cli {
     pub json: bool,
 }
 
-/// What to do.
+/// The commands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
     Demo(demo::Args),
@@ -72,7 +72,7 @@ pub enum Command {
     Completions(completions::Args),
 }
 
-/// Does what the command line says; data goes to `out`.
+/// Runs the command; data goes to `out`.
 pub fn run(cli: &Cli, out: &mut dyn Write) -> Result<Outcome> {
     match &cli.command {
         Command::Demo(_) => demo::run(cli.json, out),

@@ -25,7 +25,7 @@ pub struct Args {
     /// The network: a file, `-` for standard input, or `asia`.
     model: PathBuf,
 
-    /// How many cases.
+    /// The number of cases.
     #[arg(short = 'n', long, value_name = "N")]
     rows: u64,
 

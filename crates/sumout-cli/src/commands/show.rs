@@ -19,13 +19,13 @@ Examples:
   sumout show model.uai.gz --variables             all variables, however many
   sumout show model.bif --json";
 
-/// This many variables are listed without being asked for.
+/// The number of variables that are listed by default.
 const LISTED: usize = 40;
 
 /// Lists of names are cut off at this many characters.
 const NAMES: usize = 32;
 
-/// What a network is: its variables, its functions, its zeros, its width.
+/// Summarise a network: its variables, functions, zeros and width.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
@@ -91,11 +91,11 @@ struct Summary {
     /// The position of the largest CPT, and its size.
     largest: Option<(usize, usize)>,
     directed: Option<Directed>,
-    /// None if the network is too large to tell.
+    /// None if the network is too large.
     width: Option<Width>,
 }
 
-/// What only a Bayesian network has.
+/// Statistics of Bayesian networks only.
 struct Directed {
     roots: usize,
     leaves: usize,

@@ -4,14 +4,14 @@ use std::io::{self, Write};
 
 use sumout::{Batch, Circuit, EvalOptions, Evaluator, Explainer, Precision, Result};
 
-/// What the columns are called, and what the numbers in them mean.
+/// The names of the columns, and the meaning of their numbers.
 #[derive(Clone, Debug)]
 pub struct Titles {
     pub names: Vec<String>,
     pub cells: Cells,
 }
 
-/// What the numbers before the last two columns mean.
+/// The meaning of the columns before the last two.
 #[derive(Clone, Debug)]
 pub enum Cells {
     /// Probabilities of this precision.

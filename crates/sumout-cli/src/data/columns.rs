@@ -5,7 +5,7 @@ use std::fmt;
 
 use sumout::{Circuit, Error, ErrorKind, Network, Remedy, Result, VarId, Variable};
 
-/// What a file of rows may have columns for.
+/// The columns that a file of rows may have.
 pub trait Schema {
     /// The variables, in the order of the network.
     fn variables(&self) -> Vec<VarId>;
@@ -209,7 +209,7 @@ fn no_likelihood(file: &str, title: &str, input: &str) -> Error {
     ))
 }
 
-/// What the titles should have been.
+/// The expected titles.
 pub fn wanted(schema: &dyn Schema) -> String {
     let variables = schema.variables();
     let names: Vec<&str> = variables
@@ -237,14 +237,14 @@ pub struct Input {
     sorted: Vec<i32>,
 }
 
-/// What is written in a cell that is not null.
+/// The content of a cell that is not null.
 #[derive(Clone, Copy, Debug)]
 pub enum Cell<'a> {
     /// The name of a value.
     Text(&'a [u8]),
     /// The position of a value.
     Integer(i64),
-    /// The same; missing if it is no number.
+    /// The same; missing if it is not a number.
     Real(f64),
 }
 
@@ -290,7 +290,7 @@ impl Input {
         (position < self.values.len() as i64).then(|| position.max(-1) as i32)
     }
 
-    /// What a cell says: a position, negative if the cell is missing; none if it is no value.
+    /// The position in a cell, negative if the cell is missing; none if it is not a value.
     pub fn position(&self, cell: Cell<'_>) -> Option<i32> {
         match cell {
             Cell::Text(text) => self.named(text),
@@ -301,7 +301,7 @@ impl Input {
         }
     }
 
-    /// What is wrong with a cell that is no value.
+    /// The error for a cell that is not a value.
     pub fn complaint(&self, cell: Cell<'_>) -> String {
         match cell {
             Cell::Text(text) => self.no_name(text),
@@ -316,7 +316,7 @@ impl Input {
         names.is_some_and(|names| !names.into_iter().eq(0..self.values.len()))
     }
 
-    /// What is wrong with a cell.
+    /// The error for a cell.
     pub fn no_name(&self, cell: &[u8]) -> String {
         let cell = String::from_utf8_lossy(cell);
         format!(
@@ -326,7 +326,7 @@ impl Input {
         )
     }
 
-    /// What is wrong with a number.
+    /// The error for a number.
     pub fn no_place(&self, number: impl std::fmt::Display) -> String {
         format!(
             "`{}` has no value {number}, only {} values",

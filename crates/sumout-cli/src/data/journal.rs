@@ -52,7 +52,7 @@ pub struct Check {
     pub print: Fingerprint,
 }
 
-/// What answers depend on, besides the data.
+/// Everything but the data that answers depend on.
 #[derive(Clone, Debug)]
 pub struct Manifest {
     pub circuit: Fingerprint,
@@ -79,7 +79,7 @@ impl Manifest {
         )
     }
 
-    /// What is not the same in a journal.
+    /// The first difference from a journal.
     fn difference(&self, journal: &Value) -> Option<&'static str> {
         self.lines()
             .into_iter()

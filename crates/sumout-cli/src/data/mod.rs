@@ -79,7 +79,7 @@ impl Chunk {
         Some(self.columns.remove(at).1.positions())
     }
 
-    /// What tells this chunk from others.
+    /// A fingerprint of this chunk.
     pub fn fingerprint(&self, before: Fingerprint) -> Fingerprint {
         let mut print = before.with(self.rows as u64);
         for (var, values) in &self.columns {
@@ -90,7 +90,7 @@ impl Chunk {
             .fold(print, |print, (row, _)| print.with(*row as u64))
     }
 
-    /// The same as a batch for a circuit, of at least so many examples: the last one is repeated.
+    /// The same as a batch for a circuit, padded to a minimum size by repeating the last example.
     pub fn batch(&mut self, circuit: &Circuit, least: usize) -> Result<Batch> {
         let rows = self.rows.max(least);
         let mut batch = Batch::new(rows);

@@ -157,7 +157,7 @@ fn header(name: &str, reader: &mut dyn Read) -> Result<String> {
     String::from_utf8(text).map_err(|_| damaged(name))
 }
 
-/// What follows a key of the header, up to the next key.
+/// The text after a key of the header, up to the next key.
 fn field<'a>(header: &'a str, key: &str) -> Option<&'a str> {
     let rest = header
         .split_once(&format!("'{key}'"))?

@@ -13,7 +13,7 @@ use super::answers::{NPY_HEADER, Rows, csv_header, npy_header};
 use super::journal::{Check, Journal, Manifest};
 use super::tables;
 
-/// What the rows look like.
+/// The format of the rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Shape {
     /// Text, a row in each line.
@@ -146,7 +146,7 @@ fn shape(path: &Path) -> Shape {
     }
 }
 
-/// What stands before the rows of an unfinished file.
+/// The header of an unfinished file.
 fn header(shape: Shape, columns: &[String]) -> io::Result<Vec<u8>> {
     if shape == Shape::Csv {
         csv_header(columns)

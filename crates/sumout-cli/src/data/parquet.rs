@@ -33,7 +33,7 @@ pub struct Parquet {
     cells: Vec<i32>,
 }
 
-/// What reads a column of a row group.
+/// The reader of a column of a row group.
 enum Reader {
     Pages(Pages),
     /// With the definition level of cells that are not null.

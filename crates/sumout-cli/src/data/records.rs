@@ -11,7 +11,7 @@ use memchr::{memchr, memchr2};
 pub struct Records {
     reader: Box<dyn Read + Send>,
     buffer: Vec<u8>,
-    /// What has been read and not yet been given out.
+    /// Bytes that were read and not yet consumed.
     unread: Range<usize>,
     cells: Vec<Range<usize>>,
     consumed: u64,

@@ -79,7 +79,7 @@ impl Values {
         }
     }
 
-    /// What tells these cells from others, eight bytes at a time.
+    /// A fingerprint of these cells, eight bytes at a time.
     pub fn fingerprint(&self, before: Fingerprint) -> Fingerprint {
         match self {
             Values::Narrow(values) => {

@@ -1,4 +1,4 @@
-//! The JSON under the page; docs/explorer.md tells it in full.
+//! The JSON interface of the page; docs/explorer.md documents it.
 
 use std::sync::Arc;
 use std::time::Instant;

@@ -18,7 +18,7 @@ use super::wire::Refusal;
 /// Requests that may be in work at a time; more are told to come back.
 const MAX_REQUESTS: usize = 1024;
 
-/// What every answer says: nothing may be loaded from elsewhere, framed, guessed or kept.
+/// Headers of every response: nothing may be loaded from elsewhere, framed, sniffed or cached.
 const HEADERS: [(&str, &str); 8] = [
     (
         "content-security-policy",

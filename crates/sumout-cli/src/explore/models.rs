@@ -37,7 +37,7 @@ const MAX_COMPUTATIONS: usize = 2;
 /// The most files that are received and read at a time.
 const MAX_OPENING: usize = 2;
 
-/// What a model is called.
+/// The names of a model.
 #[derive(Clone, Debug)]
 pub struct Named {
     /// In addresses.
@@ -74,7 +74,7 @@ pub struct Model {
     shared: Arc<Shared>,
 }
 
-/// What all models have in common.
+/// State shared by all models.
 pub struct Shared {
     pub options: Options,
     pub permits: Arc<Semaphore>,
@@ -257,7 +257,7 @@ impl Model {
         self.worker.answer(evidence).await
     }
 
-    /// What the circuit is doing.
+    /// The state of the circuit.
     pub fn progress(&self) -> Value {
         self.worker.progress()
     }
@@ -268,7 +268,7 @@ impl Model {
         Ok(self.compute(move || net.mpe(&evidence, &options)).await??)
     }
 
-    /// What a query costs, and its tree; remembered.
+    /// The cost of a query, and its tree; cached.
     pub async fn plan(&self, planning: Planning) -> Result<Arc<Value>, Refusal> {
         if let Some(plan) = self.remembered(&planning) {
             return Ok(plan);

@@ -1,4 +1,4 @@
-//! What goes over the wire: networks, evidence and errors as JSON.
+//! The wire format: networks, evidence and errors as JSON.
 
 use std::collections::BTreeMap;
 
@@ -38,7 +38,7 @@ impl Refusal {
     }
 }
 
-/// What the command line says, in the same words.
+/// The error text of the command line.
 impl From<Error> for Refusal {
     fn from(error: Error) -> Self {
         let error = errors::worded(error);
@@ -86,7 +86,7 @@ pub async fn bytes(body: Body, most: usize) -> Result<Vec<u8>, Refusal> {
 /// The most bytes of a question.
 const MAX_JSON_BYTES: usize = 1 << 20;
 
-/// What a client asks; no body is an empty question.
+/// A client's query; an empty body is an empty query.
 pub async fn read<T: DeserializeOwned>(body: Body) -> Result<T, Refusal> {
     let bytes = bytes(body, MAX_JSON_BYTES).await?;
     let text = if bytes.is_empty() { b"{}" } else { &bytes[..] };

@@ -83,7 +83,7 @@ impl Worker {
         Ok(answer.await.map_err(|_| failed())??)
     }
 
-    /// What it is doing, and for how long.
+    /// Its state, and for how long.
     pub fn progress(&self) -> Value {
         let Progress { phase, since } =
             *self.progress.lock().unwrap_or_else(PoisonError::into_inner);

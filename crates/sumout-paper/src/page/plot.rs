@@ -185,7 +185,7 @@ impl Panel {
         );
     }
 
-    /// What is within a standard deviation of the line.
+    /// The band of one standard deviation around the line.
     fn band(&self, svg: &mut String, line: &Line) {
         let edge = |sign: f64| {
             line.points

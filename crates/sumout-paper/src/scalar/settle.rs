@@ -6,7 +6,7 @@
 use crate::scalar::expand::Expanded;
 use crate::scalar::{Scalar, ScalarGraph};
 
-/// What nothing reads.
+/// The last use of a node without readers.
 const NEVER: u32 = u32::MAX;
 
 pub(super) fn settle(mut graph: Expanded) -> ScalarGraph {

@@ -30,7 +30,7 @@ pub use columns::{batch, examples};
 /// There are 18 million images of rectangles to test on in so many rows.
 const MAX_ROWS: usize = 32;
 
-/// What images show.
+/// The content of images.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Subject {
     /// A rectangle, which is tall or wide.
@@ -39,7 +39,7 @@ pub enum Subject {
     Digits,
 }
 
-/// What images are for.
+/// The purpose of images: training or testing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Split {
     /// To learn from.
@@ -55,7 +55,7 @@ pub enum Noise {
     None,
     /// As the released program does it.
     Released,
-    /// As the paper's text says: of all pixels around a rectangle, min(N, a − 1, ⌊b/2⌋) different
+    /// As in the paper's text: of all pixels around a rectangle, min(N, a − 1, ⌊b/2⌋) different
     /// ones.
     Printed,
 }
@@ -73,11 +73,11 @@ pub enum Noise {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Scenes {
-    /// What the images show.
+    /// The content of the images.
     pub subject: Subject,
     /// The number of rows and of columns.
     pub n: usize,
-    /// What they are for.
+    /// Their purpose.
     pub split: Split,
     /// How they are made noisy.
     pub noise: Noise,

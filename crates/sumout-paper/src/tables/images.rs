@@ -89,7 +89,7 @@ const NOTES: [&str; 2] = [
     "Evaluating: one example of a batch, on all processors, in 32 bits. Compiling: from the network to the circuit.",
 ];
 
-/// What is found of an image.
+/// The results for an image model.
 #[derive(Debug, Serialize, Deserialize)]
 struct Found {
     /// ✗ and ✓: the nodes, the rank and the binary rank.
@@ -98,7 +98,7 @@ struct Found {
     circuits: Vec<Measured>,
 }
 
-/// What a circuit needs for each example, and how long it took to compile.
+/// The cost of a circuit for each example, and the time to compile it.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Measured {
     entries: f64,

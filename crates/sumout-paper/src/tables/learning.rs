@@ -1,4 +1,4 @@
-//! Tables 2 and 4: how accurate circuits are that were trained with so many examples.
+//! Tables 2 and 4: the accuracy of trained circuits by number of examples.
 
 use std::collections::BTreeSet;
 use std::sync::OnceLock;

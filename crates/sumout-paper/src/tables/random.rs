@@ -149,7 +149,7 @@ impl Compared {
     }
 }
 
-/// What a plan has of what it should have little of.
+/// The value of a plan's objective.
 fn amount(objective: Objective, cost: &Cost) -> f64 {
     let Prices {
         store, multiply, ..

@@ -77,7 +77,7 @@ class Circuit:
         return self._network
 
     def report(self) -> Report:
-        """What it costs, and what each step bought: plans the query again, for as long as it took to compile."""
+        """The cost, and the savings of each step: plans the query again, for as long as it took to compile."""
         if self._network is None or self._asked is None:
             raise Error("unsupported", "nothing is known of how this circuit was made", hint="`net.compile(…).report()` reports on a plan")
         return Report(self._network._raw.plan(*self._asked))
@@ -317,7 +317,7 @@ class Circuit:
         self._raw.save(path)
 
     def to_bytes(self) -> bytes:
-        """What :meth:`save` writes."""
+        """The bytes that :meth:`save` writes."""
         return self._raw.to_bytes()
 
     @staticmethod

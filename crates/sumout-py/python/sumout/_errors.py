@@ -1,4 +1,4 @@
-"""What went wrong, where, and what to do about it."""
+"""Errors: the cause, the place and a remedy."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ from . import _sumout
 from ._errors import Error, suggest
 
 Finding = Union[str, int, bool, float, None, Sequence[float], Mapping[str, float], NDArray[Any]]
-"""What is known of a variable."""
+"""The evidence on a variable."""
 
 _TRUE = {"true": "false", "t": "f", "yes": "no", "y": "n", "on": "off", "1": "0", "present": "absent"}
 

@@ -69,7 +69,7 @@ class Learned(NamedTuple):
 
 
 class CircuitOptions(TypedDict, total=False):
-    """The options of :meth:`Circuit.fit`; :meth:`Network.fit` says what they mean."""
+    """The options of :meth:`Circuit.fit`; :meth:`Network.fit` documents them."""
 
     weights: ArrayLike | None
     train: str | list[str] | None

@@ -235,7 +235,7 @@ class Network:
         effort: float = 1.0,
         seed: int = 0,
     ) -> Report:
-        """What it would cost to compile a query. Nothing of its size is allocated, so whatever it costs, it is not refused."""
+        """The cost of compiling a query. Nothing of its size is allocated, so no query is refused for its size."""
         query = _question(target, given, hard, trainable, False, mpe)
         return Report(self._raw.plan(query, options(level, effort, seed, None)))
 

@@ -1,4 +1,4 @@
-"""What a circuit costs, and what made it cheap."""
+"""The cost of a circuit, and the savings of each step."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ._draw import Picture
 
 
 class Report(Mapping[str, Any]):
-    """What a plan costs: a dictionary of numbers, printed as a table, and drawn in notebooks.
+    """The cost of a plan: a dictionary of numbers, printed as a table, and drawn in notebooks.
 
     The names are those of ``sumout compile --json``: ``entries``, ``multiply_adds``, ``max_cluster_binary_rank``, ``classical``, …
     """

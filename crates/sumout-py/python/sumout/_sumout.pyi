@@ -71,7 +71,7 @@ class Circuit:
         """
     def input(self, /, name: str) -> int:
         """
-        Refuses a name that is no input.
+        Refuses a name that is not an input.
         """
     def inputs(self, /) -> list[int]: ...
     @staticmethod
@@ -101,7 +101,7 @@ class FitOptions:
 @final
 class Learned:
     """
-    What was learned.
+    The result of learning.
     """
     @property
     def best(self, /) -> str:
@@ -252,7 +252,7 @@ class Plan:
 @final
 class Query:
     """
-    What is asked of a network: a variable, all of them, or an explanation.
+    A query to a network: a variable, all of them, or an explanation.
     """
     def __new__(cls, /, target: str | None, given: Sequence[str], hard: Sequence[str], trainable: Sequence[str] | None, families: bool, explain: bool) -> Query: ...
 

@@ -94,7 +94,7 @@ impl Answer {
         self.log_evidence
     }
 
-    /// What is known of the error, if an approximation was allowed.
+    /// The error estimate, if an approximation was allowed.
     pub fn near(&self) -> Option<&Near> {
         self.near.as_ref()
     }

@@ -5,7 +5,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::model::{Evidence, Finding, Variable};
 use crate::vars::VarId;
 
-/// What is known of one variable in each example of a batch.
+/// The evidence on one variable in each example of a batch.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Column {
     /// The position of its value, negative where nothing is known.
@@ -24,7 +24,7 @@ impl Column {
     }
 }
 
-/// A variable with so few values has its positions in bytes.
+/// Positions of variables with at most this many values are stored in bytes.
 const FEW: usize = i8::MAX as usize;
 
 /// A column as a batch keeps it. Positions of few values are bytes, of which the memory has four in
@@ -40,7 +40,7 @@ pub(crate) enum Known {
 }
 
 impl Known {
-    /// What a column says that was checked.
+    /// The content of a checked column.
     fn new(column: Column, card: usize) -> Self {
         match column {
             Column::Values(values) if card <= FEW => Known::Bytes(
@@ -217,7 +217,7 @@ impl Batch {
         }
     }
 
-    /// What is known of a variable.
+    /// The evidence on a variable.
     pub(crate) fn get(&self, var: VarId) -> Option<&Known> {
         self.columns.get(var.index())?.as_ref()
     }

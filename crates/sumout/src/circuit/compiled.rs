@@ -216,7 +216,7 @@ impl Circuit {
         self.explainer(&EvalOptions::default())?.run(batch)
     }
 
-    /// Prepares to explain batches, in double precision whatever the options say.
+    /// Prepares to explain batches, always in double precision.
     pub fn explainer(&self, options: &EvalOptions) -> Result<Explainer> {
         Explainer::new(self, options)
     }

@@ -1,4 +1,4 @@
-//! What a machine can do, measured: the yardstick for circuits.
+//! Measures peak FLOP/s and cache bandwidth, for `bench`.
 
 use std::hint::black_box;
 use std::time::Instant;
@@ -9,7 +9,7 @@ use crate::circuit::run::Precision;
 use crate::error::{Error, Result};
 use crate::tensor::fast::{Isa, Matrix, Number};
 
-/// What the processors reach at best.
+/// The peaks that the cores reach.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Machine {
     /// Multiplications and additions in a second, two for each product that is summed.

@@ -52,9 +52,9 @@ pub use selection::Selected;
 #[must_use]
 #[non_exhaustive]
 pub struct Options {
-    /// What the planner may know.
+    /// The structure that plans may use.
     pub level: Level,
-    /// What the plan should have little of.
+    /// What the planner minimises.
     pub objective: Objective,
     /// Seeds the search for a good plan; the same seed gives the same plan.
     pub seed: u64,

@@ -21,7 +21,7 @@ const MOST_FOR_ESTIMATE: f64 = 1e10;
 /// No exact answer that takes more products than this is preferred to an approximation.
 const MOST_FOR_EXACT: f64 = 1e11;
 
-/// Refuses what is no small probability.
+/// Refuses anything but a small probability.
 pub(crate) fn check(eps: f64) -> Result<()> {
     if (0.0..0.5).contains(&eps) {
         return Ok(());
@@ -76,7 +76,7 @@ pub(crate) fn query(
     Ok(ready.answer(evidence).with_near(near))
 }
 
-/// What is to be said about a plan that takes nearly functional tables as functions.
+/// The note on a plan that treats nearly functional tables as functions.
 pub(crate) fn report(
     net: &Network,
     question: &Question,

@@ -76,7 +76,7 @@ impl<'a> Compilation<'a> {
         })
     }
 
-    /// What the plan costs.
+    /// The cost of the plan.
     pub fn report(&self) -> &Report {
         self.report.get_or_init(|| self.new_report())
     }
@@ -167,7 +167,7 @@ impl Part {
         })
     }
 
-    /// What it costs.
+    /// Its cost.
     pub fn report(&self, search: &Search) -> Report {
         Report::new(
             &self.model,

@@ -1,11 +1,11 @@
-//! What is written into the box of a node.
+//! The text in the box of a node.
 
 use crate::draw::{Node, entries};
 
-/// Lines are at most so many characters long.
+/// Maximum length of a line, in characters.
 const MAX_LINE_CHARS: usize = 30;
 
-/// At most so many lines of variables.
+/// Maximum number of lines of variables.
 const MAX_LINES: usize = 4;
 
 /// A box with lines of text.
@@ -91,7 +91,7 @@ fn shortened(text: &str) -> String {
     }
 }
 
-/// Words in lines; if they are too many, the last line says how many are missing.
+/// Words in lines; if there are too many, the last line counts the missing ones.
 fn wrapped(words: impl Iterator<Item = Word>) -> Vec<Line> {
     let (mut lines, mut used, mut missing): (Vec<Line>, usize, usize) = (vec![], MAX_LINE_CHARS, 0);
     for word in words {

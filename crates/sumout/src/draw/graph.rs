@@ -25,7 +25,7 @@ const HEADER: f64 = 62.0;
 /// The header needs this much.
 const MIN_WIDTH: f64 = 560.0;
 
-/// Lines are at most so many characters long.
+/// Maximum length of a line, in characters.
 const MAX_LABEL_CHARS: usize = 34;
 
 const STYLE: &str = "\

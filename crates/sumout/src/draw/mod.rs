@@ -37,7 +37,7 @@ struct Node {
     evidence: Vec<String>,
     /// The variables of the separator.
     kept: Vec<String>,
-    /// What a classical separator would have besides.
+    /// Variables that a classical separator would also have.
     dropped: Vec<String>,
     /// The number of joint states of the separator.
     size: f64,

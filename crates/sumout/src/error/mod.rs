@@ -1,4 +1,4 @@
-//! What went wrong, where, and what to do about it.
+//! Errors: the cause, the place and a remedy.
 //!
 //! There is one [`Error`] type. Programs look at its [`kind`](Error::kind); people read its text,
 //! which shows the offending line with a caret when the mistake is in a file, and ends with a hint
@@ -39,7 +39,7 @@ struct Detail {
     source: Option<Arc<dyn Cause + Send + Sync>>,
 }
 
-/// What kind of mistake it was.
+/// The kind of error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorKind {
@@ -92,7 +92,7 @@ impl Error {
         }))
     }
 
-    /// An error of the system. The message says first what was tried, then why it failed.
+    /// An error of the system. The message gives the attempted action, then the cause.
     pub fn io(tried: impl fmt::Display, cause: io::Error) -> Self {
         Error::new(ErrorKind::Io, format!("{tried}: {cause}")).caused_by(cause)
     }
@@ -127,12 +127,12 @@ impl Error {
         self
     }
 
-    /// What kind of mistake it was.
+    /// The kind of error.
     pub fn kind(&self) -> ErrorKind {
         self.0.kind
     }
 
-    /// What went wrong, in one line.
+    /// The message, in one line.
     pub fn message(&self) -> &str {
         &self.0.message
     }

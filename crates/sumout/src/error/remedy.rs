@@ -24,7 +24,7 @@ pub enum Remedy {
     TurnOn {
         /// The name of the option.
         option: &'static str,
-        /// What it does, as in `to rescale rows`.
+        /// Its effect, as in `to rescale rows`.
         purpose: &'static str,
     },
     /// Give an option a value.

@@ -15,7 +15,7 @@ use crate::learn::ZERO;
 /// The number of bins for calibration.
 pub const BINS: usize = 10;
 
-/// Sums over examples, of a target with so many values.
+/// Sums over examples, for one target.
 ///
 /// ```
 /// use sumout::learn::metric::Tally;
@@ -64,7 +64,7 @@ impl Bin {
 }
 
 impl Tally {
-    /// No examples yet, of a target with so many values.
+    /// Empty sums, for a target with this many values.
     pub fn new(values: usize) -> Self {
         let confusion = vec![0; values * (values + 1)];
         Tally {

@@ -31,10 +31,10 @@ pub enum Body {
     Selected(Box<SelectedCpt>),
 }
 
-/// What is known about a CPT beyond its numbers.
+/// The role of a CPT: knowledge beyond its numbers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Role {
-    /// Declared to be a function of the parents, whatever the numbers say today.
+    /// Declared to be a function of the parents, whatever its current numbers.
     pub functional: bool,
     /// Never trained.
     pub fixed: bool,
@@ -73,7 +73,7 @@ impl Cpt {
         &self.body
     }
 
-    /// What is known beyond the numbers.
+    /// The role: knowledge beyond the numbers.
     pub fn role(&self) -> &Role {
         &self.role
     }

@@ -1,4 +1,4 @@
-//! What has been observed.
+//! Evidence.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::model::network::Network;
 use crate::vars::VarId;
 
-/// What has been observed of one variable.
+/// The evidence on one variable.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Finding {
     /// Its value, by position.
@@ -74,7 +74,7 @@ impl Evidence {
         }
     }
 
-    /// What was observed of a variable.
+    /// The evidence on a variable.
     pub fn get(&self, var: VarId) -> Option<&Finding> {
         self.findings.get(&var)
     }

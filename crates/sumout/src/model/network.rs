@@ -63,8 +63,8 @@ impl Network {
 
     /// Writes the network to a file, in the format that the extension names.
     ///
-    /// What the format cannot carry is an error; [`format::write`] can drop it instead, and takes
-    /// any format.
+    /// Information that the format cannot represent is an error; [`format::write`] can drop it
+    /// instead, and takes any format.
     pub fn write(&self, path: impl AsRef<Path>) -> Result<()> {
         format::write(self, path.as_ref(), &format::WriteOptions::default())
     }

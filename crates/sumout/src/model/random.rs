@@ -12,7 +12,7 @@ use rand_chacha::ChaCha8Rng;
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::network::Network;
 
-/// What a random network looks like.
+/// The shape of a random network.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Shape {
     /// The number of variables.

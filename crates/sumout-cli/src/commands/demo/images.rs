@@ -1,4 +1,4 @@
-//! Noisy images, what a circuit for them costs, and what it says.
+//! Noisy images, the cost of a circuit for them, and its answers.
 
 use std::io::Write;
 
@@ -154,7 +154,7 @@ fn pixels(row: &[u32]) -> String {
         .collect()
 }
 
-/// What circuits cost without functions, and with them.
+/// The cost of circuits without functions and with them.
 pub fn compare(stories: &[Story], out: &mut dyn Write) -> Result<()> {
     let mut rows =
         vec![["", "", "largest table", "numbers for an image", "products"].map(String::from)];

@@ -1,4 +1,4 @@
-//! Learns the rectangles' model from few examples, and tells how it goes.
+//! Learns the rectangles' model from few examples, and reports progress.
 
 use std::time::Instant;
 
@@ -18,7 +18,7 @@ const TESTED: usize = 1000;
 
 const MODEL: &str = "rect:10";
 
-/// What was learned.
+/// The result of learning.
 pub struct Lesson {
     parameters: usize,
     epochs: Vec<Epoch>,
@@ -27,7 +27,7 @@ pub struct Lesson {
 }
 
 impl Lesson {
-    /// Learns, and tells line by line how it goes.
+    /// Learns, and reports progress line by line.
     pub fn learn(tell: &mut dyn FnMut(&str) -> Result<()>) -> Result<Self> {
         let net = Network::read(MODEL)?;
         let given = net.matching("pixel_*")?.into_iter().collect();
@@ -72,7 +72,7 @@ impl Lesson {
     }
 }
 
-/// Trains, and tells of some epochs. If nobody listens any more, training ends.
+/// Trains, and reports some epochs. Training ends if the output is closed.
 fn train(
     training: &Training,
     examples: &Examples,
@@ -96,7 +96,7 @@ fn train(
 /// The width of a bar for all examples.
 const BAR: f64 = 40.0;
 
-/// What is said after an epoch: of each start when it is over, and then of ever fewer epochs.
+/// The report after an epoch: each start when it ends, and then ever fewer epochs.
 fn line(epochs: &[Epoch], trial_epochs: usize) -> Option<String> {
     let last = epochs.last()?;
     let accuracy = last.accuracy.unwrap_or(0.0);

@@ -16,7 +16,7 @@ use crate::output::{Outcome, Result};
 use images::Story;
 use learning::Lesson;
 
-/// Show what this is, from noisy images to learning, in less than a minute.
+/// A tour, from noisy images to learning, in less than a minute.
 #[derive(clap::Args, Debug)]
 pub struct Args {}
 

@@ -33,7 +33,7 @@ positions for each input, in the order of the network, negative where missing; w
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// The circuit: a file that `sumout compile -o` has written.
+    /// The circuit: a file written by `sumout compile -o`.
     circuit: PathBuf,
 
     /// The rows: a .csv, .parquet or .npy file, or `-` for CSV from standard input.
@@ -48,7 +48,7 @@ pub struct Args {
     #[arg(long, value_name = "NAME", num_args = 0.., value_delimiter = ',', conflicts_with = "resume")]
     metric: Option<Vec<Metric>>,
 
-    /// Go on after the rows that an interrupted run has written.
+    /// Continue after the rows that an interrupted run has written.
     #[arg(long, requires = "output")]
     resume: bool,
 
@@ -110,7 +110,7 @@ pub fn run(args: &Args, json: bool, out: &mut dyn Write) -> Result<Outcome> {
     Ok(Outcome::Done)
 }
 
-/// Reads a circuit; whoever gives a network is told what to do.
+/// Reads a circuit; a network gets a hint.
 fn load(path: &Path) -> Result<Circuit> {
     Circuit::load(path).map_err(|error| {
         if Network::read(path).is_err() {
@@ -130,7 +130,7 @@ fn load(path: &Path) -> Result<Circuit> {
 }
 
 impl Args {
-    /// Answers must not take the place of what they are computed from.
+    /// Answers must not overwrite their inputs.
     fn refuse_overwriting(&self) -> Result<()> {
         let real = |path: &Path| path.canonicalize().ok();
         let output = self.output.as_deref().and_then(real);
@@ -234,7 +234,7 @@ impl Args {
     }
 }
 
-/// An unfinished file that cannot be gone on with.
+/// An unfinished file that cannot be resumed.
 fn unfit(path: &Path, error: &std::io::Error) -> Error {
     let message = format!("cannot continue from `{}.partial`: {error}", path.display());
     Error::new(ErrorKind::Io, message).hint("run without `--resume` to start again")

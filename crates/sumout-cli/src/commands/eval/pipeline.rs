@@ -38,7 +38,7 @@ const LEAST: usize = 8;
 /// So many bad rows are named.
 const NAMED: u64 = 10;
 
-/// What a run has come across.
+/// Counts of a run.
 #[derive(Debug, Default)]
 pub struct Seen {
     pub rows: u64,
@@ -57,7 +57,7 @@ pub struct Pipeline<'a> {
     pub skip_bad_rows: bool,
     /// So many rows have been written by an earlier run.
     pub earlier: u64,
-    /// What the data was in that run.
+    /// Fingerprints of the data in that run.
     pub checks: Vec<Check>,
 }
 

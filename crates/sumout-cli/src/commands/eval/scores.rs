@@ -1,4 +1,4 @@
-//! What `--metric` asks for: answers compared with labels, which are in the column of the target.
+//! `--metric`: answers compared with labels, which are in the column of the target.
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -143,7 +143,7 @@ impl<'a> Scores<'a> {
         }
     }
 
-    /// Refuses to say something about nothing.
+    /// Refuses to score without labels.
     pub fn check(&self) -> Result<()> {
         if self.tally.examples() > 0 {
             return Ok(());
@@ -204,7 +204,7 @@ impl<'a> Scores<'a> {
         Ok(())
     }
 
-    /// What else is to be known, for people.
+    /// Notes, for people.
     pub fn remarks(&self) -> Vec<String> {
         let rows = |count: u64| counted(count as usize, "row");
         let remarks = [

@@ -8,7 +8,7 @@ use sumout::{Examples, FitOptions, Network, Task, VarId};
 #[derive(clap::Args, Debug)]
 #[command(next_help_heading = "Tables")]
 pub struct Tables {
-    /// Learn the CPTs of these variables, by name or by pattern, whatever their roles in the model.
+    /// Learn the CPTs of these variables, by name or by pattern, overriding their roles.
     #[arg(long, value_name = "NAME", num_args = 1..)]
     train: Vec<String>,
 
@@ -62,7 +62,7 @@ pub struct Learning {
     #[arg(long, value_name = "N")]
     batch: Option<usize>,
 
-    /// Initial learning rate, and perhaps the final one, such as `0.05,0.001`; by default it ends at
+    /// Initial learning rate, and optionally the final one, such as `0.05,0.001`; by default it ends at
     /// a tenth.
     #[arg(long, value_name = "FROM[,TO]", value_parser = rates, allow_negative_numbers = true)]
     rate: Option<(f64, Option<f64>)>,
@@ -83,7 +83,7 @@ pub struct Learning {
     #[arg(long, value_name = "X", allow_negative_numbers = true)]
     validation: Option<f64>,
 
-    /// Pseudo-counts: this many are added to each number of a table.
+    /// Pseudo-counts added to each number of a table.
     #[arg(long, value_name = "X", allow_negative_numbers = true)]
     prior: Option<f64>,
 

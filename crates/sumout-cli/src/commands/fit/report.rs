@@ -1,4 +1,4 @@
-//! What was learned, for people and for programs.
+//! The report of `fit`, as text and as JSON.
 
 use std::io::{self, Write};
 

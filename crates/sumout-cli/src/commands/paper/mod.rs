@@ -30,7 +30,7 @@ Examples:
   sumout paper tac                                 testing circuits, beside what the literature says of them
   sumout paper --json > tables.json";
 
-/// Compute the paper's tables again, and show its numbers beside ours.
+/// Recompute the paper's tables, with its numbers beside ours.
 #[derive(clap::Args, Debug, Default)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
@@ -40,7 +40,7 @@ pub struct Args {
     #[arg(value_name = "TABLE", value_parser = table_number)]
     tables: Vec<u32>,
 
-    /// Only rows whose names begin so: `rect:20`, `rect:10/paper`, `75/4/25`, `5-10M`.
+    /// Only rows whose names start with NAME: `rect:20`, `rect:10/paper`, `75/4/25`, `5-10M`.
     #[arg(long, value_name = "NAME", num_args = 1..)]
     row: Vec<String>,
 
@@ -60,7 +60,7 @@ pub struct Args {
     #[arg(long, value_name = "N,…", value_delimiter = ',', value_parser = number_of_examples)]
     examples: Vec<usize>,
 
-    /// Make rectangles noisy as the paper's text says, and not as its author's program does.
+    /// Use the noise for rectangles of the paper's text, not of its author's program.
     #[arg(long)]
     as_printed: bool,
 
@@ -74,7 +74,7 @@ pub struct Args {
     #[arg(long, value_name = "X", allow_negative_numbers = true, value_parser = effort)]
     effort: Option<f64>,
 
-    /// What plans for the random networks of Table 5 should have little of.
+    /// What the planner minimises for the random networks of Table 5.
     #[arg(long, default_value_t = Objective::Entries, value_parser = objective_parser())]
     objective: Objective,
 
@@ -86,11 +86,11 @@ pub struct Args {
 #[derive(clap::Args, Debug, Default)]
 #[command(next_help_heading = "Results")]
 struct Keeping {
-    /// Keep results in this folder as they come, and take from it what is there already.
+    /// Store results in this folder as they are computed, and reuse those that are there.
     #[arg(long, value_name = "FOLDER")]
     store: Option<PathBuf>,
 
-    /// Compute nothing: show what is in the store, of as many runs and networks as there are.
+    /// Compute nothing: show the stored results of all runs and networks that are there.
     #[arg(long, requires = "store")]
     stored: bool,
 
@@ -213,7 +213,7 @@ fn compute(number: u32, settings: &Settings, store: &Store) -> sumout::Result<Ta
     table
 }
 
-/// Rows that no table has are a mistake.
+/// Refuses rows that are in no table.
 fn refuse_nothing(args: &Args, tables: &[Table]) -> sumout::Result<()> {
     if !tables.is_empty() {
         return Ok(());

@@ -31,7 +31,7 @@ pub struct Args {
     /// The network: a file, `-` for standard input, or `asia`.
     model: PathBuf,
 
-    /// The variables to ask for, by name or by pattern such as `pixel_*`; all of them if none is
+    /// The target variables, by name or by pattern such as `pixel_*`; all variables if none is
     /// named.
     #[arg(value_name = "TARGET")]
     targets: Vec<String>,
@@ -42,7 +42,7 @@ pub struct Args {
     #[command(flatten)]
     computing: Computing,
 
-    /// Of a testing network, also what each test has seen, and how much of each copy it selects.
+    /// Also print the posteriors that each test used, and the weights of the copies it selects.
     #[arg(long)]
     tests: bool,
 
@@ -91,7 +91,7 @@ pub fn run(args: &Args, as_json: bool, out: &mut dyn Write) -> Result<Outcome> {
     Ok(outcome)
 }
 
-/// The variables that are asked for, each once, in the order of asking.
+/// The target variables, each once, in the order given.
 fn targets(net: &Network, patterns: &[String]) -> sumout::Result<Vec<VarId>> {
     let mut targets = vec![];
     for pattern in patterns {

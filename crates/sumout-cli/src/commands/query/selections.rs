@@ -1,4 +1,4 @@
-//! What the tests of a testing network select.
+//! The selections of a testing network.
 
 use std::io::{self, Write};
 
@@ -15,7 +15,7 @@ pub(super) struct Shown {
     rows: Vec<Vec<usize>>,
 }
 
-/// What all tests select; nothing, if the evidence is impossible for one of them.
+/// The selections of all tests; none if the evidence is impossible for one of them.
 pub(super) fn selections(
     net: &Network,
     evidence: &Evidence,

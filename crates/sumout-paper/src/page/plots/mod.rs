@@ -81,7 +81,7 @@ fn ranks(rows: &[Value]) -> Option<String> {
     })
 }
 
-/// The networks with so many nodes.
+/// The networks with this many nodes.
 fn rank(nodes: u64, rows: &[Value]) -> Panel {
     let rows: Vec<&Value> = rows
         .iter()

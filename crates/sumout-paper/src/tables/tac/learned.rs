@@ -113,7 +113,7 @@ fn thorough(seed: u64) -> TrainingOptions {
 pub(super) const RECORDS: usize = 16_384;
 pub(super) const FOLDS: usize = 5;
 
-/// So many steps are taken from each start, and so many from the best of them.
+/// The number of steps from each start, and from the best of them.
 const TRIAL: usize = 400;
 const STEPS: usize = 3000;
 

@@ -1,4 +1,4 @@
-//! Testing circuits: what tests add to networks, beside what the literature says of them.
+//! Testing circuits: the gains by tests, compared with the literature.
 //!
 //! Choi and Darwiche (PGM 2018) approximate functions; Shen, Huang, Choi and Darwiche (ICML 2019)
 //! learn what a model without an edge, or a hidden Markov model of the first order, cannot
@@ -35,7 +35,7 @@ const FUNCTIONS: [Monotone; 3] = [
 /// How near functions are to be approximated.
 const NEAR: [f64; 3] = [0.1, 0.05, 0.02];
 
-/// A function is compared at so many places.
+/// The number of points at which a function is compared.
 const PLACES: usize = 1001;
 
 pub fn circuits(work: &Work<'_>) -> sumout::Result<Table> {
@@ -108,7 +108,7 @@ const NOTES: [&str; 4] = [
      how it is learned and how models are compared are our choices. The printed numbers are not of the same computation.",
 ];
 
-/// What came out.
+/// The results.
 #[derive(Default)]
 struct Rows {
     functions: Vec<(String, Approximation)>,

@@ -204,7 +204,7 @@ impl Circuit {
     }
 }
 
-/// A checksum of all that a file says.
+/// A checksum of the whole content of a file.
 fn checksum(header: &Header, numbers: &[Numbers]) -> u32 {
     let mut crc = flate2::Crc::new();
     crc.update(serde_json::to_string(header).unwrap_or_default().as_bytes());

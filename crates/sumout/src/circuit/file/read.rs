@@ -1,4 +1,4 @@
-//! A circuit from what a file says.
+//! Reads a circuit from the content of a file.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::tensor::graph::{Parts, TableId};
 use crate::tensor::{Graph, List, Map, NodeId, Op, Table, Weighing};
 use crate::vars::{VarId, VarSet};
 
-/// Makes a circuit of what a file says.
+/// Makes a circuit from the content of a file.
 pub(super) struct Reader<'a> {
     pub header: &'a Header,
     pub tensors: &'a SafeTensors<'a>,

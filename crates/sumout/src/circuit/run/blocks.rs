@@ -15,7 +15,7 @@ pub(crate) struct Block<'b, I> {
     /// The items of all of them, one after the other.
     pub items: &'b mut [I],
     pub states: &'b mut [RowState],
-    /// What they add to derivatives with respect to tables, if there are any.
+    /// Their contribution to derivatives with respect to tables, if there are any.
     pub sums: &'b mut [f64],
 }
 

@@ -111,7 +111,7 @@ impl<T: Number> Engines<T> {
         compiled.for_each(|engine| engine.update(graph));
     }
 
-    /// The engine for a batch of so many examples; none if they are not for an engine.
+    /// The engine for a batch of this size; none if no engine should run it.
     pub fn engine(&self, rows: usize, graph: &Graph, schedule: &Schedule) -> Option<&Engine<T>> {
         if self.blocks_fit && (rows > MAX_FEW || self.few == Few::Together) {
             let compile = || Engine::for_blocks(graph, schedule, &self.each);

@@ -104,7 +104,7 @@ pub(crate) fn loaded(graph: &Graph) -> impl Iterator<Item = VarId> + '_ {
     })
 }
 
-/// What is known of a variable in an example, for the values that are left.
+/// The evidence on a variable in an example, for the values that are left.
 pub(crate) fn likelihood(circuit: &Circuit, batch: &Batch, var: VarId, row: usize) -> Vec<f64> {
     let card = circuit.variables[var.index()].values.len();
     let of = |&value: &usize| {

@@ -1,4 +1,4 @@
-//! Runs a batch through a circuit, whatever is asked of each example.
+//! Runs a batch through a circuit, for any kind of answer.
 //!
 //! 1. Blocks of examples run in parallel, in the numbers that were asked for (`blocks`).
 //! 2. Examples whose numbers were too far apart for 32 bits are repeated in 64, in the same way
@@ -7,7 +7,7 @@
 //!    exponents, and logarithms if they need them.
 //! 4. Evidence on variables of which one value is left reaches no block: it is weighed.
 //!
-//! What is computed is a [`Pass`]: posteriors, derivatives, explanations, marginals of families. The
+//! The computation is a [`Pass`]: posteriors, derivatives, explanations, marginals of families. The
 //! answer to an example depends neither on those beside it nor on the number of threads.
 
 mod blocks;
@@ -36,7 +36,7 @@ use load::{check_hard, closed, weigh};
 pub(crate) use load::{likelihood, loaded};
 pub use options::{EvalOptions, Precision};
 
-/// What has become of an example.
+/// The outcome for an example.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum RowState {
     /// It is answered; with the logarithm of its probability, or of its explanation's.
@@ -55,7 +55,7 @@ impl RowState {
     }
 }
 
-/// What is computed for each example: some items side by side.
+/// The computation for each example: some items side by side.
 pub(crate) trait Pass: Sync {
     type Item: Copy + Send + Sync;
 
@@ -107,7 +107,7 @@ impl Job<'_> {
     }
 }
 
-/// What is found for the examples of a batch.
+/// The results for the examples of a batch.
 pub(crate) struct Rows<I> {
     width: usize,
     /// The items of all examples, one after the other.

@@ -1,4 +1,4 @@
-//! What earlier selections have computed already.
+//! Results of earlier selections, for reuse.
 //!
 //! The *region* before a selection of X is the part of the network that its posterior depends on:
 //! the ancestors of the parents U and of the evidence that the test sees, as far as they are
@@ -38,7 +38,7 @@ pub(crate) struct Before<'e> {
     question: &'e Question,
     regions: Vec<Option<Region>>,
     answer: Region,
-    /// The values that each variable can have, whatever is known.
+    /// The values that each variable can have, under any evidence.
     pub domains: Vec<Vec<usize>>,
 }
 

@@ -10,7 +10,7 @@ use crate::model::{Evidence, Expanded, FactorModel, Finding, Selection, Selectio
 use crate::tensor::select::Selector;
 use crate::vars::VarId;
 
-/// What each test sees, and what it selects; none if the evidence that a test sees is impossible.
+/// The input and the selection of each test; none if the evidence that a test sees is impossible.
 pub(crate) fn select(
     expanded: Expanded,
     evidence: &Evidence,
@@ -36,7 +36,7 @@ pub(crate) fn select(
     Ok(Some(selected))
 }
 
-/// What a test has selected.
+/// The selection of a test.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Selected {
     /// The variable whose CPT is selected.
@@ -59,7 +59,7 @@ impl SelectionNode {
         Selector::new(weighing(kind), *copies, vec![seen], tables)
     }
 
-    /// What a test sees: the posterior of the parents, or indicators of evidence; none if the
+    /// The input of a test: the posterior of the parents, or indicators of evidence; none if the
     /// evidence is impossible.
     fn seen(
         &self,

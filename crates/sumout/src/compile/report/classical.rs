@@ -13,7 +13,7 @@ use crate::compile::report::Extent;
 use crate::model::FactorModel;
 use crate::vars::{VarId, VarSet};
 
-/// What a min-fill run costs; `problem` is what value pruning leaves of `net`.
+/// The cost of a min-fill run; `problem` is `net` after value pruning.
 pub(crate) fn min_fill(net: &FactorModel, question: &Question, problem: &Problem) -> Extent {
     let problem = asked(net, question, problem);
     let leaves = problem.leaves(&problem.originals());

@@ -6,7 +6,7 @@ use serde::{Serialize, Serializer};
 
 /// How many there are of something: exact up to 2^53, and any number of times larger.
 ///
-/// Below 2^64 it is a whole number in text and in JSON; from there on text says `2^70.3`, and JSON
+/// Below 2^64 it is a whole number in text and in JSON; from there on text has `2^70.3`, and JSON
 /// has a number with an exponent, or null if there is none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd)]
 pub struct Count(pub f64);

@@ -1,4 +1,4 @@
-//! What a plan costs, and what made it cheap.
+//! The cost of a plan, and the savings of each step.
 //!
 //! *Entries* are the numbers that are stored for one example: the sizes of all separators above
 //! evidence. *Multiply-adds* are the products formed for it: the sizes of the clusters. The rank of
@@ -30,7 +30,7 @@ pub use crate::compile::report::selection::SelectionCost;
 pub use count::Count;
 pub use near::Near;
 
-/// What a plan costs. As text it is a table, as JSON one object.
+/// The cost of a plan. As text it is a table, as JSON one object.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Report {
     /// What the planner knew, or what of it paid.
@@ -65,13 +65,13 @@ pub struct Report {
     pub replicas_capped: bool,
     /// The leaves of the plan's tree: factors, and copies of functions.
     pub leaves: usize,
-    /// What each step bought.
+    /// The savings of each step.
     pub steps: Steps,
     /// Whether the answers depend on the plan: it copies functions that are only promised.
     pub plan_dependent: bool,
     /// The names of those functions.
     pub promised_functions: Vec<String>,
-    /// What is known of the error, if nearly functional tables count as functions.
+    /// The error estimate, if nearly functional tables count as functions.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub near: Option<Near>,
     /// The share of all this that the selections of a testing network cost, each with a plan of its
@@ -97,7 +97,7 @@ pub struct Extent {
     pub leaves: usize,
 }
 
-/// What each step bought.
+/// The savings of each step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Steps {
     /// The variables that are left when barren ones, and those with a single value, are pruned.
@@ -225,7 +225,7 @@ fn promised(net: &FactorModel, planned: &Planned) -> Vec<String> {
 /// The share of the search that is spent on the plan that the chosen one is compared with.
 const CLASSICAL_EFFORT: f64 = 0.1;
 
-/// A plan without copies is classical, whatever was known when it was found.
+/// A plan without copies is classical, at any level of the search.
 fn classical_best(problem: &Problem, chosen: &Plan, search: &Search) -> Extent {
     if search.level == Level::Classical {
         return Extent::of(chosen);

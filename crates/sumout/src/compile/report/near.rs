@@ -1,4 +1,4 @@
-//! What a plan that takes nearly functional tables as functions is worth.
+//! The error of a plan that treats nearly functional tables as functions.
 
 use serde::Serialize;
 

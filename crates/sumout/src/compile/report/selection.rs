@@ -1,4 +1,4 @@
-//! What the selections of a testing network cost.
+//! The cost of the selections of a testing network.
 
 use serde::Serialize;
 

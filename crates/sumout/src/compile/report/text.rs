@@ -61,7 +61,7 @@ impl Report {
         }
     }
 
-    /// What each step bought, and what the plan needs.
+    /// The savings of each step, and the needs of the plan.
     fn remarks(&self) -> Vec<(&'static str, String)> {
         let capped = if self.replicas_capped {
             "at least "
@@ -178,7 +178,7 @@ fn seconds(s: f64) -> String {
     }
 }
 
-/// A number below 1000 with so many significant digits as the precision says.
+/// A number below 1000 with as many significant digits as the precision.
 struct Digits(f64);
 
 impl fmt::Display for Digits {

@@ -15,7 +15,7 @@ pub(super) struct Scorer<'t> {
     circuit: Differentiator,
     batch: Batch,
     labels: Vec<f64>,
-    /// Whether -ln P(e) counts here: once, whatever the number of targets.
+    /// Whether -ln P(e) counts here: once for any number of targets.
     is_first: bool,
 }
 

@@ -1,4 +1,4 @@
-//! What can be wrong with a network, and how it is said.
+//! Checks of a network, and their error messages.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
@@ -368,7 +368,7 @@ pub(super) fn rounded(sum: f64) -> f64 {
     (sum * 1e9).round() / 1e9
 }
 
-/// What is wrong with a list that has not one member for each joint state of its axes.
+/// The error for a list whose length is not the number of joint states of its axes.
 pub(crate) fn miscount(title: &str, cards: &[usize], what: &str, found: usize) -> Option<String> {
     let needed = cards
         .iter()

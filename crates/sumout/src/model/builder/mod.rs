@@ -58,7 +58,7 @@ pub struct CptDraft {
 }
 
 impl CptDraft {
-    /// Declares it a function of the parents, whatever its numbers are until it is trained.
+    /// Declares it a function of the parents, even if its numbers are not one until it is trained.
     pub fn functional(&mut self) -> &mut Self {
         self.role.functional = true;
         self

@@ -9,7 +9,7 @@ use crate::error::{Error, Result, did_you_mean, shown};
 use crate::model::format::source::{Source, Span};
 use crate::model::format::variables::Word;
 
-/// What is punctuation and what is a comment.
+/// Punctuation and comments of a format.
 pub(super) struct Dialect {
     pub punctuation: &'static str,
     /// Each begins a comment up to the end of the line, when it begins a word.
@@ -204,7 +204,7 @@ impl<'a> Lexer<'a> {
         self.source.error(token.span.clone(), message)
     }
 
-    /// What to say when something else is found than what must be there.
+    /// The error for an unexpected token.
     pub fn expected(&self, found: &Token<'_>, what: &str, context: &str) -> Error {
         let error = self.error(
             found,
@@ -259,7 +259,7 @@ impl<'a> Lexer<'a> {
         hint.into_iter().fold(error, Error::hint)
     }
 
-    /// What to say about a block that still goes on where another begins.
+    /// The error for a block that is still open where another begins.
     pub fn unclosed(&self, opening: usize) -> String {
         format!(
             "the block that begins in line {} is not closed",

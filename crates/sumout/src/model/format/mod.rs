@@ -63,11 +63,11 @@ pub struct ReadOptions {
 pub struct WriteOptions {
     /// The format; the one that the file's extension names if none is given.
     pub format: Option<Format>,
-    /// What to do about what the format cannot carry.
+    /// How to treat information that the format cannot represent.
     pub loss: Loss,
 }
 
-/// What to do when a format cannot carry all that a network holds.
+/// How to treat information that a format cannot represent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Loss {
     /// Fail, naming what would be lost.
@@ -326,7 +326,7 @@ fn compress(text: &str, out: &mut dyn Write) -> std::io::Result<()> {
     encoder.finish().map(drop)
 }
 
-/// What a network holds that only the own format can carry, for formats to refuse.
+/// The information in a network that only JSON can represent, for other formats to refuse.
 fn refuse_roles(net: &Network, format: Format, loss: Loss) -> Result<()> {
     if net.has_selections() {
         let message = format!(

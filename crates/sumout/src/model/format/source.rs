@@ -16,7 +16,7 @@ pub(crate) struct Source {
 }
 
 impl Source {
-    /// Takes the bytes of a file: UTF-8, or what an XML declaration says.
+    /// Takes the bytes of a file: UTF-8, or the encoding of an XML declaration.
     pub fn new(name: &str, bytes: Vec<u8>) -> Result<Self> {
         let name = name.to_owned();
         let text = match String::from_utf8(bytes) {
@@ -52,7 +52,7 @@ impl Source {
                 .map_or(self.text.len(), |length| start + length)
     }
 
-    /// What to say about the first of two things that are there twice.
+    /// The note for the first of two duplicates.
     pub fn other(&self, span: &Span) -> String {
         format!("the other one is in line {}", self.place(span.clone()).line)
     }
@@ -63,7 +63,7 @@ impl Source {
     }
 }
 
-/// What to say about bytes that are not UTF-8 from `at` on.
+/// The error for bytes that are not UTF-8 from `at` on.
 fn not_text(name: &str, bytes: &[u8], at: usize) -> Error {
     let error = |message: String| Error::new(ErrorKind::Syntax, message);
     let convert =
@@ -80,7 +80,7 @@ fn not_text(name: &str, bytes: &[u8], at: usize) -> Error {
         .hint(convert("latin1"))
 }
 
-/// Whether an XML declaration says that the bytes are Latin-1.
+/// Whether an XML declaration names Latin-1.
 fn is_latin(bytes: &[u8]) -> bool {
     let head = String::from_utf8_lossy(&bytes[..bytes.len().min(200)]).to_lowercase();
     head.starts_with("<?xml")

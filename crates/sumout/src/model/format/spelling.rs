@@ -16,7 +16,7 @@ pub(super) struct Spelling {
     pub fits: fn(&str) -> bool,
     /// Makes a name fit, also with a number behind it.
     pub mend: fn(&str) -> String,
-    /// What is wrong with the others.
+    /// The reason to refuse the others.
     pub complaint: &'static str,
 }
 

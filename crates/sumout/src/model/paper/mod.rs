@@ -30,7 +30,7 @@ use crate::model::random;
 pub use digits::{HEIGHT, WIDTH, covers, digits};
 pub use rect::rect;
 
-/// How often a pixel is not what it should be, unless the name says otherwise.
+/// How often a pixel is not what it should be, unless the name gives another probability.
 pub const NOISE: f64 = 0.1;
 
 /// An image of more rows than this has tables that are of no use to anybody.
@@ -46,7 +46,7 @@ const BINARY: [&str; 2] = ["t", "f"];
 /// How the names are written, for hints.
 pub(super) const NAMES: [&str; 3] = ["rect:N", "digits:N", "random:N,K,F,SEED"];
 
-/// The network that a name such as `rect:8` stands for; none if it is no such name.
+/// The network that a name such as `rect:8` stands for; none if it is not such a name.
 pub(super) fn named(name: &str) -> Option<Result<Network>> {
     let (family, parameters) = name.split_once(':')?;
     match family {

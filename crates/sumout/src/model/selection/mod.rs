@@ -119,7 +119,7 @@ pub enum SelectionKind {
         /// Whether the slope is learned, too.
         is_learned: bool,
     },
-    /// Of the second of two copies as much as the posterior is. There are no thresholds.
+    /// The posterior is the weight of the second of two copies. There are no thresholds.
     Linear,
     /// The softmax of W·e + b, where e are the indicators of the evidence on some variables; of a
     /// variable without evidence they are uniform. The same for all rows of the CPT, or another W
@@ -173,7 +173,7 @@ pub struct Selection {
 pub struct SelectedCpt {
     /// The tables of all copies, one after the other.
     pub table: Vec<f64>,
-    /// What is known of each copy.
+    /// The role of each copy.
     pub roles: Vec<Role>,
     /// How rows are selected among the copies.
     pub selection: Selection,

@@ -114,7 +114,7 @@ fn in_lanes(numbers: &[f64], mut visit: impl FnMut(usize, f64)) {
         .for_each(|(lane, &x)| visit(lane, x));
 }
 
-/// The largest of some numbers, whatever their signs.
+/// The largest absolute value.
 fn largest(numbers: &[f64]) -> f64 {
     let mut largest = [0.0; LANES];
     in_lanes(numbers, |lane, x| {

@@ -10,7 +10,7 @@ use crate::vars::VarId;
 pub(crate) type Tables = HashMap<(Vec<VarId>, Vec<u64>, Option<Origin>), NodeId>;
 
 impl Graph {
-    /// Adds all of another graph, and says which node its output has become. `axes` says what its
+    /// Adds all of another graph, and returns the node of its output. `axes` gives what its
     /// axes are here, and `input` which node the likelihood of a variable is.
     pub(crate) fn append(
         &mut self,

@@ -160,7 +160,7 @@ impl Graph {
         self.known.get(op).copied()
     }
 
-    /// Finishes the graph: says which node is the circuit's result.
+    /// Finishes the graph: sets the node of the circuit's result.
     pub fn set_output(&mut self, output: NodeId) {
         self.output = Some(output);
         debug_assert_eq!(self.check(), Ok(()));

@@ -20,7 +20,7 @@ pub enum Op {
     Contract(NodeId, NodeId, VarSet),
     /// A tensor, summed to the axes in the set.
     Project(NodeId, VarSet),
-    /// The products of the entries of two tensors that a list pairs, summed to where the list says.
+    /// The products of the entries of two tensors that a list pairs, summed where the list points.
     Join(NodeId, NodeId, ListId),
     /// The entries of a tensor that a map points to.
     Gather(NodeId, MapId),

@@ -33,7 +33,7 @@ impl Build {
         format!("v{}", self.count)
     }
 
-    /// Adds a node whose result needs no name that says something.
+    /// Adds a node whose result needs no descriptive name.
     pub fn add(&mut self, op: &str, inputs: &[&str], attributes: &[(&str, Attribute)]) -> String {
         let name = self.fresh();
         self.named(&name, op, inputs, attributes);

@@ -1,4 +1,4 @@
-//! A circuit as the steps of a program, whatever language it is then written in.
+//! A circuit as the steps of a program in any language.
 //!
 //! There is a step for each operation of the graph, in the graph's order, and the order of each
 //! tensor's axes is decided here: what both factors of a product have, what the first has, what the
@@ -250,7 +250,7 @@ impl<'a> Listing<'a> {
 }
 
 impl Step {
-    /// The equation of a product; a term says where a tensor's letters and that of the batch are.
+    /// The equation of a product; a term gives the places of a tensor's letters and of the batch's.
     pub fn equation(&self, term: impl Fn(&Value, String) -> String) -> String {
         let all = all_axes(&self.of);
         let letter = |v: &VarId| {

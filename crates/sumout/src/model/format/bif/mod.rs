@@ -11,7 +11,7 @@
 //!
 //! Instead of rows, a probability block may have a `table`. There the *child* moves slowest, unlike
 //! in every other format. A `default` row stands for all rows that are not given. Properties are
-//! skipped. Names that are no plain words are quoted; BIF has no way to write a name with a quote
+//! skipped. Names that are not plain words are quoted; BIF has no way to write a name with a quote
 //! in it.
 
 mod write;
@@ -35,7 +35,7 @@ static BIF: Dialect = Dialect {
 /// Words that begin blocks.
 const BLOCKS: [&str; 3] = ["network", "variable", "probability"];
 
-/// What stands for the name of a network that has none, unless it is quoted.
+/// The name of a network without one, unless it is quoted.
 const NAMELESS: &str = "unknown";
 
 pub(super) fn read(source: &Source, options: &ReadOptions) -> Result<Network> {
@@ -125,7 +125,7 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// What to say about something in a block that cannot be there.
+    /// The error for something that cannot be in a block.
     fn no_member(&self, token: &Token<'a>, opening: &Token<'a>) -> Error {
         let (words, what): (&[&str], _) = match opening.text {
             "network" => (&["property"], "`property` or `}`"),

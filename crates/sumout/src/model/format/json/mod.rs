@@ -284,7 +284,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// A list of names; `what` says of what.
+/// A list of names; `what` is their kind.
 fn words<'a>(list: &Value<'a>, what: &str) -> Result<Vec<Word<'a>>> {
     let items = list.items(&format!("a list of {what}s"))?;
     items

@@ -73,7 +73,7 @@ impl<'a> Value<'a> {
         .expected(self.source, what)
     }
 
-    /// The fields of an object. `what` says in messages what it is.
+    /// The fields of an object. `what` names it in messages.
     pub fn object(&self, what: &str) -> Result<Object<'a>> {
         if !self.text().starts_with('{') {
             return Err(self.expected(what));
@@ -176,7 +176,7 @@ impl<'a> Object<'a> {
         })
     }
 
-    /// A field that must be there. `what` says in messages what the object is.
+    /// A field that must be there. `what` names the object in messages.
     pub fn need(&self, name: &str, what: &str) -> Result<&Value<'a>> {
         self.get(name)
             .ok_or_else(|| self.error(format!("{what} has no `{name}`")))

@@ -245,7 +245,7 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// What follows the child in a potential, up to the closing parenthesis.
+    /// The rest of a potential after the child, up to the closing parenthesis.
     fn parents(&mut self) -> Result<Vec<Word<'a>>> {
         let mut parents = vec![];
         if self.lexer.accept(")")? {

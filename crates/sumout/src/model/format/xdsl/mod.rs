@@ -51,7 +51,7 @@ struct Reader<'a> {
     cpts: Vec<Given<'a>>,
 }
 
-/// What is given of a CPT.
+/// The parts of a CPT that are given.
 struct Given<'a> {
     child: Word<'a>,
     parents: Vec<Word<'a>>,

@@ -307,7 +307,7 @@ impl<'a> Xml<'a> {
         )
     }
 
-    /// What to say about a tag that begins at `start` and goes on to the next one or to the end.
+    /// The error for a tag that begins at `start` and is not closed before the next one or the end.
     fn unclosed_tag(&self, start: usize) -> Error {
         let rest = self.source.text.get(start + 1..).unwrap_or_default();
         let end = start
@@ -330,7 +330,7 @@ impl<'a> Xml<'a> {
             .hint("write it as `&amp;`")
     }
 
-    /// What an attribute's value stands for.
+    /// Decodes an attribute's value.
     fn unescape(&self, raw: &str, start: usize) -> Result<String> {
         let mut text = String::new();
         let mut at = 0;
@@ -352,7 +352,7 @@ impl<'a> Xml<'a> {
         Ok(text)
     }
 
-    /// What `&name;` stands for.
+    /// Decodes `&name;`.
     fn character(&self, name: &str, span: Span) -> Result<char> {
         let code = |digits: &str, radix| {
             u32::from_str_radix(digits, radix)

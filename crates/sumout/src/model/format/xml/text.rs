@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use crate::model::format::source::Span;
 
-/// What XML takes for blank.
+/// White space in XML.
 pub(super) const BLANK: [char; 4] = [' ', '\t', '\r', '\n'];
 
 /// The entities that need no definition.
