@@ -54,7 +54,10 @@ impl Source {
 
     /// What to say about the first of two things that are there twice.
     pub fn other(&self, span: &Span) -> String {
-        format!("the other one is in line {}", self.place(span.clone()).line)
+        format!(
+            "the other one is in line {}",
+            self.place(span.clone()).line()
+        )
     }
 
     /// A mistake in what the format demands.
