@@ -16,7 +16,7 @@ const MAX_WRITTEN: usize = 1 << 16;
 /// A network in a given format.
 pub fn network(format: Format, bytes: &[u8]) {
     for normalize in [false, true] {
-        let read = parse("input", bytes, &ReadOptions { format: Some(format), normalize });
+        let read = parse("input", bytes, &ReadOptions::default().with_format(format).with_normalize(normalize));
         match read {
             Ok(net) => round_trip(&net, format),
             Err(error) => drop(error.render(true)),
@@ -78,7 +78,7 @@ fn answer(circuit: &Circuit) {
     Circuit::from_bytes(&written).expect("what was written can be read");
     let batch = examples(circuit);
     for of_inputs in [false, true] {
-        let options = EvalOptions { threads: 1, memory: Some(MAX_MEMORY), of_inputs, ..EvalOptions::default() };
+        let options = EvalOptions::default().with_threads(1).with_memory(MAX_MEMORY).with_of_inputs(of_inputs);
         drop(circuit.evaluator(&options).map(|evaluator| evaluator.run(&batch)));
         drop(circuit.explainer(&options).map(|explainer| explainer.run(&batch)));
     }
@@ -126,6 +126,6 @@ fn equal_again(net: &Network, format: Format) -> bool {
 }
 
 fn reread(text: &str, format: Format) -> Network {
-    let options = ReadOptions { format: Some(format), normalize: false };
+    let options = ReadOptions::default().with_format(format);
     parse("written", text.as_bytes(), &options).unwrap_or_else(|e| panic!("{e}\n{text}"))
 }

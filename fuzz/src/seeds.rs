@@ -69,7 +69,7 @@ fn circuits() -> Vec<Vec<u8>> {
     ];
     let levels = [Level::Classical, Level::Tables, Level::Support];
     let circuit = |(model, query): &(&str, Query), level: Level| {
-        let options = Options { level, effort: 0.0, ..Options::default() };
+        let options = Options::default().with_level(level).with_effort(0.0);
         Network::read(*model)?.compile(query, &options)?.to_bytes()
     };
     queries.iter().flat_map(|query| levels.map(|level| circuit(query, level))).flatten().collect()

@@ -25,10 +25,9 @@ pub struct Reading {
 impl Reading {
     /// The network in a file, on standard input, or built in.
     pub fn network(&self, model: &Path) -> sumout::Result<Network> {
-        let options = ReadOptions {
-            format: self.from,
-            normalize: self.normalize,
-        };
+        let options = ReadOptions::default()
+            .with_format(self.from)
+            .with_normalize(self.normalize);
         if model == Path::new("-") {
             from_stdin(&options)
         } else {

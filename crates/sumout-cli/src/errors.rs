@@ -36,7 +36,7 @@ fn flag(option: &str) -> String {
 pub fn to_json(error: &Error) -> Value {
     let place = error
         .place()
-        .map(|p| json!({"file": p.file, "line": p.line, "column": p.column}));
+        .map(|p| json!({"file": p.file(), "line": p.line(), "column": p.column()}));
     json!({
         "kind": error.kind().name(),
         "message": error.message(),

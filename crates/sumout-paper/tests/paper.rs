@@ -212,10 +212,10 @@ fn constants_are_traded_for_entries_where_there_are_too_many() {
     };
     let (ours, paper) = (report(Level::Functional), report(Level::Paper));
     assert!(
-        ours.constant_entries.0 <= paper.entries.0,
+        ours.constant_entries() <= paper.chosen().entries(),
         "{} {}",
-        ours.constant_entries,
-        paper.entries
+        ours.constant_entries(),
+        paper.chosen().entries()
     );
-    assert!(ours.entries.0 < 0.1 * paper.entries.0);
+    assert!(ours.chosen().entries() < 0.1 * paper.chosen().entries());
 }

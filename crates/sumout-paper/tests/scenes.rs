@@ -219,12 +219,9 @@ fn without_knowledge_only_declarations_make_functions_and_no_value_is_impossible
             .unwrap()
             .report()
             .clone();
-        let found = (
-            report.steps.functional_variables,
-            report.steps.values_pruned,
-        );
+        let found = (report.functional_variables(), report.values_pruned());
         assert_eq!(found, (functions, 0), "{model}");
-        assert_eq!(report.steps.nodes_left, net.variables().len(), "{model}");
+        assert_eq!(report.nodes_left(), net.variables().len(), "{model}");
     }
 }
 

@@ -46,7 +46,7 @@ fn exception(py: Python<'_>, error: &Error) -> PyResult<PyErr> {
     let error = error.clone().reworded(keyword);
     let place = error
         .place()
-        .map(|place| (&place.file, place.line, place.column));
+        .map(|place| (place.file(), place.line(), place.column()));
     let value = make.call1((
         error.kind().name(),
         error.message(),

@@ -229,7 +229,7 @@ fn learned(py: Python<'_>, fitted: Fitted, circuit: Option<sumout::Circuit>) -> 
         best: json(&fitted.best_epoch()),
         parameters: fitted.params.len(),
         groups: groups.iter().map(|group| group.name.clone()).collect(),
-        difference: difference.map(|found| found.largest),
+        difference: difference.map(|found| found.largest()),
         warnings: fitted.warnings,
         network: Py::new(py, Network(Arc::new(fitted.network)))?,
     })

@@ -31,10 +31,9 @@ type Findings = (Vec<(usize, usize)>, Vec<(usize, Vec<f64>)>);
 impl Network {
     #[staticmethod]
     fn read(py: Python<'_>, path: PathBuf, format: Option<&str>, normalize: bool) -> Result<Self> {
-        let options = ReadOptions {
-            format: format.map(format_named).transpose()?,
-            normalize,
-        };
+        let options = ReadOptions::default()
+            .with_format(format.map(format_named).transpose()?)
+            .with_normalize(normalize);
         Ok(Network(Arc::new(work::short(py, || {
             format::read(&path, &options)
         })?)))
@@ -49,10 +48,9 @@ impl Network {
         format: Option<&str>,
         normalize: bool,
     ) -> Result<Self> {
-        let options = ReadOptions {
-            format: format.map(format_named).transpose()?,
-            normalize,
-        };
+        let options = ReadOptions::default()
+            .with_format(format.map(format_named).transpose()?)
+            .with_normalize(normalize);
         Ok(Network(Arc::new(work::short(py, || {
             format::parse(name, bytes, &options)
         })?)))
@@ -66,10 +64,9 @@ impl Network {
         lossy: bool,
     ) -> Result<()> {
         let loss = if lossy { Loss::Accept } else { Loss::Refuse };
-        let options = WriteOptions {
-            format: format.map(format_named).transpose()?,
-            loss,
-        };
+        let options = WriteOptions::default()
+            .with_format(format.map(format_named).transpose()?)
+            .with_loss(loss);
         work::short(py, || format::write(&self.0, &path, &options))
     }
 

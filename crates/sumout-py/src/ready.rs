@@ -17,14 +17,13 @@ use crate::differentiate::origins;
 type Key = (u32, Precision, usize, Option<u64>, bool);
 
 fn key(running: &EvalOptions) -> Key {
-    let EvalOptions {
-        precision,
-        threads,
-        memory,
-        of_inputs,
-        ..
-    } = *running;
-    (std::process::id(), precision, threads, memory, of_inputs)
+    (
+        std::process::id(),
+        running.precision(),
+        running.threads(),
+        running.memory(),
+        running.of_inputs(),
+    )
 }
 
 /// A few things that were made ready, the last used at the end.

@@ -84,6 +84,7 @@ pub use circuit::{
     LossGradient, Onnx, Options, Precision, Selected,
 };
 pub use compile::plan::saved::{PlanStart, SavedPlan};
+pub use compile::report::{Extent, Near};
 pub use compile::{Level, Objective, Query, Report};
 pub use draw::Jointree;
 pub use error::{Error, ErrorKind, Place, Remedy, Result};

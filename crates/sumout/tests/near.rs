@@ -92,12 +92,12 @@ fn the_estimate_is_of_the_order_of_the_true_error() {
         let net = noisy(5 + seed as usize % 4, seed, 0.03);
         let (query, inputs) = random_query(&net, seed);
         let report = net.plan(&query, &options).unwrap().report().clone();
-        let near = report.near.unwrap();
+        let near = report.near().unwrap();
         let (estimate, truth) = (
-            near.estimated_error.unwrap(),
+            near.estimated_error().unwrap(),
             true_error(&net, &query, &inputs, &options),
         );
-        if near.samples == 0 {
+        if near.samples() == 0 {
             assert!(truth < 1e-9, "seed {seed}: {near:?}, {truth}");
         } else if truth > 1e-9 {
             approximate += 1;
@@ -118,11 +118,15 @@ fn nothing_near_is_exactly_the_exact_plan() {
         let (query, _) = random_query(&net, seed);
         let plan = |near| net.plan(&query, &exact.clone().with_near(near)).unwrap();
         let (none, some) = (plan(0.0), plan(1e-7));
-        assert_eq!(none.report().near, None);
+        assert_eq!(none.report().near(), None);
         assert_eq!(none.jointree().dot(), some.jointree().dot());
-        let near = some.report().near.clone().unwrap();
+        let near = some.report().near().unwrap();
         assert_eq!(
-            (near.functional.len(), near.estimated_error, near.samples),
+            (
+                near.functional().len(),
+                near.estimated_error(),
+                near.samples()
+            ),
             (0, Some(0.0), 0)
         );
     }
@@ -142,7 +146,7 @@ fn one_question_is_answered_exactly_where_that_fits() {
         1e-12
     ));
     assert_eq!(
-        answer.near().unwrap().note.as_deref(),
+        answer.near().unwrap().note().as_deref(),
         Some("the exact answer fits, and is given")
     );
     assert_eq!(
@@ -208,10 +212,13 @@ fn a_question_that_does_not_fit_is_approximated() {
         )
         .unwrap();
     let about = near.near().unwrap();
-    assert_eq!((about.functional.len(), about.estimated_error), (8, None));
+    assert_eq!(
+        (about.functional().len(), about.estimated_error()),
+        (8, None)
+    );
     assert!(
         about
-            .note
+            .note()
             .as_ref()
             .unwrap()
             .contains("of memory, and the limit is"),
@@ -247,19 +254,14 @@ fn the_error_is_estimated_where_values_are_promised_as_well() {
         let net = noisy(5 + seed as usize % 4, seed, 0.03);
         let (query, inputs) = random_query(&net, seed);
         let query = query.hard(inputs.iter().take(2).map(|&v| net.variable(v).name.clone()));
-        let near = net
-            .plan(&query, &options)
-            .unwrap()
-            .report()
-            .near
-            .clone()
-            .unwrap();
+        let plan = net.plan(&query, &options).unwrap();
+        let near = plan.report().near().unwrap();
         let truth = true_error(&net, &query, &inputs, &options);
         assert!(
-            near.samples > 0 || truth < 1e-9,
+            near.samples() > 0 || truth < 1e-9,
             "seed {seed}: {near:?}, {truth}"
         );
-        estimated += usize::from(near.samples > 0 && near.estimated_error.is_some());
+        estimated += usize::from(near.samples() > 0 && near.estimated_error().is_some());
     }
     assert!(estimated > 0);
 }

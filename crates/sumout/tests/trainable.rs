@@ -225,8 +225,7 @@ fn functions(net: &Network, query: &Query) -> usize {
     net.plan(query, &Options::default().with_effort(0.01))
         .unwrap()
         .report()
-        .steps
-        .functional_variables
+        .functional_variables()
 }
 
 #[test]
@@ -298,8 +297,8 @@ fn the_report_says_whose_plan_matters() {
     let options = Options::default().with_level(Level::Paper);
     let query = Query::of("u").given(["a", "b", "c"]);
     let report = net.plan(&query, &options).unwrap().report().clone();
-    assert!(report.plan_dependent && report.steps.copies > 0);
-    assert_eq!(report.promised_functions, ["x"]);
+    assert!(report.plan_dependent() && report.copies() > 0);
+    assert_eq!(report.promised_functions(), ["x"]);
     assert!(
         report
             .to_string()
@@ -310,7 +309,7 @@ fn the_report_says_whose_plan_matters() {
         !net.plan(&query.clone().trainable([""; 0]), &options)
             .unwrap()
             .report()
-            .plan_dependent
+            .plan_dependent()
     );
 
     let evidence = Evidence::new()

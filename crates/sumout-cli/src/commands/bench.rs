@@ -62,7 +62,7 @@ pub fn run(args: &Args, json: bool, out: &mut dyn Write) -> Result<Outcome> {
     let plan = net.plan(&query, &args.computing.options())?;
     let circuit = plan.circuit();
     let batch = sampled(&net, &circuit, &query, args)?;
-    let running = args.using.running(args.computing.options().memory);
+    let running = args.using.running(args.computing.options().memory());
     let forward = circuit.evaluator(&running)?;
     let rows = batch.len() as f64;
     let (seconds, backward) = match args.forward_only {
@@ -74,14 +74,14 @@ pub fn run(args: &Args, json: bool, out: &mut dyn Write) -> Result<Outcome> {
         seconds: seconds / rows,
         backward: backward.map(|time| time / rows),
         evaluator: (forward.threads(), forward.block(batch.len())),
-        multiply_adds: report.multiply_adds.0,
-        entries: report.entries.0,
+        multiply_adds: report.chosen().multiply_adds(),
+        entries: report.chosen().entries(),
         precision: forward.precision(),
         machine: Machine::measure(forward.precision(), args.using.threads)?,
     };
     match json {
-        true => writeln!(out, "{}", found.json(args, report.level.name()))?,
-        false => found.print(args, report.level.name(), out)?,
+        true => writeln!(out, "{}", found.json(args, report.level().name()))?,
+        false => found.print(args, report.level().name(), out)?,
     }
     Ok(Outcome::Done)
 }
@@ -95,7 +95,7 @@ fn sampled(net: &Network, circuit: &Circuit, query: &Query, args: &Args) -> Resu
     let data = ordinary
         .as_ref()
         .unwrap_or(net)
-        .sample(rows, options.seed)?;
+        .sample(rows, options.seed())?;
     let mut batch = Batch::new(rows);
     for input in query.inputs(net)? {
         let column = data

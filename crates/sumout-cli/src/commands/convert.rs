@@ -56,10 +56,9 @@ pub fn run(args: &Args, json: bool, out: &mut dyn Write) -> Result<Outcome> {
         format::write(
             &net,
             &args.output,
-            &WriteOptions {
-                format: Some(format),
-                loss: args.loss(),
-            },
+            &WriteOptions::default()
+                .with_format(format)
+                .with_loss(args.loss()),
         )?;
         let variables = counted(net.variables().len(), "variable");
         match json {

@@ -49,11 +49,11 @@ pub fn run(args: &Args, json: bool, out: &mut dyn Write) -> Result<Outcome> {
     let export = args.export(&Circuit::load(&args.circuit)?)?;
     export.save(&args.output)?;
     let numbers = export
-        .numbers
+        .numbers()
         .as_ref()
         .map(|_| args.output.with_extension("safetensors"));
     if json {
-        let (peak, shared) = (export.numbers_of_example, export.numbers_of_all);
+        let (peak, shared) = (export.numbers_of_example(), export.numbers_of_all());
         let report = json!({
             "program": args.output, "numbers": numbers, "numbers_per_example": peak, "shared_numbers": shared
         });
@@ -78,10 +78,11 @@ impl Args {
         });
         if to == Language::Onnx {
             let precision = self.precision.unwrap_or(circuit.export_precision());
-            return circuit.export_onnx(&Onnx {
-                precision,
-                likelihoods: self.likelihoods,
-            });
+            return circuit.export_onnx(
+                &Onnx::default()
+                    .with_precision(precision)
+                    .with_likelihoods(self.likelihoods),
+            );
         }
         if self.precision.is_some() || self.likelihoods {
             let option = if self.likelihoods {

@@ -123,7 +123,7 @@ impl Thread {
         };
         let running = EvalOptions::default()
             .with_precision(Precision::F64)
-            .with_memory(self.shared.options.memory);
+            .with_memory(self.shared.options.memory());
         let evaluator = circuit.and_then(|circuit| circuit.evaluator(&running)).ok();
         self.report("ready");
         while let Some(Job {

@@ -148,8 +148,11 @@ impl Measured {
         let plan = net.plan(query, &options)?;
         let start = Instant::now();
         let circuit = plan.circuit();
-        let compile_seconds = plan.report().compile_seconds + start.elapsed().as_secs_f64();
-        let (entries, multiply_adds) = (plan.report().entries.0, plan.report().multiply_adds.0);
+        let compile_seconds = plan.report().compile_seconds() + start.elapsed().as_secs_f64();
+        let (entries, multiply_adds) = (
+            plan.report().chosen().entries(),
+            plan.report().chosen().multiply_adds(),
+        );
         let rows = if entries < LARGE.0 { BATCH } else { LARGE.1 };
         let images = Scenes {
             noise: settings.noise(),

@@ -40,33 +40,24 @@ pub use posteriors::Evaluator;
 pub use run::{EvalOptions, Precision};
 pub use selection::Selected;
 
-/// How to compile.
+/// How to compile: level and objective are the default ones of [`Level`] and [`Objective`], the
+/// seed is 0, the effort 1, memory has no limit but the machine's, and nothing is approximated.
 ///
 /// ```
 /// use sumout::{Level, Options};
 ///
 /// let options = Options::default().with_level(Level::Classical).with_effort(0.1);
-/// assert_eq!(options.seed, 0);
+/// assert_eq!((options.level(), options.seed()), (Level::Classical, 0));
 /// ```
 #[derive(Clone, Debug)]
 #[must_use]
-#[non_exhaustive]
 pub struct Options {
-    /// The structure that plans may use.
-    pub level: Level,
-    /// What the planner minimises.
-    pub objective: Objective,
-    /// Seeds the search for a good plan; the same seed gives the same plan.
-    pub seed: u64,
-    /// Scales the steps that the search may take; 1 is about a second on a hard network.
-    pub effort: f64,
-    /// The number of bytes that an answer may need; three quarters of the free memory if none is
-    /// given.
-    pub memory: Option<u64>,
-    /// If not zero, tables whose rows each have an entry of at least one less this count as
-    /// functions. That is an approximation, and comes with an estimate of its error. A single
-    /// question is answered exactly if that fits; explanations always are exact.
-    pub near: f64,
+    pub(crate) level: Level,
+    pub(crate) objective: Objective,
+    pub(crate) seed: u64,
+    pub(crate) effort: f64,
+    pub(crate) memory: Option<u64>,
+    pub(crate) near: f64,
 }
 
 impl Default for Options {
@@ -88,22 +79,24 @@ impl Options {
         Options { level, ..self }
     }
 
-    /// With what the plan should have little of.
+    /// With another cost to minimise.
     pub fn with_objective(self, objective: Objective) -> Self {
         Options { objective, ..self }
     }
 
-    /// With another search for a plan.
+    /// With another search for a plan; the same seed gives the same plan. It is 0 by default.
     pub fn with_seed(self, seed: u64) -> Self {
         Options { seed, ..self }
     }
 
-    /// With a longer or shorter search.
+    /// With a longer or shorter search: scales the steps that it may take. It is 1 by default, about
+    /// a second on a hard network.
     pub fn with_effort(self, effort: f64) -> Self {
         Options { effort, ..self }
     }
 
-    /// With a limit of memory, in bytes.
+    /// With the number of bytes that an answer may need; three quarters of the free memory by
+    /// default.
     pub fn with_memory(self, memory: impl Into<Option<u64>>) -> Self {
         Options {
             memory: memory.into(),
@@ -111,9 +104,43 @@ impl Options {
         }
     }
 
-    /// With nearly functional tables as functions.
+    /// With nearly functional tables as functions: those whose rows each have an entry of at least
+    /// one less this. It is 0 by default, and nothing is approximated.
+    ///
+    /// An approximation comes with an estimate of its error. A single question is answered exactly
+    /// if that fits; explanations always are exact.
     pub fn with_near(self, near: f64) -> Self {
         Options { near, ..self }
+    }
+
+    /// What the planner may know.
+    pub fn level(&self) -> Level {
+        self.level
+    }
+
+    /// The cost that the planner minimises.
+    pub fn objective(&self) -> Objective {
+        self.objective
+    }
+
+    /// The seed of the search.
+    pub fn seed(&self) -> u64 {
+        self.seed
+    }
+
+    /// The scale of the steps that the search may take.
+    pub fn effort(&self) -> f64 {
+        self.effort
+    }
+
+    /// The limit of memory, in bytes.
+    pub fn memory(&self) -> Option<u64> {
+        self.memory
+    }
+
+    /// How far from 1 the largest entry of a row may be in a table that counts as a function.
+    pub fn near(&self) -> f64 {
+        self.near
     }
 
     pub(crate) fn search(&self, runs: Runs) -> Search {

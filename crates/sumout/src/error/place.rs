@@ -7,12 +7,9 @@ use annotate_snippets::{Annotation, AnnotationKind, Renderer, Snippet, Title};
 /// A place in a file: one line of it, and which part of the line is meant.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
-    /// The file, as the user named it.
-    pub file: String,
-    /// The line, counted from 1.
-    pub line: usize,
-    /// The column, counted in characters from 1.
-    pub column: usize,
+    file: String,
+    line: usize,
+    column: usize,
     excerpt: String,
     span: Range<usize>,
 }
@@ -48,6 +45,21 @@ impl Place {
             span: lead.len()..lead.len() + marked.len(),
             excerpt: lead + &marked + rest.trim_end(),
         }
+    }
+
+    /// The file, as the user named it.
+    pub fn file(&self) -> &str {
+        &self.file
+    }
+
+    /// The line, counted from 1.
+    pub fn line(&self) -> usize {
+        self.line
+    }
+
+    /// The column, counted in characters from 1.
+    pub fn column(&self) -> usize {
+        self.column
     }
 
     /// The title with the line and a caret below it.

@@ -44,7 +44,7 @@ fn the_cause_is_kept_with_its_type() {
 fn the_column_is_the_one_in_the_line_and_not_in_the_excerpt() {
     let text = format!("first\n{}wrong{}\n", "x".repeat(500), "y".repeat(500));
     let place = Place::new("long.bif", &text, 506..511);
-    assert_eq!((place.line, place.column), (2, 501));
+    assert_eq!((place.line(), place.column()), (2, 501));
     let shown = Error::new(ErrorKind::Syntax, "a mistake")
         .at(place)
         .render(false);

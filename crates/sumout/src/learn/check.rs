@@ -15,15 +15,28 @@ use crate::model::{FactorModel, Network};
 
 /// How far circuits are from the network that they stand for.
 #[derive(Clone, Copy, Debug, PartialEq)]
-#[non_exhaustive]
 pub struct Difference {
+    pub(crate) largest: f64,
+    pub(crate) examples: usize,
+    pub(crate) unthinned: bool,
+}
+
+impl Difference {
     /// The largest difference of posteriors; without a target, of ln P(e).
-    pub largest: f64,
+    pub fn largest(&self) -> f64 {
+        self.largest
+    }
+
     /// The number of examples that were compared.
-    pub examples: usize,
+    pub fn examples(&self) -> usize {
+        self.examples
+    }
+
     /// Whether the circuits were compared with ones that use no functions at all; if those were too
     /// large, it was with ones that use only CPTs that are functions already.
-    pub unthinned: bool,
+    pub fn unthinned(&self) -> bool {
+        self.unthinned
+    }
 }
 
 impl Training {

@@ -44,10 +44,7 @@ fn what_is_called_gz_is_compressed() -> Result<()> {
         format::write(
             &net,
             &path,
-            &format::WriteOptions {
-                loss: Loss::Accept,
-                ..Default::default()
-            },
+            &format::WriteOptions::default().with_loss(Loss::Accept),
         )?;
         assert!(
             fs::read(&path)

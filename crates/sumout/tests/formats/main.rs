@@ -21,10 +21,7 @@ fn parse_as(format: Format, text: &str) -> Result<Network> {
     parse(
         "net",
         text.as_bytes(),
-        &ReadOptions {
-            format: Some(format),
-            normalize: false,
-        },
+        &ReadOptions::default().with_format(format),
     )
 }
 

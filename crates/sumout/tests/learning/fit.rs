@@ -166,8 +166,8 @@ fn snapping_cools_first() {
     assert!(snapped.network.cpts()[x.index()].is_functional());
     assert!(!cooled.network.cpts()[x.index()].is_functional());
     let [snapped, cooled] = [snapped, cooled].map(|fitted| fitted.declared.unwrap());
-    assert!(snapped.snapped.is_some() && snapped.difference.unwrap().largest < 1e-9);
-    assert!(cooled.snapped.is_none() && cooled.difference.unwrap().largest > 1e-3);
+    assert!(snapped.snapped.is_some() && snapped.difference.unwrap().largest() < 1e-9);
+    assert!(cooled.snapped.is_none() && cooled.difference.unwrap().largest() > 1e-3);
 }
 
 /// Rows are some function of u, columns of v: the circuit is small, as only u and v are summed over.

@@ -61,7 +61,7 @@ fn a_broken_promise_is_found_and_the_circuit_is_saved_with_its_plan() {
             .difference(&params, &examples, &Options::default())
             .unwrap();
         assert!(
-            found.largest > 1e-3 && found.unthinned && found.examples == 200,
+            found.largest() > 1e-3 && found.unthinned() && found.examples() == 200,
             "{found:?}"
         );
         let (circuit, _) = &training.trained(&params)[0];
@@ -78,7 +78,7 @@ fn a_broken_promise_is_found_and_the_circuit_is_saved_with_its_plan() {
         let found = training
             .difference(&params, &examples, &Options::default())
             .unwrap();
-        assert!(found.largest < 1e-9 && found.unthinned, "{found:?}");
+        assert!(found.largest() < 1e-9 && found.unthinned(), "{found:?}");
         assert_ne!(training.measure(&params, &examples).unwrap().0, loss);
     }
 }
@@ -135,7 +135,7 @@ fn an_unknown_function_is_learned_and_snapped() {
             training
                 .difference(&params, &examples, &options)
                 .unwrap()
-                .largest
+                .largest()
                 < 0.2
         );
         params.snap();
@@ -143,7 +143,7 @@ fn an_unknown_function_is_learned_and_snapped() {
             training
                 .difference(&params, &examples, &options)
                 .unwrap()
-                .largest
+                .largest()
                 < 1e-9
         );
         let learned = training.network(&params);

@@ -282,9 +282,9 @@ fn a_chain_of_tests_costs_as_much_as_it_is_long() {
         let plan = net
             .plan(&query, &Options::default().with_effort(0.0))
             .unwrap();
-        let cost = plan.report().selections.unwrap();
-        assert_eq!(cost.count, n - 1);
-        (cost.entries.0, plan.circuit().to_bytes().unwrap().len())
+        let (count, entries, _) = plan.report().selections().unwrap();
+        assert_eq!(count, n - 1);
+        (entries, plan.circuit().to_bytes().unwrap().len())
     };
     let ((short, small), (long, large)) = (entries(20), entries(60));
     assert!(long < 3.2 * short, "{short} {long}");

@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use serde_json::{Value, json};
-use sumout::compile::report::{Count, Extent};
+use sumout::internals::Count;
 use sumout::{Network, Options, Query, Report};
 use sumout_paper::scenes::{self, Scenes};
 
@@ -159,27 +159,14 @@ pub fn compare(stories: &[Story], out: &mut dyn Write) -> Result<()> {
     let mut rows =
         vec![["", "", "largest table", "numbers for an image", "products"].map(String::from)];
     for Story { model, report, .. } in stories {
-        let Extent {
-            entries,
-            max_cluster_binary_rank,
-            multiply_adds,
-            ..
-        } = report.classical;
-        let ours = (
-            report.max_cluster_binary_rank,
-            report.entries,
-            report.multiply_adds,
-        );
-        for (name, kind, (rank, entries, products)) in [
-            (
-                *model,
-                "variable elimination",
-                (max_cluster_binary_rank, entries, multiply_adds),
-            ),
-            ("", "sumout", ours),
+        for (name, kind, extent) in [
+            (*model, "variable elimination", report.classical()),
+            ("", "sumout", report.chosen()),
         ] {
-            let [entries, products] = [entries, products].map(|count| size(count.0.log2()));
-            rows.push([name.into(), kind.into(), size(rank), entries, products]);
+            let [entries, products] =
+                [extent.entries(), extent.multiply_adds()].map(|count| size(count.log2()));
+            let rank = size(extent.max_cluster_binary_rank());
+            rows.push([name.into(), kind.into(), rank, entries, products]);
         }
     }
     table(

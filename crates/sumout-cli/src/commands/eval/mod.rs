@@ -151,7 +151,7 @@ impl Args {
 
     fn pipeline<'a>(&'a self, circuit: &'a Circuit, scores: Option<&Scores<'_>>) -> Pipeline<'a> {
         let (running, label) = (self.using.running(self.memory), scores.map(Scores::target));
-        let titles = Titles::new(circuit, running.precision);
+        let titles = Titles::new(circuit, running.precision());
         Pipeline {
             circuit,
             titles,

@@ -132,8 +132,8 @@ impl Args {
     fn options(&self) -> FitOptions {
         let compile = self.computing.options();
         self.learning
-            .options(&self.tables, compile.seed)
-            .eval(self.using.running(compile.memory))
+            .options(&self.tables, compile.seed())
+            .eval(self.using.running(compile.memory()))
             .compile(compile)
     }
 

@@ -84,10 +84,7 @@ pub(super) fn write_network(net: &Network, path: &Path) -> Result<()> {
     Ok(format::write(
         net,
         path,
-        &WriteOptions {
-            loss: format::Loss::Accept,
-            ..WriteOptions::default()
-        },
+        &WriteOptions::default().with_loss(format::Loss::Accept),
     )?)
 }
 

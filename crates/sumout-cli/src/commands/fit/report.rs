@@ -28,7 +28,7 @@ fn declared_json(declared: &Declared) -> Value {
         .map(|(loss, accuracy)| json!({"loss": loss, "accuracy": accuracy}));
     let difference = declared.difference.map(|found| {
         json!({
-            "largest": found.largest, "examples": found.examples, "unthinned": found.unthinned,
+            "largest": found.largest(), "examples": found.examples(), "unthinned": found.unthinned(),
         })
     });
     json!({"snapped": snapped, "difference": difference})
@@ -46,20 +46,20 @@ fn write_declared(declared: &Declared, what: &str, out: &mut dyn Write) -> io::R
 }
 
 fn write_difference(found: &Difference, what: &str, out: &mut dyn Write) -> io::Result<()> {
-    let by = if found.unthinned {
+    let by = if found.unthinned() {
         "uses no functions"
     } else {
         "uses only what is a function"
     };
-    let examples = counted(found.examples, "example");
+    let examples = counted(found.examples(), "example");
     let checked = format!("on {examples}, by a circuit that {by}");
-    if found.largest <= MAX_ROUNDING {
+    if found.largest() <= MAX_ROUNDING {
         return writeln!(
             out,
             "functions    {what} of the network are those of the circuit: checked {checked}"
         );
     }
-    let largest = significant(found.largest, 3);
+    let largest = significant(found.largest(), 3);
     writeln!(
         out,
         "functions    not yet: {what} of the network differ from the circuit's by up to {largest}"

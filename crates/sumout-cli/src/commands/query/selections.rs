@@ -40,7 +40,7 @@ pub(super) fn selections(
 
 fn rows(net: &Network, selected: &Selected) -> Vec<Vec<usize>> {
     let mut rows = vec![vec![]];
-    for &parent in net.parents(selected.variable) {
+    for &parent in net.parents(selected.variable()) {
         let with =
             |row: Vec<usize>| (0..net.card(parent)).map(move |value| [&row[..], &[value]].concat());
         rows = rows.into_iter().flat_map(with).collect();
@@ -50,14 +50,14 @@ fn rows(net: &Network, selected: &Selected) -> Vec<Vec<usize>> {
 
 impl Shown {
     fn weights(&self, row: usize) -> &[f64] {
-        let copies = self.selected.weights.len() / self.rows.len();
-        &self.selected.weights[row * copies..][..copies]
+        let copies = self.selected.weights().len() / self.rows.len();
+        &self.selected.weights()[row * copies..][..copies]
     }
 
     /// The values of the parents in a row.
     fn values<'n>(&self, net: &'n Network, row: usize) -> impl Iterator<Item = (&'n str, &'n str)> {
         let parents = net
-            .parents(self.selected.variable)
+            .parents(self.selected.variable())
             .iter()
             .map(|&parent| net.variable(parent));
         let named = |(parent, &value): (&'n sumout::Variable, &usize)| {
@@ -72,7 +72,7 @@ impl Shown {
 
     /// What the copies are called: where rows are a softmax themselves, they are the values.
     fn copies(&self, net: &Network) -> Vec<String> {
-        let variable = self.selected.variable;
+        let variable = self.selected.variable();
         match net.cpts()[variable.index()]
             .selected()
             .is_some_and(SelectedCpt::is_direct)
@@ -88,7 +88,7 @@ impl Shown {
         let row = |row: usize| {
             let posterior = self
                 .selected
-                .posterior
+                .posterior()
                 .as_ref()
                 .map(|posterior| posterior[row]);
             let parents: Value = self
@@ -98,16 +98,16 @@ impl Shown {
             json!({"parents": parents, "posterior": posterior, "weights": self.weights(row)})
         };
         let rows: Vec<Value> = (0..self.rows.len()).map(row).collect();
-        json!({"tested": net.variable(self.selected.variable).name, "rows": rows})
+        json!({"tested": net.variable(self.selected.variable()).name, "rows": rows})
     }
 
     pub fn print(&self, net: &Network, out: &mut dyn Write) -> io::Result<()> {
         writeln!(
             out,
             "\nthe CPT of {}:",
-            net.variable(self.selected.variable).name
+            net.variable(self.selected.variable()).name
         )?;
-        let parents = net.parents(self.selected.variable);
+        let parents = net.parents(self.selected.variable());
         let mut lines: Vec<Vec<String>> = vec![
             parents
                 .iter()
@@ -116,7 +116,7 @@ impl Shown {
         ];
         lines[0].extend(
             self.selected
-                .posterior
+                .posterior()
                 .as_ref()
                 .map(|_| "posterior".to_owned()),
         );
@@ -128,7 +128,7 @@ impl Shown {
                 .collect();
             line.extend(
                 self.selected
-                    .posterior
+                    .posterior()
                     .as_ref()
                     .map(|posterior| probability(posterior[row])),
             );

@@ -78,17 +78,38 @@ impl FromStr for Language {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Export {
     /// The program: a text, or an ONNX model.
-    pub program: Vec<u8>,
+    pub(crate) program: Vec<u8>,
     /// The bytes of the safetensors file that it reads; the file has the program's name. A model
     /// has its numbers in it.
-    pub numbers: Option<Vec<u8>>,
+    pub(crate) numbers: Option<Vec<u8>>,
     /// How many numbers an example of a batch needs at once.
-    pub numbers_of_example: usize,
+    pub(crate) numbers_of_example: usize,
     /// How many numbers the examples share.
-    pub numbers_of_all: usize,
+    pub(crate) numbers_of_all: usize,
 }
 
 impl Export {
+    /// The program: a text, or an ONNX model.
+    pub fn program(&self) -> &[u8] {
+        &self.program
+    }
+
+    /// The bytes of the safetensors file that the program reads; the file has the program's name. A
+    /// model has its numbers in it.
+    pub fn numbers(&self) -> Option<&[u8]> {
+        self.numbers.as_deref()
+    }
+
+    /// How many numbers an example of a batch needs at once.
+    pub fn numbers_of_example(&self) -> usize {
+        self.numbers_of_example
+    }
+
+    /// How many numbers the examples share.
+    pub fn numbers_of_all(&self) -> usize {
+        self.numbers_of_all
+    }
+
     /// The program, if it is a text.
     pub fn source(&self) -> Option<&str> {
         self.numbers
@@ -127,10 +148,10 @@ impl Circuit {
             Language::Torch => python::export(self, Library::Torch),
             Language::Numpy => python::export(self, Library::Numpy),
             Language::Jax => python::export(self, Library::Jax),
-            Language::Onnx => self.export_onnx(&Onnx {
-                precision: self.export_precision(),
-                ..Onnx::default()
-            }),
+            Language::Onnx => {
+                let options = Onnx::default().with_precision(self.export_precision());
+                self.export_onnx(&options)
+            }
         }
     }
 

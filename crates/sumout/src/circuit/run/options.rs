@@ -54,27 +54,22 @@ impl FromStr for Precision {
     }
 }
 
-/// How to evaluate.
+/// How to evaluate: in 32 bits, with a thread for each processor, and the target's posteriors,
+/// unless something else is set.
 ///
 /// ```
 /// use sumout::{EvalOptions, Precision};
 ///
 /// let options = EvalOptions::default().with_precision(Precision::F64).with_threads(4);
-/// assert_eq!(options.memory, None);
+/// assert_eq!(options.memory(), None);
 /// ```
 #[derive(Clone, Copy, Debug, Default)]
 #[must_use]
-#[non_exhaustive]
 pub struct EvalOptions {
-    /// The numbers that are computed with; those of testing circuits have 64 bits all the same.
-    pub precision: Precision,
-    /// The number of threads; one for each processor if zero.
-    pub threads: usize,
-    /// The number of bytes that may be used; three quarters of the free memory if none is given.
-    pub memory: Option<u64>,
-    /// Whether to answer with the posteriors of the inputs, which takes a backward pass, instead of
-    /// the target's.
-    pub of_inputs: bool,
+    pub(crate) precision: Precision,
+    pub(crate) threads: usize,
+    pub(crate) memory: Option<u64>,
+    pub(crate) of_inputs: bool,
 }
 
 impl EvalOptions {
@@ -83,17 +78,18 @@ impl EvalOptions {
         EvalOptions::default().with_precision(Precision::F64)
     }
 
-    /// With other numbers.
+    /// With the numbers that are computed with, [`Precision::F32`] by default; those of testing
+    /// circuits have 64 bits all the same.
     pub fn with_precision(self, precision: Precision) -> Self {
         EvalOptions { precision, ..self }
     }
 
-    /// With a number of threads; one for each processor if zero.
+    /// With a number of threads; zero, the default, is one for each processor.
     pub fn with_threads(self, threads: usize) -> Self {
         EvalOptions { threads, ..self }
     }
 
-    /// With a limit of memory, in bytes.
+    /// With the number of bytes that may be used; three quarters of the free memory by default.
     pub fn with_memory(self, memory: impl Into<Option<u64>>) -> Self {
         EvalOptions {
             memory: memory.into(),
@@ -101,8 +97,28 @@ impl EvalOptions {
         }
     }
 
-    /// With the posteriors of the inputs, or of the targets.
+    /// With the posteriors of the inputs, which takes a backward pass, instead of the target's.
     pub fn with_of_inputs(self, of_inputs: bool) -> Self {
         EvalOptions { of_inputs, ..self }
+    }
+
+    /// The numbers that are computed with.
+    pub fn precision(&self) -> Precision {
+        self.precision
+    }
+
+    /// The number of threads; one for each processor if zero.
+    pub fn threads(&self) -> usize {
+        self.threads
+    }
+
+    /// The limit of memory, in bytes.
+    pub fn memory(&self) -> Option<u64> {
+        self.memory
+    }
+
+    /// Whether the answers are posteriors of the inputs.
+    pub fn of_inputs(&self) -> bool {
+        self.of_inputs
     }
 }

@@ -40,12 +40,30 @@ pub(crate) fn select(
 #[derive(Clone, Debug, PartialEq)]
 pub struct Selected {
     /// The variable whose CPT is selected.
-    pub variable: VarId,
+    pub(crate) variable: VarId,
     /// The posterior of the joint states of its parents, the last one fastest; none if
     /// evidence selects.
-    pub posterior: Option<Vec<f64>>,
+    pub(crate) posterior: Option<Vec<f64>>,
     /// For each joint state of the parents, how much of each copy the row is made of.
-    pub weights: Vec<f64>,
+    pub(crate) weights: Vec<f64>,
+}
+
+impl Selected {
+    /// The variable whose CPT is selected.
+    pub fn variable(&self) -> VarId {
+        self.variable
+    }
+
+    /// The posterior of the joint states of its parents, the last one fastest; none if evidence
+    /// selects.
+    pub fn posterior(&self) -> Option<&[f64]> {
+        self.posterior.as_deref()
+    }
+
+    /// For each joint state of the parents, how much of each copy the row is made of.
+    pub fn weights(&self) -> &[f64] {
+        &self.weights
+    }
 }
 
 impl SelectionNode {

@@ -7,6 +7,7 @@
 
 pub(crate) mod classical;
 mod count;
+mod getters;
 mod near;
 mod selection;
 mod text;
@@ -26,88 +27,101 @@ use crate::compile::plan::tree::Cost;
 use crate::model::FactorModel;
 use crate::vars::{VarId, VarSet};
 
-pub use crate::compile::report::selection::SelectionCost;
+use crate::compile::report::selection::SelectionCost;
 pub use count::Count;
 pub use near::Near;
 
 /// The cost of a plan. As text it is a table, as JSON one object.
+///
+/// Numbers of entries and of products can be larger than any integer, and are floating-point.
+///
+/// ```
+/// use sumout::{Network, Options, Query};
+///
+/// let asia = Network::read("asia")?;
+/// let plan = asia.plan(&Query::of("lung").given(["xray"]), &Options::default())?;
+/// let report = plan.report();
+/// assert!(report.chosen().entries() <= report.classical().entries());
+/// println!("{report}");
+/// # Ok::<(), sumout::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Report {
     /// What the planner knew, or what of it paid.
-    pub level: Level,
+    pub(crate) level: Level,
     /// Whether that was left to the planner.
-    pub level_is_automatic: bool,
+    pub(crate) level_is_automatic: bool,
     /// The numbers stored for each example.
-    pub entries: Count,
+    pub(crate) entries: Count,
     /// The numbers stored once for all examples.
-    pub constant_entries: Count,
+    pub(crate) constant_entries: Count,
     /// The products formed for each example.
-    pub multiply_adds: Count,
+    pub(crate) multiply_adds: Count,
     /// The largest number of variables in a cluster.
-    pub max_cluster_rank: usize,
+    pub(crate) max_cluster_rank: usize,
     /// The base-2 logarithm of the largest number of joint states of a cluster.
-    pub max_cluster_binary_rank: f64,
+    pub(crate) max_cluster_binary_rank: f64,
     /// The most memory that an example needs at a time, in numbers of eight bytes each.
-    pub bytes: Count,
+    pub(crate) bytes: Count,
     /// An estimate: how long an example takes in a large batch, on one thread.
-    pub predicted_seconds: f64,
+    pub(crate) predicted_seconds: f64,
     /// Classical variable elimination: one min-fill run on the network, of which only values are
     /// pruned.
-    pub classical: Extent,
+    pub(crate) classical: Extent,
     /// The best plan found that knows of no functions.
-    pub classical_best: Extent,
+    pub(crate) classical_best: Extent,
     /// The number of variables of the network.
-    pub network_nodes: usize,
+    pub(crate) network_nodes: usize,
     /// The number of variables when each function has a replica for each replica of each of its
     /// children.
-    pub replicated_nodes: usize,
+    pub(crate) replicated_nodes: usize,
     /// Whether there would have been more replicas than are made at most.
-    pub replicas_capped: bool,
+    pub(crate) replicas_capped: bool,
     /// The leaves of the plan's tree: factors, and copies of functions.
-    pub leaves: usize,
+    pub(crate) leaves: usize,
     /// The savings of each step.
-    pub steps: Steps,
+    pub(crate) steps: Steps,
     /// Whether the answers depend on the plan: it copies functions that are only promised.
-    pub plan_dependent: bool,
+    pub(crate) plan_dependent: bool,
     /// The names of those functions.
-    pub promised_functions: Vec<String>,
+    pub(crate) promised_functions: Vec<String>,
     /// The error estimate, if nearly functional tables count as functions.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub near: Option<Near>,
+    pub(crate) near: Option<Near>,
     /// The share of all this that the selections of a testing network cost, each with a plan of its
     /// own.
     #[serde(rename = "tests", skip_serializing_if = "Option::is_none")]
-    pub selections: Option<SelectionCost>,
+    pub(crate) selections: Option<SelectionCost>,
     /// How long it took to prune and to plan.
-    pub compile_seconds: f64,
+    pub(crate) compile_seconds: f64,
 }
 
 /// How large a plan is.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Extent {
     /// The numbers stored for each example.
-    pub entries: Count,
+    pub(crate) entries: Count,
     /// The largest number of variables in a cluster.
-    pub max_cluster_rank: usize,
+    pub(crate) max_cluster_rank: usize,
     /// The base-2 logarithm of the largest number of joint states of a cluster.
-    pub max_cluster_binary_rank: f64,
+    pub(crate) max_cluster_binary_rank: f64,
     /// The products formed for each example.
-    pub multiply_adds: Count,
+    pub(crate) multiply_adds: Count,
     /// The leaves of the tree.
-    pub leaves: usize,
+    pub(crate) leaves: usize,
 }
 
 /// The savings of each step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Steps {
     /// The variables that are left when barren ones, and those with a single value, are pruned.
-    pub nodes_left: usize,
+    pub(crate) nodes_left: usize,
     /// The values that turned out to be impossible.
-    pub values_pruned: usize,
+    pub(crate) values_pruned: usize,
     /// The variables left that are known to be functions of others.
-    pub functional_variables: usize,
+    pub(crate) functional_variables: usize,
     /// The copies of functions in the plan.
-    pub copies: usize,
+    pub(crate) copies: usize,
 }
 
 /// Products per second of one thread, in batches. Small products reach 10 to 70 · 10⁹ operations,

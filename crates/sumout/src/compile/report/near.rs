@@ -8,19 +8,52 @@ use crate::error::{many, shortlist};
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Near {
     /// The largest entry of each row of such a table is at least one less this.
-    pub eps: f64,
+    pub(crate) eps: f64,
     /// The names of the variables with such tables.
-    pub functional: Vec<String>,
+    pub(crate) functional: Vec<String>,
     /// The largest difference of a posterior probability from the exact one; none if it could not
     /// be estimated.
-    pub estimated_error: Option<f64>,
+    pub(crate) estimated_error: Option<f64>,
     /// The largest difference of ln P(e) from the exact one.
-    pub estimated_log_error: Option<f64>,
+    pub(crate) estimated_log_error: Option<f64>,
     /// How many examples, sampled from the network, the estimates are made from.
-    pub samples: usize,
+    pub(crate) samples: usize,
     /// Why there is no estimate, or why none is needed.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub note: Option<String>,
+    pub(crate) note: Option<String>,
+}
+
+impl Near {
+    /// The largest entry of each row of such a table is at least one less this.
+    pub fn eps(&self) -> f64 {
+        self.eps
+    }
+
+    /// The names of the variables with such tables.
+    pub fn functional(&self) -> &[String] {
+        &self.functional
+    }
+
+    /// The largest difference of a posterior probability from the exact one; none if it could not
+    /// be estimated.
+    pub fn estimated_error(&self) -> Option<f64> {
+        self.estimated_error
+    }
+
+    /// The largest difference of ln P(e) from the exact one; none if it could not be estimated.
+    pub fn estimated_log_error(&self) -> Option<f64> {
+        self.estimated_log_error
+    }
+
+    /// The number of examples, sampled from the network, that the estimates are made from.
+    pub fn samples(&self) -> usize {
+        self.samples
+    }
+
+    /// The reason why there is no estimate, or why none is needed.
+    pub fn note(&self) -> Option<&str> {
+        self.note.as_deref()
+    }
 }
 
 impl std::fmt::Display for Near {

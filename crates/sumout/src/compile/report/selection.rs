@@ -9,12 +9,12 @@ use crate::vars::VarSet;
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct SelectionCost {
     /// How many selections there are.
-    pub count: usize,
+    pub(crate) count: usize,
     /// The numbers that are stored for them, for each example, without the weights that they
     /// select.
-    pub entries: Count,
+    pub(crate) entries: Count,
     /// The products that are formed for them.
-    pub multiply_adds: Count,
+    pub(crate) multiply_adds: Count,
 }
 
 impl Report {

@@ -50,17 +50,6 @@ impl Report {
         Ok(())
     }
 
-    /// The plan itself.
-    pub(crate) fn chosen(&self) -> Extent {
-        Extent {
-            entries: self.entries,
-            max_cluster_rank: self.max_cluster_rank,
-            max_cluster_binary_rank: self.max_cluster_binary_rank,
-            multiply_adds: self.multiply_adds,
-            leaves: self.leaves,
-        }
-    }
-
     /// The savings of each step, and the needs of the plan.
     fn remarks(&self) -> Vec<(&'static str, String)> {
         let capped = if self.replicas_capped {

@@ -74,7 +74,7 @@ impl Mistake {
     pub fn at(self, place: impl Fn(Site) -> Option<Place>) -> Error {
         let error = self.error.at(place(self.site));
         match self.other.and_then(place) {
-            Some(other) => error.hint(format!("the other one is in line {}", other.line)),
+            Some(other) => error.hint(format!("the other one is in line {}", other.line())),
             None => error,
         }
     }

@@ -222,7 +222,7 @@ impl<'a> Lexer<'a> {
         let Some(quote) = &self.long_quote else {
             return error;
         };
-        let line = |at: usize| self.source.place(at..at).line;
+        let line = |at: usize| self.source.place(at..at).line();
         let (opens, closes) = (line(quote.start), line(quote.end));
         error.hint(format!(
             "the quote in line {opens} ends only in line {closes}; perhaps one is missing"
@@ -263,7 +263,7 @@ impl<'a> Lexer<'a> {
     pub fn unclosed(&self, opening: usize) -> String {
         format!(
             "the block that begins in line {} is not closed",
-            self.source.place(opening..opening).line
+            self.source.place(opening..opening).line()
         )
     }
 

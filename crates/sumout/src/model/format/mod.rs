@@ -12,6 +12,7 @@ mod bif;
 mod json;
 mod lexer;
 mod net;
+mod options;
 mod source;
 mod spelling;
 mod uai;
@@ -24,6 +25,7 @@ use std::fs;
 use std::io::{Read, Write};
 use std::path::Path;
 
+pub use options::{Loss, ReadOptions, WriteOptions};
 pub(crate) use source::Source;
 pub use uai::read_evidence;
 
@@ -47,34 +49,6 @@ pub enum Format {
     Xdsl,
     /// The own format, which carries everything: `.json`.
     Json,
-}
-
-/// How to read a file.
-#[derive(Clone, Debug, Default)]
-pub struct ReadOptions {
-    /// The format; told from the file if none is given.
-    pub format: Option<Format>,
-    /// Rescales CPT rows that do not sum to one instead of refusing them.
-    pub normalize: bool,
-}
-
-/// How to write a file.
-#[derive(Clone, Debug, Default)]
-pub struct WriteOptions {
-    /// The format; the one that the file's extension names if none is given.
-    pub format: Option<Format>,
-    /// How to treat information that the format cannot represent.
-    pub loss: Loss,
-}
-
-/// How to treat information that a format cannot represent.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Loss {
-    /// Fail, naming what would be lost.
-    #[default]
-    Refuse,
-    /// Write what can be written.
-    Accept,
 }
 
 /// A decompressed file may have this many bytes; more is taken for an attack.

@@ -54,7 +54,10 @@ impl Source {
 
     /// The note for the first of two duplicates.
     pub fn other(&self, span: &Span) -> String {
-        format!("the other one is in line {}", self.place(span.clone()).line)
+        format!(
+            "the other one is in line {}",
+            self.place(span.clone()).line()
+        )
     }
 
     /// A mistake in what the format demands.

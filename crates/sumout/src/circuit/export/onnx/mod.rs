@@ -9,6 +9,7 @@
 
 mod build;
 mod join;
+mod options;
 mod proto;
 mod select;
 
@@ -24,6 +25,8 @@ use crate::error::{Error, ErrorKind, Remedy, Result};
 use crate::tensor::{Map, TableId};
 use crate::vars::VarId;
 
+pub use options::Onnx;
+
 use build::Build;
 use proto::{Attribute, Parts, Type, value};
 
@@ -32,25 +35,6 @@ const OPSET: i64 = 13;
 
 /// The longest message that the format allows.
 const MAX_MODEL_BYTES: usize = i32::MAX as usize;
-
-/// The precision and the inputs of an ONNX model.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Onnx {
-    /// The precision of its numbers.
-    pub precision: Precision,
-    /// Whether `evidence` has a column for each value of each input, with likelihoods. Otherwise it
-    /// has a column for each input, with the positions of values, -1 where nothing is known.
-    pub likelihoods: bool,
-}
-
-impl Default for Onnx {
-    fn default() -> Self {
-        Onnx {
-            precision: Precision::F32,
-            likelihoods: false,
-        }
-    }
-}
 
 impl Circuit {
     /// The circuit as an ONNX model.

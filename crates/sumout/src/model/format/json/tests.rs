@@ -44,7 +44,7 @@ fn explain(text: &str) -> String {
     let error = parse(text).expect_err(text);
     let place = error
         .place()
-        .map_or(String::new(), |p| format!("{}:{}: ", p.line, p.column));
+        .map_or(String::new(), |p| format!("{}:{}: ", p.line(), p.column()));
     let hint = error
         .advice()
         .map_or(String::new(), |hint| format!(" | {hint}"));

@@ -333,7 +333,7 @@ impl<'a> Scanner<'a> {
                 (b'{', Some(b']')) | (b'[', Some(b'}')) => {
                     let error =
                         token.expected(self.source, if bracket == b'{' { "`}`" } else { "`]`" });
-                    let line = self.source.place(innermost..innermost).line;
+                    let line = self.source.place(innermost..innermost).line();
                     return Err(error.hint(format!(
                         "the `{}` in line {line} is still open",
                         bracket as char

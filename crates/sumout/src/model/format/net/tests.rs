@@ -15,10 +15,10 @@ fn parse(text: &str) -> Result<Network> {
 fn mistake(text: &str) -> (String, String) {
     let error = parse(text).expect_err(text);
     let place = error.place().expect(text);
-    let line = text.lines().nth(place.line - 1).unwrap_or_default();
+    let line = text.lines().nth(place.line() - 1).unwrap_or_default();
     (
         error.message().to_owned(),
-        line.chars().skip(place.column - 1).collect(),
+        line.chars().skip(place.column() - 1).collect(),
     )
 }
 

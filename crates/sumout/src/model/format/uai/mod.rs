@@ -272,7 +272,7 @@ impl Reader<'_> {
     /// Too few or too many numbers in one table show only in the next.
     fn table_before(&self, factor: usize) -> Option<String> {
         let CptMarks { list, entries, .. } = self.marks.cpts.get(factor.checked_sub(1)?)?;
-        let line = self.lexer.source.place(list.end..list.end).line;
+        let line = self.lexer.source.place(list.end..list.end).line();
         Some(format!(
             "the table before has {} and ends in line {line}",
             many(entries.len(), "number")
@@ -298,7 +298,7 @@ impl Reader<'_> {
             return error;
         }
         let (line, cards) = (
-            self.lexer.source.place(first.clone()).line,
+            self.lexer.source.place(first.clone()).line(),
             many(cards, "number"),
         );
         let variables = many(self.announced, "variable");

@@ -23,8 +23,8 @@ fn mistake(text: &str) -> (String, String, String) {
 
 fn told(text: &str, error: Error) -> (String, String, String) {
     let place = error.place().expect("a place");
-    let line = text.lines().nth(place.line - 1).unwrap_or_default();
-    let from = line.chars().skip(place.column - 1).collect();
+    let line = text.lines().nth(place.line() - 1).unwrap_or_default();
+    let from = line.chars().skip(place.column() - 1).collect();
     (
         error.message().to_owned(),
         from,

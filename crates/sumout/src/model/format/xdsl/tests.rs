@@ -212,6 +212,6 @@ fn mistakes_have_a_place() {
     ] {
         let error = parse(&text).unwrap_err();
         assert!(error.message().contains(message), "{error}");
-        assert_eq!(error.place().map(|p| p.line), Some(line), "{error}");
+        assert_eq!(error.place().map(|p| p.line()), Some(line), "{error}");
     }
 }

@@ -303,7 +303,7 @@ impl<'a> Xml<'a> {
         format!(
             "`<{}>` of line {} is still open",
             shown(name),
-            self.source.place(span.clone()).line
+            self.source.place(span.clone()).line()
         )
     }
 

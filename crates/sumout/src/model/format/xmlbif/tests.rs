@@ -276,8 +276,8 @@ fn mistakes_have_a_place_and_a_hint() {
         assert!(error.message().contains(message), "{message}: {error}");
         assert!(error.advice().unwrap_or_default().contains(hint), "{error}");
         let place = error.place().expect("mistakes in files have a place");
-        let line = text.lines().nth(place.line - 1).unwrap_or_default();
-        let marked: String = line.chars().skip(place.column - 1).collect();
+        let line = text.lines().nth(place.line() - 1).unwrap_or_default();
+        let marked: String = line.chars().skip(place.column() - 1).collect();
         assert!(marked.starts_with(at), "{error}");
     }
 }
