@@ -146,7 +146,7 @@ fn one_question_is_answered_exactly_where_that_fits() {
         1e-12
     ));
     assert_eq!(
-        answer.near().unwrap().note().as_deref(),
+        answer.near().unwrap().note(),
         Some("the exact answer fits, and is given")
     );
     assert_eq!(

@@ -65,7 +65,7 @@ impl Network {
     /// let query = Query::of("lung").given(["xray", "dysp"]);
     /// let plan = asia.plan(&query, &Options::default())?;
     /// println!("{}", plan.report());
-    /// assert_eq!(plan.report().max_cluster_rank, 3);
+    /// assert_eq!(plan.report().chosen().max_cluster_rank(), 3);
     /// # Ok::<(), sumout::Error>(())
     /// ```
     pub fn plan(&self, query: &Query, options: &Options) -> Result<Compilation<'_>> {

@@ -30,9 +30,8 @@ pub struct ReadOptions {
 /// let asia = Network::read("asia")?;
 /// let options = WriteOptions::default().with_format(Format::Bif).with_loss(Loss::Accept);
 /// # let path = std::env::temp_dir().join(format!("sumout-{}.txt", std::process::id()));
-/// # let path = path.to_str().unwrap();
-/// format::write(&asia, path, &options)?;
-/// # std::fs::remove_file(path).unwrap();
+/// format::write(&asia, &path, &options)?;
+/// # std::fs::remove_file(&path).unwrap();
 /// # Ok::<(), sumout::Error>(())
 /// ```
 #[derive(Clone, Debug, Default)]
