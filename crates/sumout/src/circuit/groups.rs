@@ -4,7 +4,7 @@
 //! target alone needs little, and together they need far more, they are answered in groups: the
 //! targets among the variables that one of them needs.
 
-use crate::compile::{self, Goal, Planned, Question, Search};
+use crate::compile::{self, Goal, Level, Planned, Question, Search};
 use crate::model::FactorModel;
 use crate::vars::{VarId, VarSet};
 
@@ -58,10 +58,7 @@ pub(crate) fn groups(
     let grouping = Grouping {
         model,
         question,
-        search: Search {
-            effort: EFFORT_TO_ESTIMATE * search.effort,
-            ..*search
-        },
+        search: hasty(search),
     };
     let needs = grouping.needs(&targets)?;
     let cost = grouping.group(targets.clone()).cost();
@@ -69,6 +66,20 @@ pub(crate) fn groups(
         return None;
     }
     grouping.split(targets, needs, MAX_SHARE_OF_COMMON * cost)
+}
+
+/// A search that estimates costs. Finding supports takes longer than it is worth here.
+fn hasty(search: &Search) -> Search {
+    let level = if search.level.knows_zeros() {
+        Level::Tables
+    } else {
+        search.level
+    };
+    Search {
+        level,
+        effort: EFFORT_TO_ESTIMATE * search.effort,
+        ..*search
+    }
 }
 
 struct Grouping<'a> {
