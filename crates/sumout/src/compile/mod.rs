@@ -105,11 +105,11 @@ fn cheapest(
     Ok(best)
 }
 
-/// Simplifies, if the planner may know tables; for a plan to start from, if that plan was found so.
+/// Simplifies a question that is run once, if the planner may know tables.
 fn simplified(pruned: &Pruned, search: &Search, start: Option<Start<'_>>) -> Simplified {
     let is_simplified = match start {
         Some((_, start)) => start.is_simplified(),
-        None => search.level.knows_tables(),
+        None => search.level.knows_tables() && !search.is_for_many(),
     };
     if is_simplified {
         simplify::simplify(pruned)
