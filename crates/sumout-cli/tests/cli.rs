@@ -166,7 +166,7 @@ fn more_effort_finds_smaller_clusters() {
     let largest = |effort: &str| -> f64 {
         let refused = output(
             2,
-            &format!("query models/munin1.bif.gz --memory 1 --effort {effort}"),
+            &format!("mpe models/munin1.bif.gz --memory 1 --effort {effort}"),
         );
         let text = String::from_utf8(refused.stderr).unwrap();
         let rank = text
