@@ -2,7 +2,7 @@
 
 use numpy::{PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
-use sumout::{Column, VarId};
+use sumout::Column;
 
 /// Columns of evidence, by the positions of variables. They are checked when a circuit reads them.
 #[pyclass(module = "sumout._sumout")]
@@ -54,7 +54,7 @@ impl Batch {
     pub fn of(self, circuit: &sumout::Circuit) -> sumout::Result<sumout::Batch> {
         let mut batch = sumout::Batch::new(self.rows);
         for (variable, column) in self.columns {
-            batch.insert(circuit, VarId::new(variable), column)?;
+            batch.insert(circuit, sumout::internals::var(variable), column)?;
         }
         Ok(batch)
     }

@@ -68,7 +68,7 @@ fn tables(circuit: &Circuit, cpts: &Cpts) -> Result<Vec<(TableId, Vec<f64>)>> {
         .map(|(_, origin)| origin.child.index())
         .collect();
     if let Some(&child) = cpts.keys().find(|child| !trained.contains(child)) {
-        let name = &circuit.variable(VarId::new(child)).name;
+        let name = &circuit.variable(sumout::internals::var(child)).name;
         let error = Error::new(
             ErrorKind::Name,
             format!("the CPT of `{name}` is not a parameter of the circuit"),

@@ -42,7 +42,7 @@ impl Task {
         let Batch { rows, columns } = examples.take();
         let mut examples = Examples::new(rows);
         for (v, column) in columns {
-            examples.insert(VarId::new(v), column);
+            examples.insert(sumout::internals::var(v), column);
         }
         if let Some(weights) = weights {
             examples.weigh(weights.as_array().to_vec())?;
@@ -60,7 +60,12 @@ impl Task {
 
 impl Task {
     fn of(&self, net: &sumout::Network) -> sumout::Result<sumout::Task> {
-        let targets: Vec<VarId> = self.targets.iter().copied().map(VarId::new).collect();
+        let targets: Vec<VarId> = self
+            .targets
+            .iter()
+            .copied()
+            .map(sumout::internals::var)
+            .collect();
         let task = sumout::Task::of(&targets, &self.examples)
             .given(net, self.given.as_deref())?
             .train(net, self.train.as_deref())?

@@ -127,7 +127,7 @@ impl Network {
     }
 
     fn value(&self, variable: usize, name: &str) -> Result<usize> {
-        Ok(self.0.value(VarId::new(variable), name)?)
+        Ok(self.0.value(sumout::internals::var(variable), name)?)
     }
 
     fn matching(&self, pattern: &str) -> Result<Vec<usize>> {
@@ -143,7 +143,12 @@ impl Network {
     fn with_tables(&self, tables: Vec<(usize, PyReadonlyArrayDyn<'_, f64>)>) -> Result<Self> {
         let tables: Vec<(VarId, Vec<f64>)> = tables
             .iter()
-            .map(|(var, table)| (VarId::new(*var), table.as_array().iter().copied().collect()))
+            .map(|(var, table)| {
+                (
+                    sumout::internals::var(*var),
+                    table.as_array().iter().copied().collect(),
+                )
+            })
             .collect();
         Ok(Network(Arc::new(self.0.with_tables(
             tables.iter().map(|(var, table)| (*var, &table[..])),
@@ -160,7 +165,7 @@ impl Network {
     ) -> Result<Answered> {
         let (net, options) = (self.0.clone(), options.0.clone());
         let answer = work::long(py, None, move |_| {
-            let targets: Vec<VarId> = targets.into_iter().map(VarId::new).collect();
+            let targets: Vec<VarId> = targets.into_iter().map(sumout::internals::var).collect();
             net.query(&targets, &evidence(&net, findings)?, &options)
         })?;
         let posteriors = answer.posteriors().iter();
@@ -305,10 +310,14 @@ fn no_scope() -> Error {
 fn evidence(net: &sumout::Network, (hard, soft): Findings) -> sumout::Result<Evidence> {
     let mut evidence = Evidence::new();
     for (variable, value) in hard {
-        evidence.insert(net, VarId::new(variable), Finding::Hard(value))?;
+        evidence.insert(net, sumout::internals::var(variable), Finding::Hard(value))?;
     }
     for (variable, likelihood) in soft {
-        evidence.insert(net, VarId::new(variable), Finding::Soft(likelihood))?;
+        evidence.insert(
+            net,
+            sumout::internals::var(variable),
+            Finding::Soft(likelihood),
+        )?;
     }
     Ok(evidence)
 }

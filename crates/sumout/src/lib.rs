@@ -104,6 +104,12 @@ pub mod internals {
     pub use crate::model::paper::{HEIGHT, WIDTH, covers, number, within};
     pub use crate::model::random;
     pub use crate::tensor::graph;
+    use crate::vars::VarId;
+
+    /// The variable at a position of a network.
+    pub fn var(index: usize) -> VarId {
+        VarId::new(index)
+    }
 }
 
 /// The README's Rust is run as a test.

@@ -1,4 +1,4 @@
-//! Variables by number, and sets of them.
+//! Variables by number, and sets of ids.
 
 use std::fmt;
 use std::ops::{BitAnd, BitOr, Sub};
@@ -9,16 +9,14 @@ use serde::{Deserialize, Serialize};
 /// children.
 ///
 /// A [`FactorModel`](crate::model::FactorModel) keeps the ids of the network that it was made from,
-/// and may have more variables behind them, in any order. A graph of tensors keeps them as its
-/// first axes. An axis that stands for no variable comes behind them, and only
-/// [`Graph::axis`](crate::tensor::Graph::axis) makes one: nothing else may take a number for an id
-/// that is not a position of a variable.
+/// and may have more variables behind them, in any order. The axes of tensors have ids of their
+/// own: a variable is an [axis](crate::tensor::AxisId), but not every axis is a variable.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct VarId(u32);
 
 impl VarId {
     /// The variable at this position.
-    pub fn new(index: usize) -> Self {
+    pub(crate) fn new(index: usize) -> Self {
         VarId(u32::try_from(index).expect("a network has fewer than 2^32 variables"))
     }
 
@@ -34,14 +32,20 @@ impl fmt::Debug for VarId {
     }
 }
 
-/// A set of variables, kept sorted.
-#[derive(Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(from = "Vec<VarId>")]
-pub struct VarSet(Vec<VarId>);
+/// A set of ids of one kind, kept sorted.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(
+    from = "Vec<I>",
+    bound(deserialize = "I: Copy + Ord + Deserialize<'de>")
+)]
+pub struct IdSet<I>(Vec<I>);
 
-impl VarSet {
+/// A set of variables, kept sorted.
+pub type VarSet = IdSet<VarId>;
+
+impl<I: Copy + Ord> IdSet<I> {
     /// The members, in increasing order.
-    pub fn iter(&self) -> impl DoubleEndedIterator<Item = VarId> + ExactSizeIterator + '_ {
+    pub fn iter(&self) -> impl DoubleEndedIterator<Item = I> + ExactSizeIterator + '_ {
         self.0.iter().copied()
     }
 
@@ -55,77 +59,83 @@ impl VarSet {
         self.0.is_empty()
     }
 
-    /// Whether `var` is a member.
-    pub fn contains(&self, var: VarId) -> bool {
-        self.0.binary_search(&var).is_ok()
+    /// Whether `id` is a member.
+    pub fn contains(&self, id: I) -> bool {
+        self.0.binary_search(&id).is_ok()
     }
 
     /// Whether every member is one of `other`.
-    pub fn is_subset(&self, other: &VarSet) -> bool {
+    pub fn is_subset(&self, other: &IdSet<I>) -> bool {
         self.iter().all(|v| other.contains(v))
     }
 
-    /// Adds `var`, and returns whether it was new.
-    pub fn insert(&mut self, var: VarId) -> bool {
-        match self.0.binary_search(&var) {
+    /// Adds `id`, and returns whether it was new.
+    pub fn insert(&mut self, id: I) -> bool {
+        match self.0.binary_search(&id) {
             Ok(_) => false,
             Err(at) => {
-                self.0.insert(at, var);
+                self.0.insert(at, id);
                 true
             }
         }
     }
 
     /// Keeps the members for which `keep` is true.
-    pub fn retain(&mut self, mut keep: impl FnMut(VarId) -> bool) {
+    pub fn retain(&mut self, mut keep: impl FnMut(I) -> bool) {
         self.0.retain(|&v| keep(v));
     }
 
     /// The members as a sorted slice.
-    pub fn as_slice(&self) -> &[VarId] {
+    pub fn as_slice(&self) -> &[I] {
         &self.0
     }
 }
 
-impl FromIterator<VarId> for VarSet {
-    fn from_iter<I: IntoIterator<Item = VarId>>(vars: I) -> Self {
-        let mut vars: Vec<VarId> = vars.into_iter().collect();
-        vars.sort_unstable();
-        vars.dedup();
-        VarSet(vars)
+impl<I: Copy + Ord> FromIterator<I> for IdSet<I> {
+    fn from_iter<T: IntoIterator<Item = I>>(ids: T) -> Self {
+        let mut ids: Vec<I> = ids.into_iter().collect();
+        ids.sort_unstable();
+        ids.dedup();
+        IdSet(ids)
     }
 }
 
-impl From<Vec<VarId>> for VarSet {
-    fn from(vars: Vec<VarId>) -> Self {
-        vars.into_iter().collect()
+impl<I: Copy + Ord> From<Vec<I>> for IdSet<I> {
+    fn from(ids: Vec<I>) -> Self {
+        ids.into_iter().collect()
     }
 }
 
-impl fmt::Debug for VarSet {
+impl<I> Default for IdSet<I> {
+    fn default() -> Self {
+        IdSet(vec![])
+    }
+}
+
+impl<I: fmt::Debug> fmt::Debug for IdSet<I> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_set().entries(&self.0).finish()
     }
 }
 
-impl BitOr for &VarSet {
-    type Output = VarSet;
-    fn bitor(self, other: &VarSet) -> VarSet {
+impl<I: Copy + Ord> BitOr for &IdSet<I> {
+    type Output = IdSet<I>;
+    fn bitor(self, other: &IdSet<I>) -> IdSet<I> {
         self.iter().chain(other.iter()).collect()
     }
 }
 
-impl BitAnd for &VarSet {
-    type Output = VarSet;
-    fn bitand(self, other: &VarSet) -> VarSet {
-        VarSet(self.iter().filter(|&v| other.contains(v)).collect())
+impl<I: Copy + Ord> BitAnd for &IdSet<I> {
+    type Output = IdSet<I>;
+    fn bitand(self, other: &IdSet<I>) -> IdSet<I> {
+        IdSet(self.iter().filter(|&v| other.contains(v)).collect())
     }
 }
 
-impl Sub for &VarSet {
-    type Output = VarSet;
-    fn sub(self, other: &VarSet) -> VarSet {
-        VarSet(self.iter().filter(|&v| !other.contains(v)).collect())
+impl<I: Copy + Ord> Sub for &IdSet<I> {
+    type Output = IdSet<I>;
+    fn sub(self, other: &IdSet<I>) -> IdSet<I> {
+        IdSet(self.iter().filter(|&v| !other.contains(v)).collect())
     }
 }
 

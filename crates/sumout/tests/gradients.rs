@@ -197,7 +197,7 @@ fn derivatives_are_central_differences() {
             seed,
         )
         .unwrap();
-        let target = VarId::new(rng.random_range(0..nodes));
+        let target = sumout::internals::var(rng.random_range(0..nodes));
         let name = |v: VarId| net.variable(v).name.clone();
         let others: Vec<String> = net
             .ids()

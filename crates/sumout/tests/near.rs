@@ -44,7 +44,7 @@ fn noisy(nodes: usize, seed: u64, noise: f64) -> Network {
 
 fn random_query(net: &Network, seed: u64) -> (Query, Vec<VarId>) {
     let rng = &mut ChaCha8Rng::seed_from_u64(seed);
-    let target = VarId::new(rng.random_range(0..net.variables().len()));
+    let target = sumout::internals::var(rng.random_range(0..net.variables().len()));
     let inputs: Vec<VarId> = net
         .ids()
         .filter(|&v| v != target && rng.random::<f64>() < 0.6)

@@ -98,8 +98,8 @@ fn posteriors_agree_with_brute_force() {
     for seed in 0..SEEDS {
         let (net, evidence, mut rng) = case(seed);
         let n = net.variables().len();
-        let one = VarId::new(rng.random_range(0..n));
-        let two = VarId::new(rng.random_range(0..n));
+        let one = sumout::internals::var(rng.random_range(0..n));
+        let two = sumout::internals::var(rng.random_range(0..n));
         for options in all_options(seed) {
             check(&net, &[one], &evidence, &options);
             check(&net, &[two, one], &evidence, &options);
@@ -420,7 +420,11 @@ fn ids_of_another_network_are_refused() {
     )
     .unwrap();
     let error = small
-        .query(&[VarId::new(7)], &Evidence::new(), &Options::default())
+        .query(
+            &[sumout::internals::var(7)],
+            &Evidence::new(),
+            &Options::default(),
+        )
         .unwrap_err();
     assert_eq!(error.kind(), sumout::ErrorKind::Name);
 }

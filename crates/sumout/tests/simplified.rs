@@ -180,7 +180,7 @@ fn posteriors_are_those_of_brute_force() {
         let (net, mut rng) = planted(seed);
         let evidence = random_evidence(&net, &mut rng);
         let truth = enumerate(&net, &evidence);
-        let one = VarId::new(rng.random_range(0..net.variables().len()));
+        let one = sumout::internals::var(rng.random_range(0..net.variables().len()));
         for level in LEVELS {
             for targets in [&[][..], &[one]] {
                 let answer = net

@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use sumout::internals::paper::{MAX_LEAVES, plan, pruned};
-use sumout::{Network, VarId};
+use sumout::{Network};
 
 use factor::Factor;
 use jointree::{FAMILIES, Jointree};
@@ -233,7 +233,7 @@ fn the_example_of_section_2_1_needs_three_variables_and_not_four() {
 fn the_planner_finds_the_example_of_section_2_1() {
     let [known, functional] = [false, true].map(|is_functional| {
         let mut problem = pruned(section_2_1(is_functional).model());
-        let [y, z, w] = [0, 2, 3].map(VarId::new);
+        let [y, z, w] = [0, 2, 3].map(sumout::internals::var);
         problem.output = [y, z, w].into_iter().collect();
         plan(&problem, MAX_LEAVES).plan.cost.rank
     });

@@ -75,7 +75,7 @@ fn shape(nodes: usize) -> Shape {
 /// P(target | inputs), all variables with declared functions to be learned.
 fn question(net: &Network, seed: u64) -> Question {
     let rng = &mut ChaCha8Rng::seed_from_u64(seed);
-    let target = VarId::new(rng.random_range(0..net.variables().len()));
+    let target = sumout::internals::var(rng.random_range(0..net.variables().len()));
     let inputs = net
         .ids()
         .filter(|&v| v != target && rng.random::<bool>())
@@ -327,7 +327,11 @@ fn the_report_says_whose_plan_matters() {
         ) < 1e-12
     );
     let answer = net
-        .query(&[VarId::new(0)], &evidence, &options.with_effort(1e3))
+        .query(
+            &[sumout::internals::var(0)],
+            &evidence,
+            &options.with_effort(1e3),
+        )
         .unwrap();
     assert!(close(
         answer.log_evidence(),

@@ -1,7 +1,7 @@
 //! Writes the entries of all tensors as single numbers.
 
-use sumout::internals::graph::{Graph, List, Map, NodeId, Op, Table};
-use sumout::{VarId, VarSet};
+use sumout::VarId;
+use sumout::internals::graph::{AxisId, AxisSet, Graph, List, Map, NodeId, Op, Table};
 
 use crate::scalar::Scalar;
 
@@ -89,8 +89,8 @@ impl Expansion<'_> {
         let graph = self.graph;
         let all = factors
             .iter()
-            .fold(VarSet::default(), |all, &f| &all | graph.axes(f));
-        let order: Vec<VarId> = graph
+            .fold(AxisSet::default(), |all, &f| &all | graph.axes(f));
+        let order: Vec<AxisId> = graph
             .axes(out)
             .iter()
             .chain((&all - graph.axes(out)).iter())
@@ -207,7 +207,7 @@ impl Expansion<'_> {
     }
 }
 
-fn size(graph: &Graph, axes: &[VarId]) -> usize {
+fn size(graph: &Graph, axes: &[AxisId]) -> usize {
     axes.iter().map(|v| graph.cards()[v.index()]).product()
 }
 
@@ -222,9 +222,9 @@ struct Walk {
 }
 
 impl Walk {
-    fn new(graph: &Graph, order: &[VarId], tensors: [&[VarId]; 2]) -> Self {
+    fn new(graph: &Graph, order: &[AxisId], tensors: [&[AxisId]; 2]) -> Self {
         let cards: Vec<usize> = order.iter().map(|v| graph.cards()[v.index()]).collect();
-        let stride = |axes: &[VarId], v: &VarId| match axes.iter().position(|axis| axis == v) {
+        let stride = |axes: &[AxisId], v: &AxisId| match axes.iter().position(|axis| axis == v) {
             Some(at) => size(graph, &axes[at + 1..]),
             None => 0,
         };

@@ -13,8 +13,8 @@
 mod expand;
 mod settle;
 
-use sumout::internals::graph::{Graph, NodeId, Op};
-use sumout::{Error, ErrorKind, Result, VarId, VarSet};
+use sumout::internals::graph::{AxisSet, Graph, NodeId, Op};
+use sumout::{Error, ErrorKind, Result, VarId};
 
 /// A node of a [`ScalarGraph`]; what it reads stands before it.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -43,8 +43,8 @@ pub struct ScalarGraph {
 
 /// The most nodes and terms that the scalar graph of a graph can have.
 pub fn most_scalars(graph: &Graph) -> f64 {
-    let size = |vars: &VarSet| {
-        vars.iter()
+    let size = |axes: &AxisSet| {
+        axes.iter()
             .map(|v| graph.cards()[v.index()] as f64)
             .product::<f64>()
     };

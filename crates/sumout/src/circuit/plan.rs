@@ -182,7 +182,7 @@ impl Part {
     pub fn variables(&self) -> VarSet {
         let factors = self.planned.pruned.factors.iter();
         factors
-            .flat_map(|factor| factor.axes.iter().copied())
+            .flat_map(|factor| factor.scope.iter().copied())
             .collect()
     }
 }

@@ -10,6 +10,7 @@
 
 pub mod ask;
 mod choose;
+pub mod factor;
 pub mod lower;
 pub mod plan;
 pub mod prune;

@@ -10,8 +10,7 @@ use std::fmt::Write;
 use crate::draw::layout::{Item, layout};
 use crate::draw::{entries, escaped};
 use crate::model::FactorModel;
-use crate::tensor::{Graph, NodeId, Op};
-use crate::vars::{VarId, VarSet};
+use crate::tensor::{AxisId, AxisSet, Graph, NodeId, Op};
 
 /// No more boxes than this are drawn.
 const MAX_CARDS: usize = 1000;
@@ -211,17 +210,18 @@ impl Drawing<'_> {
         self.cards.len() - 1
     }
 
-    fn name(&self, v: VarId) -> String {
-        let card = self.graph.cards()[v.index()];
-        self.net.variables().get(v.index()).map_or_else(
-            || format!("{card} states"),
+    fn name(&self, axis: AxisId) -> String {
+        let variable = self.graph.variable(axis);
+        let named = variable.and_then(|v| self.net.variables().get(v.index()));
+        named.map_or_else(
+            || format!("{} states", self.graph.cards()[axis.index()]),
             |variable| variable.name.clone(),
         )
     }
 
-    fn names(&self, vars: &VarSet) -> String {
-        vars.iter()
-            .map(|v| self.name(v))
+    fn names(&self, axes: &AxisSet) -> String {
+        axes.iter()
+            .map(|axis| self.name(axis))
             .collect::<Vec<_>>()
             .join(" ")
     }

@@ -147,7 +147,7 @@ impl Node {
 
 /// `X = f(U, V)` if the factor makes X a function, or else `f(U, V, X)`.
 fn title(net: &FactorModel, planned: &Planned, factor: usize) -> String {
-    let scope = planned.pruned.factors[factor].axes.iter().copied();
+    let scope = planned.pruned.factors[factor].scope.iter().copied();
     let list = |vars: &mut dyn Iterator<Item = VarId>| {
         vars.map(|v| name(net, v)).collect::<Vec<_>>().join(", ")
     };
@@ -169,7 +169,7 @@ fn evidence(net: &FactorModel, Planned { pruned, .. }: &Planned, leaf: &Leaf) ->
         .filter(|(_, host)| *host == leaf.factor && !leaf.is_copy)
         .map(|(v, _)| *v);
     let clamped = pruned.factors[leaf.factor]
-        .axes
+        .scope
         .iter()
         .copied()
         .filter(|&v| pruned.clamped.contains(v));

@@ -5,10 +5,9 @@
 //! last, and its summed axes first; the other input is read one number at a time, with its summed
 //! axes last.
 
-use crate::tensor::graph::{Graph, Map, NodeId, Op};
+use crate::tensor::graph::{AxisId, Graph, Map, NodeId, Op};
 use crate::tensor::loops::{Loop, Nest, Walk};
 use crate::tensor::schedule::{Guide, Schedule, ScheduledStep, Slot};
-use crate::vars::VarId;
 
 /// Steps over slots, ready to run.
 #[derive(Clone, Debug)]
@@ -18,7 +17,7 @@ pub(crate) struct Program {
     /// The number of entries of each slot.
     pub sizes: Vec<usize>,
     /// The axes of each node, in the order in which they are laid out, with their strides.
-    strides: Vec<Vec<(VarId, usize)>>,
+    strides: Vec<Vec<(AxisId, usize)>>,
     cards: Vec<usize>,
 }
 
@@ -72,14 +71,14 @@ impl Program {
     }
 
     /// The axes of a node, in the order in which they are laid out, with their strides.
-    pub fn strides(&self, node: NodeId) -> impl DoubleEndedIterator<Item = (VarId, usize)> + '_ {
+    pub fn strides(&self, node: NodeId) -> impl DoubleEndedIterator<Item = (AxisId, usize)> + '_ {
         self.strides[node.index()].iter().copied()
     }
 
     /// The loops over all axes but those in `without`.
-    fn nest(&self, step: &ScheduledStep, schedule: &Schedule, without: &[VarId]) -> Nest {
+    fn nest(&self, step: &ScheduledStep, schedule: &Schedule, without: &[AxisId]) -> Nest {
         let slots = [Some(step.out), step.b, Some(step.a)].into_iter().flatten();
-        let mut axes: Vec<VarId> = vec![];
+        let mut axes: Vec<AxisId> = vec![];
         for (v, _) in slots.flat_map(|slot| self.strides(schedule.node(slot))) {
             if !axes.contains(&v) && !without.contains(&v) {
                 axes.push(v);
@@ -89,7 +88,7 @@ impl Program {
     }
 
     /// The loop over one axis.
-    fn axis(&self, step: &ScheduledStep, schedule: &Schedule, v: VarId) -> Loop {
+    fn axis(&self, step: &ScheduledStep, schedule: &Schedule, v: AxisId) -> Loop {
         let stride = |slot: Slot| {
             let mut strides = self.strides(schedule.node(slot));
             strides
@@ -114,9 +113,9 @@ impl Program {
         map: &Map,
         backward: bool,
     ) -> (Nest, Walk) {
-        let mapped: Vec<VarId> = map.over.iter().chain(&map.from).copied().collect();
+        let mapped: Vec<AxisId> = map.over.iter().chain(&map.from).copied().collect();
         let nest = self.nest(step, schedule, &mapped);
-        let loops = |vars: &[VarId]| vars.iter().map(|&v| self.axis(step, schedule, v)).collect();
+        let loops = |vars: &[AxisId]| vars.iter().map(|&v| self.axis(step, schedule, v)).collect();
         (
             nest,
             Walk {
@@ -129,8 +128,8 @@ impl Program {
 }
 
 /// Axes in an order with their strides, the last of them one.
-fn strides(order: &[VarId], cards: &[usize]) -> Vec<(VarId, usize)> {
-    let mut strides: Vec<(VarId, usize)> = order.iter().map(|&v| (v, 1)).collect();
+fn strides(order: &[AxisId], cards: &[usize]) -> Vec<(AxisId, usize)> {
+    let mut strides: Vec<(AxisId, usize)> = order.iter().map(|&v| (v, 1)).collect();
     for i in (1..order.len()).rev() {
         strides[i - 1].1 = strides[i].1 * cards[order[i].index()];
     }
@@ -138,8 +137,8 @@ fn strides(order: &[VarId], cards: &[usize]) -> Vec<(VarId, usize)> {
 }
 
 /// The axis order of each node, chosen by the last operation that reads it.
-fn orders(graph: &Graph) -> Vec<Vec<VarId>> {
-    let mut orders: Vec<Option<Vec<VarId>>> = vec![None; graph.len()];
+fn orders(graph: &Graph) -> Vec<Vec<AxisId>> {
+    let mut orders: Vec<Option<Vec<AxisId>>> = vec![None; graph.len()];
     for (node, op) in graph.ops() {
         if let Op::Table(t) = op {
             orders[node.index()] = Some(graph.tables()[t.index()].axes.clone());
@@ -167,7 +166,7 @@ fn orders(graph: &Graph) -> Vec<Vec<VarId>> {
 }
 
 /// How a contraction whose output has `order` wants to read an input.
-fn input_order(graph: &Graph, order: &[VarId], input: NodeId) -> Vec<VarId> {
+fn input_order(graph: &Graph, order: &[AxisId], input: NodeId) -> Vec<AxisId> {
     let axes = graph.axes(input);
     let kept = order.iter().copied().filter(|&v| axes.contains(v));
     let summed = axes.iter().filter(|v| !order.contains(v));

@@ -15,5 +15,6 @@ pub(crate) mod schedule;
 pub(crate) mod select;
 
 pub use graph::{
-    Graph, List, ListId, Map, MapId, NodeId, Op, Origin, Rule, RuleId, Table, TableId, Weighing,
+    AxisId, AxisSet, Graph, List, ListId, Map, MapId, NodeId, Op, Origin, Rule, RuleId, Table,
+    TableId, Weighing,
 };

@@ -26,7 +26,7 @@ fn random_examples(
         .columns()
         .iter()
         .enumerate()
-        .filter(|(k, _)| k % 2 == 1 || targets.contains(&VarId::new(*k)))
+        .filter(|(k, _)| k % 2 == 1 || targets.contains(&sumout::internals::var(*k)))
     {
         let card = net.card(var);
         let column = match rng.random_range(0..3) {
@@ -151,7 +151,7 @@ fn gradients_are_central_differences() {
         let which = rng.random_range(0..LOSSES.len());
         let targets: Vec<VarId> = [0, 4][..rng.random_range(1..3)]
             .iter()
-            .map(|&v| VarId::new(v))
+            .map(|&v| sumout::internals::var(v))
             .collect();
         let examples = random_examples(&mut rng, &net, &targets, 7);
         let task = Task::of(&targets, &examples);

@@ -20,7 +20,7 @@ fn circuits_select_for_each_example() {
             in_parallel(12, |seed| {
                 let mut rng = ChaCha8Rng::seed_from_u64(1000 + seed * 3 + s as u64);
                 let net = random(&mut rng, kind, sight);
-                let target = VarId::new(rng.random_range(0..net.variables().len()));
+                let target = sumout::internals::var(rng.random_range(0..net.variables().len()));
                 let cases: Vec<Evidence> = (0..7)
                     .map(|_| random_evidence(&net, &mut rng).without(target))
                     .collect();
@@ -126,7 +126,7 @@ fn derivatives_with_respect_to_evidence_go_through_tests() {
         for seed in 0..12 {
             let mut rng = ChaCha8Rng::seed_from_u64(900 + 31 * k as u64 + seed);
             let net = random(&mut rng, kind, Sight::Generalised);
-            let target = VarId::new(rng.random_range(0..net.variables().len()));
+            let target = sumout::internals::var(rng.random_range(0..net.variables().len()));
             let inputs: Vec<String> = net
                 .ids()
                 .filter(|v| *v != target)
@@ -227,7 +227,7 @@ fn circuits_with_promised_values_select_for_each_example() {
         for seed in 0..6 {
             let mut rng = ChaCha8Rng::seed_from_u64(3000 + 17 * k as u64 + seed);
             let net = random(&mut rng, kind, Sight::ALL[seed as usize % 3]);
-            let target = VarId::new(rng.random_range(0..net.variables().len()));
+            let target = sumout::internals::var(rng.random_range(0..net.variables().len()));
             let hard: Vec<VarId> = net
                 .ids()
                 .filter(|v| *v != target && rng.random_bool(0.5))

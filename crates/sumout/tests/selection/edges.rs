@@ -23,7 +23,7 @@ pub fn impossible_value() -> Network {
     b.table(z, [v], [0.5, 0.5, 0.3, 0.7, 0.8, 0.2]);
     let (weights, biases) = (vec![1.0, -1.0, 0.5, 0.25, 0.3, 0.1], vec![0.1, 0.2]);
     let kind = SelectionKind::Softmax {
-        of: vec![VarId::new(0)],
+        of: vec![sumout::internals::var(0)],
         weights,
         biases,
     };
@@ -301,7 +301,7 @@ fn numbers_may_be_far_apart() {
         let options = Options::default()
             .with_level(LEVELS[seed as usize % LEVELS.len()])
             .with_effort(0.01);
-        let target = VarId::new(0);
+        let target = sumout::internals::var(0);
         let query = Query::of(net.variable(target).name.clone()).given(["y*"]);
         let circuit = net.compile(&query, &options).unwrap();
         let observed: Vec<VarId> = circuit.inputs().collect();
@@ -343,7 +343,10 @@ fn what_is_the_same_for_all_examples_is_differentiated_through_tests() {
     let x = b.variable("x", ["p", "q"]);
     b.table(u, [], [0.4, 0.6]);
     b.table(e, [u], [0.8, 0.2, 0.3, 0.7]);
-    let (of, biases) = (vec![VarId::new(1), VarId::new(0)], vec![0.1, 0.2]);
+    let (of, biases) = (
+        vec![sumout::internals::var(1), sumout::internals::var(0)],
+        vec![0.1, 0.2],
+    );
     let kind = SelectionKind::Softmax {
         of,
         weights: vec![1.0, -1.0, 0.5, 2.0, 0.3, 0.7, -0.2, 0.1],

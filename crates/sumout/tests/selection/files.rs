@@ -4,7 +4,7 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use sumout::model::Sight;
 use sumout::tensor::TableId;
-use sumout::{Batch, Circuit, Column, EvalOptions, Level, Options, Query, VarId};
+use sumout::{Batch, Circuit, Column, EvalOptions, Level, Options, Query};
 
 use crate::edges::{extreme, impossible_value};
 use crate::options;
@@ -192,12 +192,13 @@ fn forged_circuits_are_refused_or_run() {
     .iter()
     .enumerate()
     {
-        let query = Query::of(net.variable(VarId::new(1 - k)).name.clone()).trainable(["*"]);
+        let query =
+            Query::of(net.variable(sumout::internals::var(1 - k)).name.clone()).trainable(["*"]);
         let names = net
             .variables()
             .iter()
             .map(|v| v.name.clone())
-            .filter(|name| *name != net.variable(VarId::new(1 - k)).name);
+            .filter(|name| *name != net.variable(sumout::internals::var(1 - k)).name);
         let circuit = net
             .compile(&query.given(names), &Options::default().with_effort(0.0))
             .unwrap();

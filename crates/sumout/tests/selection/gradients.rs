@@ -84,7 +84,7 @@ fn gradients_of_copies_thresholds_and_slopes_are_central_differences() {
         for seed in 0..12 {
             let mut rng = ChaCha8Rng::seed_from_u64(seed);
             let net = random(&mut rng, kind, Sight::ALL[seed as usize % 3]);
-            let target = VarId::new(rng.random_range(0..net.variables().len()));
+            let target = sumout::internals::var(rng.random_range(0..net.variables().len()));
             let examples = examples(&net, target, &mut rng);
             let loss = Loss {
                 cross_entropy: 1.0,

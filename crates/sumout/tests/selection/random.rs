@@ -144,7 +144,7 @@ fn selection(
             let weights = (0..copies * cards[parent]).map(|_| number()).collect();
             let biases = (0..copies).map(|_| number()).collect();
             SelectionKind::Softmax {
-                of: vec![VarId::new(parent)],
+                of: vec![sumout::internals::var(parent)],
                 weights,
                 biases,
             }

@@ -141,8 +141,8 @@ fn d_separated_evidence_is_irrelevant() {
         let net = random(&mut rng, Kind::Sigmoid, Sight::Generalised);
         let n = net.variables().len();
         let (x, y) = (
-            VarId::new(rng.random_range(0..n)),
-            VarId::new(rng.random_range(0..n)),
+            sumout::internals::var(rng.random_range(0..n)),
+            sumout::internals::var(rng.random_range(0..n)),
         );
         let given = random_evidence(&net, &mut rng).without(x).without(y);
         let is_hard = given

@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use sumout::internals::graph::{Graph, NodeId, Op};
+use sumout::internals::graph::{AxisSet, Graph, NodeId, Op};
 use sumout::internals::lower::lower;
 use sumout::internals::paper::{View, shrink_sep};
 use sumout::internals::plan::Plan;
@@ -150,7 +150,7 @@ fn question(query: char, evidence: &str) -> Question {
 }
 
 fn var(letter: char) -> VarId {
-    VarId::new(letter as usize - 'A' as usize)
+    sumout::internals::var(letter as usize - 'A' as usize)
 }
 
 fn letter(var: VarId) -> char {
@@ -161,9 +161,16 @@ fn letters(vars: &VarSet) -> impl Iterator<Item = char> + '_ {
     vars.iter().map(letter)
 }
 
+/// The letters of some axes, all of them variables.
+fn letters_of<'g>(graph: &'g Graph, axes: &'g AxisSet) -> impl Iterator<Item = char> + 'g {
+    axes.iter()
+        .filter_map(|axis| graph.variable(axis))
+        .map(letter)
+}
+
 /// The factor of each leaf; of equal letters, the first is no replica.
 fn leaves(letters: &[char], pruned: &Pruned) -> Vec<Leaf> {
-    let is_cpt = |f: usize, c: char| pruned.factors[f].axes.last() == Some(&var(c));
+    let is_cpt = |f: usize, c: char| pruned.factors[f].scope.last() == Some(&var(c));
     let factor = |c: char| (0..pruned.factors.len()).find(|&f| is_cpt(f, c)).unwrap();
     let leaf = |(at, &c): (usize, &char)| Leaf {
         factor: factor(c),
@@ -215,17 +222,17 @@ impl Reader {
 fn expression(graph: &Graph, node: NodeId) -> String {
     match graph.op(node) {
         Op::Evidence(v) => format!("λ{}", letter(*v)),
-        Op::Table(table) => format!(
-            "f{}",
-            letter(graph.tables()[table.index()].axes.last().copied().unwrap())
-        ),
+        Op::Table(table) => {
+            let child = graph.tables()[table.index()].axes.last();
+            format!("f{}", letter(graph.variable(*child.unwrap()).unwrap()))
+        }
         Op::Contract(a, b, keep) => {
-            let sum: String = letters(keep).collect();
+            let sum: String = letters_of(graph, keep).collect();
             let [a, b] = [a, b].map(|part| bracketed(expression(graph, *part)));
             format!("Σ={sum} {a} {b}")
         }
         Op::Project(a, keep) => {
-            let sum: String = letters(keep).collect();
+            let sum: String = letters_of(graph, keep).collect();
             format!("Σ={sum} {}", bracketed(expression(graph, *a)))
         }
         Op::Rescale(a) => expression(graph, *a),

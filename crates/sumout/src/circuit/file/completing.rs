@@ -9,7 +9,7 @@ use crate::circuit::file::read::Reader;
 use crate::compile::support::Decoder;
 use crate::compile::{Completion, Function};
 use crate::error::Result;
-use crate::tensor::{Graph, Map};
+use crate::tensor::{AxisId, Graph, Map};
 use crate::vars::VarId;
 
 /// Everything but the numbers.
@@ -118,11 +118,15 @@ impl Reader<'_> {
     }
 
     fn function(&self, index: usize, inputs: &[usize], output: usize) -> Result<Function> {
+        let axes: Vec<AxisId> = inputs
+            .iter()
+            .map(|&v| self.axis(v))
+            .collect::<Result<_>>()?;
         let (inputs, outputs) = (self.variables(inputs)?, self.variables(&[output])?);
         let card = self.header.domains[output].len();
         let values = self.words(&format!("function.{index}"))?;
         let is_state = |&value: &u32| value == Map::NOWHERE || (value as usize) < card;
-        if self.size(&inputs) != Some(values.len()) || !values.iter().all(is_state) {
+        if self.size(&axes) != Some(values.len()) || !values.iter().all(is_state) {
             return Err(damaged("a function does not fit its arguments"));
         }
         let values = values

@@ -23,7 +23,7 @@ use crate::circuit::Circuit;
 use crate::error::{Error, ErrorKind, Remedy, Result};
 use crate::files;
 use crate::model::Variable;
-use crate::tensor::{NodeId, Op, Rule};
+use crate::tensor::{AxisId, NodeId, Op, Rule};
 use crate::vars::{VarId, VarSet};
 use completing::Completing;
 use numbers::Numbers;
@@ -50,11 +50,11 @@ struct Header {
     /// The numbers of values of all axes; those of the variables come first.
     axes: Vec<usize>,
     /// The axes of each table, whose numbers are the tensor `table.N`.
-    tables: Vec<Vec<VarId>>,
+    tables: Vec<Vec<AxisId>>,
     /// The axis of each list, whose columns are the tensor `list.N`.
-    lists: Vec<Option<VarId>>,
+    lists: Vec<Option<AxisId>>,
     /// The axes that each map reads, and those that it has, with the tensor `map.N`.
-    maps: Vec<(Vec<VarId>, Vec<VarId>)>,
+    maps: Vec<(Vec<AxisId>, Vec<AxisId>)>,
     operations: Vec<Op>,
     output: NodeId,
     /// How explanations are completed, if they are what the circuit is for.

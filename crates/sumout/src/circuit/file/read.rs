@@ -9,8 +9,8 @@ use crate::circuit::file::{Header, Named, damaged};
 use crate::error::Result;
 use crate::model::{LARGEST_WEIGHT, Variable};
 use crate::tensor::graph::{Parts, TableId};
-use crate::tensor::{Graph, List, Map, NodeId, Op, Table, Weighing};
-use crate::vars::{VarId, VarSet};
+use crate::tensor::{AxisId, AxisSet, Graph, List, Map, NodeId, Op, Table, Weighing};
+use crate::vars::VarId;
 
 /// Makes a circuit from the content of a file.
 pub(super) struct Reader<'a> {
@@ -97,9 +97,9 @@ impl Reader<'_> {
     }
 
     fn graph(&self) -> Result<Graph> {
-        let mut graph = Graph::with_parts(self.header.axes.clone(), self.parts()?);
+        let (axes, variables) = (self.header.axes.clone(), self.header.variables.len());
+        let mut graph = Graph::with_parts(axes, variables, self.parts()?);
         for op in &self.header.operations {
-            self.check_op(op)?;
             graph.try_add(op.clone()).map_err(damaged)?;
         }
         let finished = graph.try_set_output(self.header.output);
@@ -109,23 +109,13 @@ impl Reader<'_> {
         Ok(graph)
     }
 
-    /// Evidence is on variables; a graph may have more axes.
-    fn check_op(&self, op: &Op) -> Result<()> {
-        match op {
-            Op::Evidence(v) if v.index() >= self.header.variables.len() => {
-                Err(damaged("evidence on no variable"))
-            }
-            _ => Ok(()),
-        }
-    }
-
     fn check_output(&self, graph: &Graph) -> Result<()> {
         let is_open = |t: &usize| self.header.domains[*t].len() > 1;
-        let open: VarSet = self
+        let open: AxisSet = self
             .header
             .target
             .filter(is_open)
-            .map(VarId::new)
+            .map(AxisId::new)
             .into_iter()
             .collect();
         if *graph.axes(graph.output()) == open {
@@ -209,7 +199,7 @@ impl Reader<'_> {
         Ok(parts)
     }
 
-    fn table(&self, index: usize, axes: &[VarId]) -> Result<Table> {
+    fn table(&self, index: usize, axes: &[AxisId]) -> Result<Table> {
         let bytes = self.tensor(&format!("table.{index}"), Dtype::F64)?;
         let numbers = bytes.as_chunks::<8>().0.iter();
         Ok(Table {
@@ -218,7 +208,7 @@ impl Reader<'_> {
         })
     }
 
-    fn list(&self, index: usize, axis: Option<VarId>) -> Result<List> {
+    fn list(&self, index: usize, axis: Option<AxisId>) -> Result<List> {
         let words = self.words(&format!("list.{index}"))?;
         let length = words.len() / 3;
         if words.len() != 3 * length {
@@ -233,16 +223,16 @@ impl Reader<'_> {
         })
     }
 
-    pub fn axis(&self, index: usize) -> Result<VarId> {
+    pub fn axis(&self, index: usize) -> Result<AxisId> {
         if index < self.header.axes.len() {
-            Ok(VarId::new(index))
+            Ok(AxisId::new(index))
         } else {
             Err(damaged("an axis is not there"))
         }
     }
 
     /// The number of joint states of some axes; none if there are too many to count.
-    pub fn size(&self, axes: &[VarId]) -> Option<usize> {
+    pub fn size(&self, axes: &[AxisId]) -> Option<usize> {
         axes.iter().try_fold(1usize, |size, v| {
             size.checked_mul(self.header.axes[v.index()])
         })

@@ -14,7 +14,7 @@ use crate::circuit::run::loaded;
 use crate::circuit::selection::{Stage, Stages, weighing};
 use crate::model::{Expanded, SelectionNode};
 use crate::tensor::graph::Tables;
-use crate::tensor::{Graph, Map, NodeId, Op, Origin, Rule, Table};
+use crate::tensor::{AxisId, Graph, Map, NodeId, Op, Origin, Rule, Table};
 use crate::vars::{VarId, VarSet};
 
 pub(crate) struct Merge<'a> {
@@ -51,7 +51,6 @@ impl<'a> Merge<'a> {
             stages, domains, ..
         } = stages;
         let mut domains = domains.clone();
-        let mut graph = Graph::new(domains.iter().map(Vec::len).collect());
         let mut aliases = BTreeMap::new();
         for v in expanded
             .seen()
@@ -60,10 +59,11 @@ impl<'a> Merge<'a> {
         {
             let card = expanded.model.card(v);
             if domains[v.index()].len() < card {
-                aliases.insert(graph.axis(card), v);
+                aliases.insert(VarId::new(domains.len()), v);
                 domains.push((0..card).collect());
             }
         }
+        let graph = Graph::new(domains.iter().map(Vec::len).collect());
         let (tables, known) = (Tables::new(), BTreeMap::new());
         Merge {
             expanded,
@@ -128,7 +128,7 @@ impl<'a> Merge<'a> {
                 let weight = self.graph.gather(
                     evidence,
                     Map {
-                        from: vec![v],
+                        from: vec![v.into()],
                         over: vec![],
                         index: vec![0],
                     },
@@ -150,14 +150,15 @@ impl<'a> Merge<'a> {
             ..
         } = self;
         let variables = self.expanded.model.variables().len();
-        let is_same = |v: VarId| {
-            v.index() >= variables || part.cards()[v.index()] == domains[v.index()].len()
+        let is_same = |axis: AxisId| {
+            part.variable(axis)
+                .is_none_or(|v| part.cards()[v.index()] == domains[v.index()].len())
         };
         let are_same = part
             .ops()
             .all(|(node, _)| part.axes(node).iter().all(is_same));
         assert!(are_same, "a variable has the same values in all parts");
-        let mut axes: Vec<VarId> = (0..variables).map(VarId::new).collect();
+        let mut axes: Vec<AxisId> = (0..variables).map(AxisId::new).collect();
         axes.extend(
             part.cards()[variables..]
                 .iter()
@@ -180,7 +181,7 @@ impl<'a> Merge<'a> {
                 found,
                 Map {
                     from: vec![],
-                    over: vec![family],
+                    over: vec![family.into()],
                     index: vec![0],
                 },
             );
@@ -202,7 +203,7 @@ impl<'a> Merge<'a> {
         self.graph.gather(
             found,
             Map {
-                from: vec![family],
+                from: vec![family.into()],
                 over: vec![all],
                 index,
             },
@@ -239,7 +240,7 @@ impl<'a> Merge<'a> {
         let mut inputs = tested;
         if selection.kind.has_thresholds() {
             let gaps = Table {
-                axes: vec![input],
+                axes: vec![input.into()],
                 values: selection.gaps(rows),
             };
             inputs.push(self.numbers(node, selector, gaps));
@@ -258,7 +259,7 @@ impl<'a> Merge<'a> {
         }
         let rule = Rule {
             tested: node.selected,
-            axis: input,
+            axis: input.into(),
             copies: selection.copies,
             weighing: weighing(&selection.kind),
         };

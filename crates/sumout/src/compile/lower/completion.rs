@@ -43,7 +43,7 @@ impl Completion {
             waiting.retain(|&v| {
                 let table = pruned.definers[v.index()].map(|factor| &pruned.factors[factor]);
                 let is_ready = |u: &VarId| *u == v || decided[u.index()];
-                let Some(table) = table.filter(|table| table.axes.iter().all(is_ready)) else {
+                let Some(table) = table.filter(|table| table.scope.iter().all(is_ready)) else {
                     return true;
                 };
                 completion.functions.push(Function::new(table, v, &cards));

@@ -18,7 +18,7 @@ use crate::compile::plan::tables::{Gather, Mapper, Way};
 use crate::compile::plan::tree::Cost;
 use crate::compile::prune::Pruned;
 use crate::compile::support::{Decoder, Supported};
-use crate::tensor::{Graph, NodeId, Op};
+use crate::tensor::{AxisSet, Graph, NodeId, Op};
 use crate::vars::{VarId, VarSet};
 
 /// A compiled question.
@@ -126,20 +126,21 @@ impl<'a> Lowering<'a> {
         let graph = &mut self.graph;
         let origin = &self.pruned.origins[leaf.factor];
         let mut node = *self.tables[leaf.factor]
-            .get_or_insert_with(|| graph.table_from(factor.clone(), origin.clone()));
+            .get_or_insert_with(|| graph.table_from(factor.table(), origin.clone()));
         let mut evidence: Vec<VarId> = factor
-            .axes
+            .scope
             .iter()
             .copied()
             .filter(|&v| clamped.contains(v))
             .collect();
-        let free = &graph.axes(node).clone() - clamped;
+        let keep = AxisSet::from(keep);
+        let free = graph.axes(node) - &clamped.into();
         if !leaf.is_copy {
             evidence.extend(&self.hosted[leaf.factor]);
         }
         for (i, &v) in evidence.iter().enumerate() {
             let likelihood = graph.add(Op::Evidence(v));
-            let later: VarSet = evidence[i + 1..].iter().copied().collect();
+            let later: AxisSet = evidence[i + 1..].iter().map(|&v| v.into()).collect();
             let keep = if later.is_empty() {
                 keep.clone()
             } else {
@@ -152,26 +153,26 @@ impl<'a> Lowering<'a> {
 
     fn join(&mut self, l: usize, r: usize, keep: &VarSet) -> NodeId {
         let (l, r) = (self.node(l), self.node(r));
-        multiply(&mut self.graph, l, r, keep.clone())
+        multiply(&mut self.graph, l, r, keep.into())
     }
 
     fn gather(&mut self, gather: &Gather, keep: &VarSet) -> NodeId {
         let map = self.mapper.map(gather);
         let tensor = self.node(gather.tensor);
         let read = self.graph.gather(tensor, map);
-        project(&mut self.graph, read, keep)
+        project(&mut self.graph, read, keep.into())
     }
 }
 
-fn project(graph: &mut Graph, node: NodeId, keep: &VarSet) -> NodeId {
-    if graph.axes(node) == keep {
+fn project(graph: &mut Graph, node: NodeId, keep: AxisSet) -> NodeId {
+    if *graph.axes(node) == keep {
         node
     } else {
-        graph.add(Op::Project(node, keep.clone()))
+        graph.add(Op::Project(node, keep))
     }
 }
 
-fn multiply(graph: &mut Graph, a: NodeId, b: NodeId, keep: VarSet) -> NodeId {
+fn multiply(graph: &mut Graph, a: NodeId, b: NodeId, keep: AxisSet) -> NodeId {
     let product = graph.add(Op::Contract(a, b, keep));
     graph.add(Op::Rescale(product))
 }

@@ -5,9 +5,9 @@
 //! evidence.
 
 use crate::compile::ask::Objective;
+use crate::compile::factor::Factor;
 use crate::compile::plan::tree::{Leaves, Prices};
 use crate::compile::prune::Pruned;
-use crate::tensor::Table;
 use crate::vars::{VarId, VarSet};
 
 /// The factors of a question, for planning.
@@ -53,7 +53,7 @@ impl Problem {
             varies[factor] = true;
         }
         let axes =
-            |table: &Table| &table.axes.iter().copied().collect::<VarSet>() - &pruned.clamped;
+            |table: &Factor| &table.scope.iter().copied().collect::<VarSet>() - &pruned.clamped;
         let mut definer = pruned.definers.clone();
         for v in pruned.clamped.iter() {
             definer[v.index()] = None;

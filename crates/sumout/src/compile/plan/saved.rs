@@ -86,11 +86,11 @@ impl SavedPlan {
         let places = places(pruned);
         let leaf = |leaf: &Leaf| SavedLeaf {
             factor: pruned.factors[leaf.factor]
-                .axes
+                .scope
                 .iter()
                 .map(|&v| name(v))
                 .collect(),
-            nth: places[&pruned.factors[leaf.factor].axes[..]]
+            nth: places[&pruned.factors[leaf.factor].scope[..]]
                 .iter()
                 .position(|&f| f == leaf.factor)
                 .unwrap_or(0),
@@ -201,7 +201,7 @@ impl SavedLeaf {
 fn places(pruned: &Pruned) -> BTreeMap<&[VarId], Vec<usize>> {
     let mut places: BTreeMap<&[VarId], Vec<usize>> = BTreeMap::new();
     for (index, factor) in pruned.factors.iter().enumerate() {
-        places.entry(&factor.axes).or_default().push(index);
+        places.entry(&factor.scope).or_default().push(index);
     }
     places
 }

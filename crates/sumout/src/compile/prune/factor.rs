@@ -1,15 +1,16 @@
 //! The factors that matter to a question, and what is known of their numbers.
 
 use crate::compile::ask::Question;
+use crate::compile::factor::Factor;
 use crate::compile::prune::values::restrict;
 use crate::model::{Cpt, FactorModel};
-use crate::tensor::{Origin, Table};
+use crate::tensor::Origin;
 use crate::vars::VarId;
 
 /// A factor with the variable whose CPT it is.
-pub(super) struct Factor {
+pub(super) struct Candidate {
     pub child: Option<VarId>,
-    pub table: Table,
+    pub table: Factor,
     /// Whether its numbers will be learned, zeros included.
     pub is_learned: bool,
     /// Whether what will be learned is promised to be a function.
@@ -24,7 +25,7 @@ pub(super) struct Factor {
     entries: Vec<u32>,
 }
 
-impl Factor {
+impl Candidate {
     fn new(cpt: &Cpt, cards: &[usize], question: &Question) -> Self {
         let is_selected = cpt
             .child()
@@ -33,12 +34,12 @@ impl Factor {
             || cpt
                 .child()
                 .is_some_and(|child| question.trainable.contains(child));
-        let table = Table {
-            axes: cpt.scope().to_vec(),
+        let table = Factor {
+            scope: cpt.scope().to_vec(),
             values: cpt.table(cards),
         };
         let is_near = |child: VarId| is_nearly(&table, cards[child.index()], question.near);
-        Factor {
+        Candidate {
             child: cpt.child(),
             is_near: !is_trainable && question.near > 0.0 && cpt.child().is_some_and(is_near),
             table,
@@ -57,8 +58,8 @@ impl Factor {
                 .map(|place| place as f64)
                 .collect();
             let places = restrict(
-                &Table {
-                    axes: self.table.axes.clone(),
+                &Factor {
+                    scope: self.table.scope.clone(),
                     values: places,
                 },
                 cards,
@@ -105,7 +106,7 @@ impl Factor {
 }
 
 /// The factors that are not barren.
-pub(super) fn relevant(net: &FactorModel, question: &Question) -> Vec<Factor> {
+pub(super) fn relevant(net: &FactorModel, question: &Question) -> Vec<Candidate> {
     let cards = net.cards();
     let needed = needed(net, question);
     let cpts = net
@@ -113,7 +114,7 @@ pub(super) fn relevant(net: &FactorModel, question: &Question) -> Vec<Factor> {
         .iter()
         .enumerate()
         .filter(|(index, _)| needed.get(*index).is_none_or(|n| *n));
-    cpts.map(|(_, cpt)| Factor::new(cpt, &cards, question))
+    cpts.map(|(_, cpt)| Candidate::new(cpt, &cards, question))
         .collect()
 }
 
@@ -143,7 +144,7 @@ fn needed(net: &FactorModel, question: &Question) -> Vec<bool> {
 }
 
 /// A factor of ones for each variable of a Markov network that no factor mentions.
-pub(super) fn unmentioned(net: &FactorModel) -> Vec<Factor> {
+pub(super) fn unmentioned(net: &FactorModel) -> Vec<Candidate> {
     if !net.is_markov() {
         return vec![];
     }
@@ -152,10 +153,10 @@ pub(super) fn unmentioned(net: &FactorModel) -> Vec<Factor> {
         .iter()
         .flat_map(Cpt::scope)
         .for_each(|v| mentioned[v.index()] = true);
-    let ones = |v: VarId| Factor {
+    let ones = |v: VarId| Candidate {
         child: None,
-        table: Table {
-            axes: vec![v],
+        table: Factor {
+            scope: vec![v],
             values: vec![1.0; net.card(v)],
         },
         is_learned: false,
@@ -172,7 +173,7 @@ pub(super) fn unmentioned(net: &FactorModel) -> Vec<Factor> {
 }
 
 /// Whether each row of a CPT has an entry of at least one less `eps`.
-fn is_nearly(table: &Table, card: usize, eps: f64) -> bool {
+fn is_nearly(table: &Factor, card: usize, eps: f64) -> bool {
     table
         .values
         .chunks_exact(card)

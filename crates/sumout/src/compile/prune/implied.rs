@@ -12,7 +12,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::tensor::Table;
+use crate::compile::factor::Factor;
 use crate::vars::{VarId, VarSet};
 
 /// Two factors are looked at together only if their joint table is at most this large.
@@ -26,11 +26,11 @@ const MAX_PAIRS: usize = 4000;
 /// Tables that are yet to be learned imply nothing. Functions of one variable that are known
 /// already come first.
 pub(crate) fn imply(
-    tables: &mut Vec<Table>,
+    tables: &mut Vec<Factor>,
     cards: &[usize],
     definers: &mut [Option<usize>],
     learned: &[bool],
-    functions: &[(VarId, Table)],
+    functions: &[(VarId, Factor)],
 ) {
     let known: Vec<usize> = (0..tables.len())
         .filter(|&factor| !learned[factor])
@@ -62,7 +62,7 @@ pub(crate) fn imply(
 }
 
 fn imply_pair(
-    tables: &mut Vec<Table>,
+    tables: &mut Vec<Factor>,
     cards: &[usize],
     definers: &mut [Option<usize>],
     a: usize,
@@ -79,32 +79,32 @@ fn imply_pair(
     }
 }
 
-fn add(tables: &mut Vec<Table>, table: Table) -> usize {
+fn add(tables: &mut Vec<Factor>, table: Factor) -> usize {
     tables.push(table);
     tables.len() - 1
 }
 
 /// One where a table is positive, zero elsewhere.
-fn indicator(table: &Table) -> Table {
+fn indicator(table: &Factor) -> Factor {
     let values = table
         .values
         .iter()
         .map(|&p| if p > 0.0 { 1.0 } else { 0.0 })
         .collect();
-    Table {
-        axes: table.axes.clone(),
+    Factor {
+        scope: table.scope.clone(),
         values,
     }
 }
 
 /// The variables that have at most one positive entry for each state of the others.
-fn determined(table: &Table, cards: &[usize]) -> Vec<VarId> {
+fn determined(table: &Factor, cards: &[usize]) -> Vec<VarId> {
     let is_determined = |axis: &usize| {
-        let inner: usize = table.axes[axis + 1..]
+        let inner: usize = table.scope[axis + 1..]
             .iter()
             .map(|v| cards[v.index()])
             .product();
-        let card = cards[table.axes[*axis].index()];
+        let card = cards[table.scope[*axis].index()];
         let lines = table
             .values
             .chunks_exact(card * inner)
@@ -113,14 +113,14 @@ fn determined(table: &Table, cards: &[usize]) -> Vec<VarId> {
             .into_iter()
             .all(|(block, i)| (0..card).filter(|k| block[k * inner + i] > 0.0).count() <= 1)
     };
-    let axes = (0..table.axes.len()).filter(|axis| table.axes.len() > 1 && is_determined(axis));
-    axes.map(|axis| table.axes[axis]).collect()
+    let axes = (0..table.scope.len()).filter(|axis| table.scope.len() > 1 && is_determined(axis));
+    axes.map(|axis| table.scope[axis]).collect()
 }
 
 /// Whether one of a table's other variables is, step by step, already a function of `v`.
-fn depends(tables: &[Table], definers: &[Option<usize>], table: &Table, v: VarId) -> bool {
+fn depends(tables: &[Factor], definers: &[Option<usize>], table: &Factor, v: VarId) -> bool {
     let mut seen: BTreeSet<VarId> = BTreeSet::new();
-    let mut stack: Vec<VarId> = table.axes.iter().copied().filter(|&u| u != v).collect();
+    let mut stack: Vec<VarId> = table.scope.iter().copied().filter(|&u| u != v).collect();
     while let Some(u) = stack.pop() {
         if u == v {
             return true;
@@ -128,7 +128,7 @@ fn depends(tables: &[Table], definers: &[Option<usize>], table: &Table, v: VarId
         if seen.insert(u) {
             let definer = definers[u.index()]
                 .into_iter()
-                .flat_map(|f| tables[f].axes.iter().copied());
+                .flat_map(|f| tables[f].scope.iter().copied());
             stack.extend(definer.filter(|&w| w != u));
         }
     }
@@ -136,14 +136,14 @@ fn depends(tables: &[Table], definers: &[Option<usize>], table: &Table, v: VarId
 }
 
 /// Pairs of factors with zeros that share a variable which no factor defines.
-fn pairs(tables: &[Table], known: &[usize], definers: &[Option<usize>]) -> Vec<(usize, usize)> {
+fn pairs(tables: &[Factor], known: &[usize], definers: &[Option<usize>]) -> Vec<(usize, usize)> {
     let mut holders: BTreeMap<VarId, Vec<usize>> = BTreeMap::new();
     for &index in known
         .iter()
         .filter(|&&index| tables[index].values.contains(&0.0))
     {
         for v in tables[index]
-            .axes
+            .scope
             .iter()
             .filter(|v| definers[v.index()].is_none())
         {
@@ -165,8 +165,8 @@ fn pairs(tables: &[Table], known: &[usize], definers: &[Option<usize>]) -> Vec<(
 }
 
 /// The 0/1 part of the product of two tables; none if it would be large.
-fn joint(a: &Table, b: &Table, cards: &[usize]) -> Option<Table> {
-    let axes: VarSet = a.axes.iter().chain(&b.axes).copied().collect();
+fn joint(a: &Factor, b: &Factor, cards: &[usize]) -> Option<Factor> {
+    let axes: VarSet = a.scope.iter().chain(&b.scope).copied().collect();
     let size = axes
         .iter()
         .try_fold(1usize, |size, v| size.checked_mul(cards[v.index()]))?;
@@ -180,23 +180,23 @@ fn joint(a: &Table, b: &Table, cards: &[usize]) -> Option<Table> {
     let values = both
         .map(|places| f64::from(u8::from(is_positive(places))))
         .collect();
-    Some(Table {
-        axes: axes.iter().collect(),
+    Some(Factor {
+        scope: axes.iter().collect(),
         values,
     })
 }
 
 /// For each joint state of some axes, the last fastest, its place in a table.
-fn places(table: &Table, axes: &VarSet, cards: &[usize]) -> Vec<usize> {
+fn places(table: &Factor, axes: &VarSet, cards: &[usize]) -> Vec<usize> {
     let mut places = vec![0];
     for v in axes.iter() {
         let inner = |at: usize| {
-            table.axes[at + 1..]
+            table.scope[at + 1..]
                 .iter()
                 .map(|u| cards[u.index()])
                 .product()
         };
-        let stride: usize = table.axes.iter().position(|u| *u == v).map_or(0, inner);
+        let stride: usize = table.scope.iter().position(|u| *u == v).map_or(0, inner);
         places = places
             .iter()
             .flat_map(|&at| (0..cards[v.index()]).map(move |i| at + i * stride))
@@ -209,9 +209,9 @@ fn places(table: &Table, axes: &VarSet, cards: &[usize]) -> Vec<usize> {
 mod tests {
     use super::*;
 
-    fn table(axes: &[usize], values: &[f64]) -> Table {
-        Table {
-            axes: axes.iter().map(|&v| VarId::new(v)).collect(),
+    fn table(axes: &[usize], values: &[f64]) -> Factor {
+        Factor {
+            scope: axes.iter().map(|&v| VarId::new(v)).collect(),
             values: values.to_vec(),
         }
     }
@@ -241,6 +241,6 @@ mod tests {
         let mut definers = vec![None, None, None];
         imply(&mut tables, &[4, 3, 3], &mut definers, &[false; 2], &[]);
         assert_eq!(definers, [Some(2), None, None]);
-        assert_eq!(tables[2].axes.len(), 3);
+        assert_eq!(tables[2].scope.len(), 3);
     }
 }

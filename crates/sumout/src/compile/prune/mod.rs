@@ -23,11 +23,12 @@ mod values;
 use std::collections::BTreeMap;
 
 use crate::compile::ask::Question;
-use crate::compile::prune::factor::{Factor, relevant, unmentioned};
+use crate::compile::factor::Factor;
+use crate::compile::prune::factor::{Candidate, relevant, unmentioned};
 use crate::compile::prune::implied::imply;
 use crate::compile::prune::values::remove_impossible;
 use crate::model::FactorModel;
-use crate::tensor::{Origin, Table};
+use crate::tensor::Origin;
 use crate::vars::{VarId, VarSet};
 
 pub(crate) use values::each_state;
@@ -38,7 +39,7 @@ pub struct Pruned {
     /// For each variable, the positions of the values that it may still have.
     pub domains: Vec<Vec<usize>>,
     /// The factors over variables with at least two values left.
-    pub factors: Vec<Table>,
+    pub factors: Vec<Factor>,
     /// For each variable that takes evidence when the circuit runs, the factor that hosts it.
     pub hosts: Vec<(VarId, usize)>,
     /// For each variable, the factor that makes it a function of the factor's other variables, if
@@ -67,7 +68,7 @@ pub struct Pruned {
     pub implied: bool,
     /// Variables that all factors together make functions of one other variable, with the 0/1
     /// tables of these functions. No factor needs them.
-    pub functions: Vec<(VarId, Table)>,
+    pub functions: Vec<(VarId, Factor)>,
     /// Whether it is simplified, so that its factors are not those of the network.
     pub simplified: bool,
 }
@@ -108,7 +109,7 @@ impl Pruned {
 
     /// Whether a factor mentions a variable that has a value in every example.
     pub fn is_clamped(&self, factor: usize) -> bool {
-        let mut axes = self.factors[factor].axes.iter();
+        let mut axes = self.factors[factor].scope.iter();
         axes.any(|v| self.clamped.contains(*v))
     }
 
@@ -136,7 +137,7 @@ pub fn prune(net: &FactorModel, question: &Question) -> Option<Pruned> {
 }
 
 /// Finds a factor for the evidence on each variable that takes some.
-fn host(factors: Vec<Factor>, domains: Vec<Vec<usize>>, question: &Question) -> Pruned {
+fn host(factors: Vec<Candidate>, domains: Vec<Vec<usize>>, question: &Question) -> Pruned {
     let is_open = |v: &VarId| domains[v.index()].len() > 1;
     let targets: VarSet = question.goal.targets().iter().filter(is_open).collect();
     let (output, inputs) = if question.goal.target().is_some() {
@@ -147,9 +148,9 @@ fn host(factors: Vec<Factor>, domains: Vec<Vec<usize>>, question: &Question) -> 
     let clamped: VarSet = question.hard.iter().filter(is_open).collect();
     let (definers, promised, near) = definers(&factors, &domains);
     let mut learned: Vec<bool> = factors.iter().map(|f| f.is_learned).collect();
-    let mut origins: Vec<Option<Origin>> = factors.iter().map(Factor::origin).collect();
+    let mut origins: Vec<Option<Origin>> = factors.iter().map(Candidate::origin).collect();
     let best = best_hosts(factors.iter().map(|f| (f.child, &f.table)), domains.len());
-    let mut tables: Vec<Table> = factors.into_iter().map(|f| f.table).collect();
+    let mut tables: Vec<Factor> = factors.into_iter().map(|f| f.table).collect();
     let mut hosts = vec![];
     for v in inputs.iter().filter(|&v| !clamped.contains(v)) {
         hosts.push((v, best[v.index()].unwrap_or(tables.len())));
@@ -186,12 +187,12 @@ fn host(factors: Vec<Factor>, domains: Vec<Vec<usize>>, question: &Question) -> 
 ///
 /// Factors come with the variables whose CPTs they are.
 pub(crate) fn best_hosts<'t>(
-    factors: impl Iterator<Item = (Option<VarId>, &'t Table)>,
+    factors: impl Iterator<Item = (Option<VarId>, &'t Factor)>,
     variables: usize,
 ) -> Vec<Option<usize>> {
     let mut best: Vec<Option<(bool, usize, usize)>> = vec![None; variables];
     for (index, (child, table)) in factors.enumerate() {
-        for &v in &table.axes {
+        for &v in &table.scope {
             let candidate = (child != Some(v), table.values.len(), index);
             let best = &mut best[v.index()];
             *best = Some(best.map_or(candidate, |b| b.min(candidate)));
@@ -202,23 +203,26 @@ pub(crate) fn best_hosts<'t>(
 }
 
 /// A number that changes nothing.
-fn ones(axes: Vec<VarId>) -> Table {
-    Table {
-        axes,
+fn ones(axes: Vec<VarId>) -> Factor {
+    Factor {
+        scope: axes,
         values: vec![1.0],
     }
 }
 
 /// The factor that makes each variable a function, and the variables of which that is only
 /// promised, or nearly so.
-fn definers(factors: &[Factor], domains: &[Vec<usize>]) -> (Vec<Option<usize>>, VarSet, VarSet) {
+fn definers(factors: &[Candidate], domains: &[Vec<usize>]) -> (Vec<Option<usize>>, VarSet, VarSet) {
     let (mut definers, mut promised, mut near) = (
         vec![None; domains.len()],
         VarSet::default(),
         VarSet::default(),
     );
     for (index, factor) in factors.iter().enumerate() {
-        let Some(child) = factor.child.filter(|v| factor.table.axes.last() == Some(v)) else {
+        let Some(child) = factor
+            .child
+            .filter(|v| factor.table.scope.last() == Some(v))
+        else {
             continue;
         };
         if !factor.is_function(domains[child.index()].len()) {

@@ -2,14 +2,14 @@
 
 use std::collections::VecDeque;
 
-use crate::compile::prune::factor::Factor;
-use crate::tensor::Table;
+use crate::compile::factor::Factor;
+use crate::compile::prune::factor::Candidate;
 use crate::vars::VarId;
 
 /// Removes impossible values from the domains until nothing changes; none if a variable has no
 /// value left.
 pub(super) fn remove_impossible(
-    factors: &[Factor],
+    factors: &[Candidate],
     cards: &[usize],
     domains: &mut [Vec<usize>],
 ) -> Option<()> {
@@ -17,7 +17,7 @@ pub(super) fn remove_impossible(
     for (index, factor) in factors.iter().enumerate() {
         factor
             .table
-            .axes
+            .scope
             .iter()
             .for_each(|v| of_var[v.index()].push(index));
     }
@@ -38,12 +38,12 @@ pub(super) fn remove_impossible(
 
 /// Keeps the values that have a positive joint state in this table; says which domains became
 /// smaller.
-fn narrow(table: &Table, cards: &[usize], domains: &mut [Vec<usize>]) -> Option<Vec<VarId>> {
+fn narrow(table: &Factor, cards: &[usize], domains: &mut [Vec<usize>]) -> Option<Vec<VarId>> {
     if table.values.iter().all(|&p| p > 0.0) {
         return Some(vec![]);
     }
     let mut supported: Vec<Vec<bool>> = table
-        .axes
+        .scope
         .iter()
         .map(|v| vec![false; cards[v.index()]])
         .collect();
@@ -58,7 +58,7 @@ fn narrow(table: &Table, cards: &[usize], domains: &mut [Vec<usize>]) -> Option<
         }
     });
     let mut changed = vec![];
-    for (v, supported) in table.axes.iter().zip(supported) {
+    for (v, supported) in table.scope.iter().zip(supported) {
         let domain = &mut domains[v.index()];
         let before = domain.len();
         domain.retain(|&value| supported[value]);
@@ -68,29 +68,36 @@ fn narrow(table: &Table, cards: &[usize], domains: &mut [Vec<usize>]) -> Option<
 }
 
 /// The part of a table on the domains, without axes of which a single value is left.
-pub(super) fn restrict(table: &Table, cards: &[usize], domains: &[Vec<usize>]) -> Table {
+pub(super) fn restrict(table: &Factor, cards: &[usize], domains: &[Vec<usize>]) -> Factor {
     let axes = table
-        .axes
+        .scope
         .iter()
         .copied()
         .filter(|v| domains[v.index()].len() > 1)
         .collect();
     let mut values = vec![];
     each_state(table, cards, domains, |_, p| values.push(p));
-    Table { axes, values }
+    Factor {
+        scope: axes,
+        values,
+    }
 }
 
 /// Visits the joint states of a table that the domains allow, the last axis fastest.
 pub(crate) fn each_state(
-    table: &Table,
+    table: &Factor,
     cards: &[usize],
     domains: &[Vec<usize>],
     mut visit: impl FnMut(&[usize], f64),
 ) {
-    let axes: Vec<&[usize]> = table.axes.iter().map(|v| &domains[v.index()][..]).collect();
+    let axes: Vec<&[usize]> = table
+        .scope
+        .iter()
+        .map(|v| &domains[v.index()][..])
+        .collect();
     let strides: Vec<usize> = (0..axes.len())
         .map(|i| {
-            table.axes[i + 1..]
+            table.scope[i + 1..]
                 .iter()
                 .map(|v| cards[v.index()])
                 .product()

@@ -208,7 +208,7 @@ impl Steps {
         pruned
             .factors
             .iter()
-            .flat_map(|f| &f.axes)
+            .flat_map(|f| &f.scope)
             .for_each(|v| is_left[v.index()] = true);
         let values = |(card, domain): (usize, &Vec<usize>)| card - domain.len();
         Steps {

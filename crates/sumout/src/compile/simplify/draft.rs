@@ -1,14 +1,15 @@
 //! A network while it is being simplified.
 
+use crate::compile::factor::Factor;
 use crate::compile::prune::Pruned;
 use crate::compile::simplify::substitute::Substitution;
-use crate::tensor::{Origin, Table};
+use crate::tensor::Origin;
 use crate::vars::{VarId, VarSet};
 
 /// A factor, and what is known of it.
 #[derive(Clone, Debug)]
 pub(super) struct Part {
-    pub table: Table,
+    pub table: Factor,
     pub origin: Option<Origin>,
     pub is_learned: bool,
     /// The variable that it makes a function of its other variables.
@@ -17,7 +18,7 @@ pub(super) struct Part {
 
 impl Part {
     /// A factor of numbers that nobody needs to see.
-    pub fn plain(table: Table) -> Self {
+    pub fn plain(table: Factor) -> Self {
         Part {
             table,
             origin: None,
@@ -94,8 +95,8 @@ impl Draft {
 
     /// Whether factors or domains differ from those of the pruned network.
     pub fn is_changed(&self, pruned: &Pruned) -> bool {
-        let axes = self.factors.iter().map(|part| &part.table.axes);
-        self.cards != pruned.cards() || !axes.eq(pruned.factors.iter().map(|f| &f.axes))
+        let axes = self.factors.iter().map(|part| &part.table.scope);
+        self.cards != pruned.cards() || !axes.eq(pruned.factors.iter().map(|f| &f.scope))
     }
 
     /// Whether a table determines a variable by the others; of a loose one that is promised.
@@ -118,7 +119,7 @@ impl Draft {
         let mut definers = vec![None; self.cards.len()];
         for (index, part) in self.factors.iter().enumerate() {
             if let Some(v) = part.defines {
-                let others = part.table.axes.iter().copied().filter(|u| *u != v);
+                let others = part.table.scope.iter().copied().filter(|u| *u != v);
                 definers[v.index()] = Some((index, others.collect()));
             }
         }
@@ -154,7 +155,7 @@ impl Draft {
                 (!self.loose.contains(v) || root == v).then_some(root)
             });
             let root = root.filter(|root| {
-                part.table.axes.contains(root)
+                part.table.scope.contains(root)
                     && !is_defined[root.index()]
                     && self.is_function(part, *root)
             });
@@ -207,11 +208,11 @@ fn arguments_first(definers: &[Option<(usize, Vec<VarId>)>]) -> Vec<(VarId, usiz
 }
 
 /// Whether a table has at most one positive entry along a variable, and nothing but zeros and ones.
-fn is_determined(table: &Table, v: VarId, cards: &[usize]) -> bool {
-    let Some(axis) = table.axes.iter().position(|u| *u == v) else {
+fn is_determined(table: &Factor, v: VarId, cards: &[usize]) -> bool {
+    let Some(axis) = table.scope.iter().position(|u| *u == v) else {
         return false;
     };
-    let inner: usize = table.axes[axis + 1..]
+    let inner: usize = table.scope[axis + 1..]
         .iter()
         .map(|u| cards[u.index()])
         .product();

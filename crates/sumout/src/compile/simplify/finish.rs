@@ -1,10 +1,10 @@
 //! From a draft back to a pruned network.
 
+use crate::compile::factor::Factor;
 use crate::compile::prune::{Pruned, best_hosts};
 use crate::compile::simplify::draft::{Draft, Part};
 use crate::compile::simplify::probe::Implied;
 use crate::compile::simplify::substitute::Value;
-use crate::tensor::Table;
 use crate::vars::{VarId, VarSet};
 
 /// The pruned network of a draft. Variables that must stay, and that another one stands for, are
@@ -81,7 +81,7 @@ fn add_leaves(pruned: &Pruned, draft: &mut Draft) {
 /// The variables that must stay.
 fn asked(pruned: &Pruned) -> VarSet {
     if pruned.explain {
-        let axes = pruned.factors.iter().flat_map(|f| f.axes.iter().copied());
+        let axes = pruned.factors.iter().flat_map(|f| f.scope.iter().copied());
         return axes.collect();
     }
     let hosted: VarSet = pruned.hosts.iter().map(|(v, _)| *v).collect();
@@ -89,7 +89,7 @@ fn asked(pruned: &Pruned) -> VarSet {
 }
 
 /// The function from a variable to one that it stands for.
-fn renaming(root: VarId, v: VarId, values: &[usize]) -> Table {
+fn renaming(root: VarId, v: VarId, values: &[usize]) -> Factor {
     let mut sorted = values.to_vec();
     sorted.sort_unstable();
     let is_value = |&value: &usize| {
@@ -98,8 +98,8 @@ fn renaming(root: VarId, v: VarId, values: &[usize]) -> Table {
             .map(move |&other| f64::from(u8::from(other == value)));
         row.collect::<Vec<f64>>()
     };
-    Table {
-        axes: vec![root, v],
+    Factor {
+        scope: vec![root, v],
         values: values.iter().flat_map(is_value).collect(),
     }
 }
@@ -119,9 +119,9 @@ fn host(draft: &mut Draft, inputs: &VarSet) -> Vec<(VarId, usize)> {
 }
 
 /// A number that changes nothing.
-fn ones(axes: Vec<VarId>) -> Table {
-    Table {
-        axes,
+fn ones(axes: Vec<VarId>) -> Factor {
+    Factor {
+        scope: axes,
         values: vec![1.0],
     }
 }
@@ -137,15 +137,15 @@ fn definers(draft: &Draft) -> Vec<Option<usize>> {
 }
 
 /// The table of a function that probing found.
-fn function(implied: &Implied, draft: &Draft) -> (VarId, Table) {
+fn function(implied: &Implied, draft: &Draft) -> (VarId, Factor) {
     let Implied {
         child,
         parent,
         values,
     } = implied;
     let [rows, columns] = [parent, child].map(|v| draft.cards[v.index()]);
-    let mut table = Table {
-        axes: vec![*parent, *child],
+    let mut table = Factor {
+        scope: vec![*parent, *child],
         values: vec![0.0; rows * columns],
     };
     for &(p, c) in values {

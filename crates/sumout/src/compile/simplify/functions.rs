@@ -2,11 +2,11 @@
 
 use std::collections::HashMap;
 
+use crate::compile::factor::Factor;
 use crate::compile::simplify::classes::Classes;
 use crate::compile::simplify::draft::Draft;
 use crate::compile::simplify::reduce::without_idle_axes;
 use crate::compile::simplify::substitute::{Substitution, Value};
-use crate::tensor::Table;
 use crate::vars::VarId;
 
 /// A function up to the names of its values: its arguments, and for each of their joint states the
@@ -41,7 +41,7 @@ struct Merging<'a> {
 
 impl Merging<'_> {
     /// Adds a function; its arguments have been added before.
-    fn add(&mut self, v: VarId, table: &Table) {
+    fn add(&mut self, v: VarId, table: &Factor) {
         let (table, _) = self.stands.apply(table, self.cards);
         let table = without_idle_axes(table, self.cards);
         let Some((key, values)) = numbered(&table, v, self.cards) else {
@@ -75,9 +75,9 @@ impl Merging<'_> {
 }
 
 /// The key of a function, and its values in order of appearance; none if not all of them appear.
-fn numbered(table: &Table, v: VarId, cards: &[usize]) -> Option<(Key, Vec<usize>)> {
-    let axis = table.axes.iter().position(|u| *u == v)?;
-    let inner: usize = table.axes[axis + 1..]
+fn numbered(table: &Factor, v: VarId, cards: &[usize]) -> Option<(Key, Vec<usize>)> {
+    let axis = table.scope.iter().position(|u| *u == v)?;
+    let inner: usize = table.scope[axis + 1..]
         .iter()
         .map(|u| cards[u.index()])
         .product();
@@ -90,7 +90,7 @@ fn numbered(table: &Table, v: VarId, cards: &[usize]) -> Option<(Key, Vec<usize>
             numbers.push(value.map(|value| number(&mut values, value)));
         }
     }
-    let arguments = table.axes.iter().copied().filter(|u| *u != v).collect();
+    let arguments = table.scope.iter().copied().filter(|u| *u != v).collect();
     (values.len() == card).then_some(((arguments, numbers), values))
 }
 

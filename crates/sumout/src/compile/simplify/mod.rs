@@ -26,13 +26,13 @@ mod reduce;
 mod relations;
 mod substitute;
 
+use crate::compile::factor::Factor;
 use crate::compile::prune::Pruned;
 use crate::compile::simplify::draft::Draft;
 use crate::compile::simplify::finish::finish;
 use crate::compile::simplify::probe::{Implied, Probed, probe};
 use crate::compile::simplify::relations::Relations;
 use crate::compile::simplify::substitute::Substitution;
-use crate::tensor::Table;
 
 pub(crate) use needs::Needs;
 
@@ -70,7 +70,7 @@ pub(crate) fn simplify(pruned: &Pruned) -> Simplified {
 pub(crate) fn needs(pruned: &Pruned) -> Option<Needs> {
     let mut draft = Draft::new(pruned);
     let parents = reduce::distributions(&mut draft)?;
-    let factors: Vec<Table> = draft.factors.into_iter().map(|part| part.table).collect();
+    let factors: Vec<Factor> = draft.factors.into_iter().map(|part| part.table).collect();
     Some(Needs::new(&factors, parents))
 }
 

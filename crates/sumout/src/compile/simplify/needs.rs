@@ -1,7 +1,7 @@
 //! The variables that a target needs: those behind its conditional distribution, and those of
 //! factors that always count.
 
-use crate::tensor::Table;
+use crate::compile::factor::Factor;
 use crate::vars::{VarId, VarSet};
 
 /// What each target needs.
@@ -14,8 +14,8 @@ pub(crate) struct Needs {
 
 impl Needs {
     /// Given the factors that always count, and the parents of variables that may be barren.
-    pub fn new(factors: &[Table], parents: Vec<Option<Vec<VarId>>>) -> Self {
-        let common = factors.iter().flat_map(|f| f.axes.iter().copied());
+    pub fn new(factors: &[Factor], parents: Vec<Option<Vec<VarId>>>) -> Self {
+        let common = factors.iter().flat_map(|f| f.scope.iter().copied());
         Needs {
             common: common.collect(),
             parents,

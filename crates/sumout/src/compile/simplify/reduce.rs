@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
+use crate::compile::factor::Factor;
 use crate::compile::simplify::draft::{Draft, Part};
-use crate::tensor::Table;
 use crate::vars::VarId;
 
 /// Sums of rows that differ by no more than this are taken to be equal.
@@ -70,12 +70,18 @@ impl<'a> Reducing<'a> {
     /// A distribution of a single variable stays, even if it is uniform.
     fn drop_idle_axes(&mut self) {
         let cards = self.draft.cards.clone();
-        let is_wide = |part: &&mut Part| part.is_plain() && part.table.axes.len() > 1;
+        let is_wide = |part: &&mut Part| part.is_plain() && part.table.scope.len() > 1;
         for part in self.draft.factors.iter_mut().filter(is_wide) {
-            let axes = std::mem::take(&mut part.table.axes);
+            let axes = std::mem::take(&mut part.table.scope);
             let values = std::mem::take(&mut part.table.values);
-            part.table = without_idle_axes(Table { axes, values }, &cards);
-            let defined = part.defines.filter(|v| part.table.axes.contains(v));
+            part.table = without_idle_axes(
+                Factor {
+                    scope: axes,
+                    values,
+                },
+                &cards,
+            );
+            let defined = part.defines.filter(|v| part.table.scope.contains(v));
             part.defines = defined;
         }
         self.collect_numbers();
@@ -83,7 +89,7 @@ impl<'a> Reducing<'a> {
 
     /// Takes factors without axes into the scale.
     fn collect_numbers(&mut self) {
-        let is_number = |part: &Part| part.is_plain() && part.table.axes.is_empty();
+        let is_number = |part: &Part| part.is_plain() && part.table.scope.is_empty();
         let (numbers, rest) = std::mem::take(&mut self.draft.factors)
             .into_iter()
             .partition(is_number);
@@ -114,7 +120,7 @@ impl<'a> Reducing<'a> {
             }
             let bits = part.table.values.iter().map(|&p| p > 0.0).collect();
             let at = *seen
-                .entry((part.table.axes.clone(), bits))
+                .entry((part.table.scope.clone(), bits))
                 .or_insert(kept.len());
             match kept.get_mut(at) {
                 Some(same) => same.defines = same.defines.or(part.defines),
@@ -131,7 +137,7 @@ impl<'a> Reducing<'a> {
         let mut is_dropped = vec![false; self.draft.factors.len()];
         let mut holders: Vec<Vec<usize>> = vec![vec![]; count.len()];
         for (index, part) in self.draft.factors.iter().enumerate() {
-            let axes = part.table.axes.iter();
+            let axes = part.table.scope.iter();
             axes.for_each(|v| holders[v.index()].push(index));
         }
         let mut waiting: Vec<usize> = (0..count.len()).rev().filter(|&v| count[v] == 1).collect();
@@ -147,8 +153,8 @@ impl<'a> Reducing<'a> {
             };
             self.was_mentioned[v] = false;
             is_dropped[factor] = true;
-            note(VarId::new(v), &part.table.axes);
-            for u in &part.table.axes {
+            note(VarId::new(v), &part.table.scope);
+            for u in &part.table.scope {
                 count[u.index()] -= 1;
                 if count[u.index()] == 1 {
                     waiting.push(u.index());
@@ -168,13 +174,13 @@ impl<'a> Reducing<'a> {
         let factors = &self.draft.factors;
         let mut holders: Vec<Vec<usize>> = vec![vec![]; self.draft.cards.len()];
         for (index, part) in factors.iter().enumerate().filter(|(_, part)| is_free(part)) {
-            let axes = part.table.axes.iter();
+            let axes = part.table.scope.iter();
             axes.for_each(|v| holders[v.index()].push(index));
         }
         let mut order: Vec<usize> = (0..factors.len())
             .filter(|&f| is_free(&factors[f]))
             .collect();
-        order.sort_by_key(|&f| factors[f].table.axes.len());
+        order.sort_by_key(|&f| factors[f].table.scope.len());
         let mut is_gone = vec![false; factors.len()];
         for small in order {
             if let Some(large) = self.container(small, &holders, &is_gone) {
@@ -194,13 +200,13 @@ impl<'a> Reducing<'a> {
     /// The smallest factor that contains another one's variables.
     fn container(&self, small: usize, holders: &[Vec<usize>], is_gone: &[bool]) -> Option<usize> {
         let table = |f: usize| &self.draft.factors[f].table;
-        let axes = &table(small).axes;
+        let axes = &table(small).scope;
         let rarest = axes.iter().min_by_key(|v| holders[v.index()].len())?;
         let contains = |large: &usize| {
             *large != small
                 && !is_gone[*large]
                 && table(*large).values.len() <= MAX_PRODUCT
-                && axes.iter().all(|v| table(*large).axes.contains(v))
+                && axes.iter().all(|v| table(*large).scope.contains(v))
         };
         let all = holders[rarest.index()].iter().copied().filter(contains);
         all.min_by_key(|&large| (table(large).values.len(), large))
@@ -214,16 +220,16 @@ impl<'a> Reducing<'a> {
         for v in lost.collect::<Vec<usize>>() {
             let card = self.draft.cards[v];
             if self.draft.is_kept[v] {
-                self.draft.factors.push(Part::plain(Table {
-                    axes: vec![VarId::new(v)],
+                self.draft.factors.push(Part::plain(Factor {
+                    scope: vec![VarId::new(v)],
                     values: vec![1.0; card],
                 }));
             } else {
                 self.scale(card as f64);
             }
         }
-        let numbers = self.scale.iter().filter(|&&x| x != 1.0).map(|&x| Table {
-            axes: vec![],
+        let numbers = self.scale.iter().filter(|&&x| x != 1.0).map(|&x| Factor {
+            scope: vec![],
             values: vec![x],
         });
         self.draft.factors.extend(numbers.map(Part::plain));
@@ -233,25 +239,25 @@ impl<'a> Reducing<'a> {
 /// How many factors mention each variable.
 fn mentions(draft: &Draft) -> Vec<usize> {
     let mut count = vec![0; draft.cards.len()];
-    let axes = draft.factors.iter().flat_map(|part| &part.table.axes);
+    let axes = draft.factors.iter().flat_map(|part| &part.table.scope);
     axes.for_each(|v| count[v.index()] += 1);
     count
 }
 
 /// The table without the axes on which it does not depend.
-pub(super) fn without_idle_axes(mut table: Table, cards: &[usize]) -> Table {
+pub(super) fn without_idle_axes(mut table: Factor, cards: &[usize]) -> Factor {
     let mut axis = 0;
-    while axis < table.axes.len() {
-        let inner: usize = table.axes[axis + 1..]
+    while axis < table.scope.len() {
+        let inner: usize = table.scope[axis + 1..]
             .iter()
             .map(|v| cards[v.index()])
             .product();
-        let block = cards[table.axes[axis].index()] * inner;
+        let block = cards[table.scope[axis].index()] * inner;
         let is_idle = |b: &[f64]| b.chunks_exact(inner).all(|row| row == &b[..inner]);
         if table.values.chunks_exact(block).all(is_idle) {
             let blocks = table.values.chunks_exact(block);
             table.values = blocks.flat_map(|b| b[..inner].to_vec()).collect();
-            table.axes.remove(axis);
+            table.scope.remove(axis);
         } else {
             axis += 1;
         }
@@ -260,9 +266,9 @@ pub(super) fn without_idle_axes(mut table: Table, cards: &[usize]) -> Table {
 }
 
 /// The sum of a table over a variable, if it is the same for all states of the others.
-fn constant_sum(table: &Table, v: VarId, cards: &[usize]) -> Option<f64> {
-    let axis = table.axes.iter().position(|u| *u == v)?;
-    let inner: usize = table.axes[axis + 1..]
+fn constant_sum(table: &Factor, v: VarId, cards: &[usize]) -> Option<f64> {
+    let axis = table.scope.iter().position(|u| *u == v)?;
+    let inner: usize = table.scope[axis + 1..]
         .iter()
         .map(|u| cards[u.index()])
         .product();
@@ -277,18 +283,18 @@ fn constant_sum(table: &Table, v: VarId, cards: &[usize]) -> Option<f64> {
 
 /// The product of a table with one over some of its variables; none if a number would be very
 /// small or very large.
-fn product(large: &Table, small: &Table, cards: &[usize]) -> Option<Vec<f64>> {
+fn product(large: &Factor, small: &Factor, cards: &[usize]) -> Option<Vec<f64>> {
     let stride = |v: &VarId| {
-        let at = small.axes.iter().position(|u| u == v);
+        let at = small.scope.iter().position(|u| u == v);
         let inner = |at: usize| {
-            small.axes[at + 1..]
+            small.scope[at + 1..]
                 .iter()
                 .map(|u| cards[u.index()])
                 .product()
         };
         at.map_or(0, inner)
     };
-    let places = large.axes.iter().fold(vec![0usize], |places, v| {
+    let places = large.scope.iter().fold(vec![0usize], |places, v| {
         let (stride, card) = (stride(v), cards[v.index()]);
         let next = places
             .iter()

@@ -2,8 +2,8 @@
 
 use std::collections::VecDeque;
 
+use crate::compile::factor::Factor;
 use crate::compile::simplify::draft::Draft;
-use crate::tensor::Table;
 
 /// The values that a variable may still have, a bit for each.
 pub(super) type Mask = u64;
@@ -180,8 +180,8 @@ struct Relation {
 
 impl Relation {
     /// None if it excludes nothing, or is too large.
-    fn new(table: &Table, cards: &[usize]) -> Option<Self> {
-        let vars: Vec<usize> = table.axes.iter().map(|v| v.index()).collect();
+    fn new(table: &Factor, cards: &[usize]) -> Option<Self> {
+        let vars: Vec<usize> = table.scope.iter().map(|v| v.index()).collect();
         let numbers = &table.values;
         if numbers.len() > MAX_ENTRIES || !numbers.contains(&0.0) {
             return None;

@@ -1,8 +1,8 @@
 //! Variables replaced by what stands for them, in tables and in answers.
 
+use crate::compile::factor::Factor;
 use crate::compile::simplify::classes::Classes;
 use crate::compile::simplify::relations::{Mask, values};
-use crate::tensor::Table;
 use crate::vars::VarId;
 
 /// The value of a variable, by what stands for it.
@@ -102,26 +102,32 @@ impl Substitution {
 
     /// A table over the variables that stand for its own, with the place that each number comes
     /// from. Axes are in the order of their last use.
-    pub fn apply(&self, table: &Table, cards: &[usize]) -> (Table, Vec<usize>) {
+    pub fn apply(&self, table: &Factor, cards: &[usize]) -> (Factor, Vec<usize>) {
         let mut axes: Vec<VarId> = vec![];
-        for root in table.axes.iter().filter_map(|v| self.0[v.index()].root()) {
+        for root in table.scope.iter().filter_map(|v| self.0[v.index()].root()) {
             axes.retain(|axis| *axis != root);
             axes.push(root);
         }
         let places = self.places(table, cards, &axes);
         let values = places.iter().map(|&place| table.values[place]).collect();
-        (Table { axes, values }, places)
+        (
+            Factor {
+                scope: axes,
+                values,
+            },
+            places,
+        )
     }
 
     /// For each joint state of some axes, the place in a table.
-    fn places(&self, table: &Table, cards: &[usize], axes: &[VarId]) -> Vec<usize> {
+    fn places(&self, table: &Factor, cards: &[usize], axes: &[VarId]) -> Vec<usize> {
         let mut stride = 1;
         let mut steps: Vec<Vec<usize>> = axes
             .iter()
             .map(|v| vec![0; self.0[v.index()].count()])
             .collect();
         let mut start = 0;
-        for v in table.axes.iter().rev() {
+        for v in table.scope.iter().rev() {
             match &self.0[v.index()] {
                 Value::Constant(value) => start += value * stride,
                 Value::Of(root, values) => {

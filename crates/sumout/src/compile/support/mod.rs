@@ -30,7 +30,7 @@ use crate::compile::plan::Plan;
 use crate::compile::plan::problem::Problem;
 use crate::compile::plan::tree::Cost;
 use crate::compile::prune::Pruned;
-use crate::tensor::{Graph, List, NodeId, Op};
+use crate::tensor::{AxisId, Graph, List, NodeId, Op};
 use crate::vars::VarId;
 
 /// A graph over states that can occur.
@@ -48,7 +48,7 @@ pub struct Supported {
 #[derive(Clone, Debug)]
 pub struct Decoder {
     /// The axis.
-    pub axis: VarId,
+    pub axis: AxisId,
     /// The variables.
     pub vars: Vec<VarId>,
     /// For each value of the axis, the states of the variables.
@@ -116,7 +116,7 @@ fn related(pruned: &Pruned, plan: &Plan) -> Option<Supported> {
 fn join(
     graph: &mut Graph,
     [a, b]: [NodeId; 2],
-    axis: Option<VarId>,
+    axis: Option<AxisId>,
     triples: impl Iterator<Item = [u32; 3]>,
 ) -> NodeId {
     let mut list = List {

@@ -7,8 +7,8 @@
 //! well, with one class for each value. All other factors are numbers once the joint state is
 //! known: their product is its weight.
 
+use crate::compile::factor::Factor;
 use crate::compile::prune::Pruned;
-use crate::tensor::Table;
 use crate::vars::VarId;
 
 /// No more states are enumerated than this.
@@ -57,14 +57,14 @@ pub(crate) struct FactorPart {
 }
 
 impl FactorPart {
-    fn new(factor: usize, table: &Table, cards: &[usize], is_private: &[bool]) -> Self {
+    fn new(factor: usize, table: &Factor, cards: &[usize], is_private: &[bool]) -> Self {
         let stride = |i: usize| {
-            table.axes[i + 1..]
+            table.scope[i + 1..]
                 .iter()
                 .map(|v| cards[v.index()])
                 .product::<usize>()
         };
-        let all = || table.axes.iter().enumerate().map(|(i, &v)| (v, stride(i)));
+        let all = || table.scope.iter().enumerate().map(|(i, &v)| (v, stride(i)));
         let mut offsets = vec![0];
         for (v, stride) in all().filter(|(v, _)| is_private[v.index()]) {
             let states = |o: usize| (0..cards[v.index()]).map(move |state| o + state * stride);
@@ -234,7 +234,7 @@ fn inputs(pruned: &Pruned) -> Vec<bool> {
 
 fn private(pruned: &Pruned) -> Vec<bool> {
     let mut mentions = vec![0; pruned.domains.len()];
-    let all = pruned.factors.iter().flat_map(|f| f.axes.iter().copied());
+    let all = pruned.factors.iter().flat_map(|f| f.scope.iter().copied());
     all.chain(pruned.output.iter())
         .for_each(|v| mentions[v.index()] += 1);
     let is_private =
@@ -263,7 +263,7 @@ impl<'a> Enumeration<'a> {
         pruned
             .factors
             .iter()
-            .flat_map(|f| &f.axes)
+            .flat_map(|f| &f.scope)
             .for_each(|v| is_mentioned[v.index()] = true);
         let is_inner = |v: &VarId| is_mentioned[v.index()] && !is_private[v.index()];
         let order: Vec<VarId> = (0..cards.len()).map(VarId::new).filter(is_inner).collect();

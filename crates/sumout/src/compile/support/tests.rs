@@ -65,8 +65,8 @@ fn case(seed: u64, explain: bool, targets: usize) -> Option<(Pruned, Vec<Vec<f64
 
 /// The product of all factors, and of the likelihoods of all inputs.
 fn weight(pruned: &Pruned, likelihoods: &[Vec<f64>], states: &[usize]) -> f64 {
-    let entry = |t: &crate::tensor::Table| {
-        let place = t.axes.iter().fold(0, |at, v| {
+    let entry = |t: &crate::compile::factor::Factor| {
+        let place = t.scope.iter().fold(0, |at, v| {
             at * pruned.domains[v.index()].len() + states[v.index()]
         });
         t.values[place]
@@ -83,7 +83,7 @@ fn each_state(pruned: &Pruned, mut visit: impl FnMut(&[usize])) {
     pruned
         .factors
         .iter()
-        .flat_map(|f| &f.axes)
+        .flat_map(|f| &f.scope)
         .for_each(|v| mentioned[v.index()] = true);
     let mut states = vec![0; pruned.domains.len()];
     loop {

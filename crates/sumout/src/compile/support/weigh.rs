@@ -14,8 +14,8 @@
 use crate::compile::support::classes::{Interner, Products};
 use crate::compile::support::states::{FactorPart, ProductLeaf, Space};
 use crate::compile::support::{Decoder, Supported, cost, join};
-use crate::tensor::{Graph, NodeId, Op, Table};
-use crate::vars::{VarId, VarSet};
+use crate::tensor::{AxisId, AxisSet, Graph, NodeId, Op, Table};
+use crate::vars::VarId;
 
 /// The graph of a tree of products over a space.
 pub(crate) fn lower(space: &Space<'_>, products: &Products) -> Supported {
@@ -122,7 +122,7 @@ impl ClassLowering<'_> {
             .flat_map(|place| part.offsets.iter().map(move |o| numbers[place + o]))
             .collect();
         let axes = std::iter::once(axis)
-            .chain(part.private.iter().copied())
+            .chain(part.private.iter().map(|&v| v.into()))
             .collect();
         let origin = pruned.origins[part.factor].as_ref().map(|origin| {
             origin.at(part
@@ -137,11 +137,11 @@ impl ClassLowering<'_> {
             .filter(|v| pruned.hosts.iter().any(|(input, _)| input == *v))
         {
             let evidence = self.graph.add(Op::Evidence(v));
-            let keep = self.graph.axes(node) - &VarSet::from_iter([v]);
+            let keep = self.graph.axes(node) - &AxisSet::from_iter([v.into()]);
             node = self.graph.add(Op::Contract(node, evidence, keep));
             node = self.graph.add(Op::Rescale(node));
         }
-        let keep = VarSet::from_iter([axis]);
+        let keep = AxisSet::from_iter([axis]);
         if self.graph.axes(node) == &keep {
             node
         } else {
@@ -191,7 +191,7 @@ impl ClassLowering<'_> {
 
     /// The weights as sums of products of the factors that must stay visible: a product for each
     /// joint state.
-    fn visible_weights(&mut self, weights: &Weights, axis: VarId) -> NodeId {
+    fn visible_weights(&mut self, weights: &Weights, axis: AxisId) -> NodeId {
         let space = self.space;
         let states = &weights.states;
         let every = self.graph.axis(states.len());
@@ -258,7 +258,7 @@ impl ClassLowering<'_> {
             sizes,
             ..
         } = self.products;
-        let output = self.space.pruned.output.iter().next();
+        let output = self.space.pruned.output.iter().next().map(AxisId::from);
         if *leaves >= 2 {
             let sums = [0, 1].map(|side| Sums::new(weights, self.products, side));
             let (side, least) = if sums[0].pairs.len() < sums[1].pairs.len() {

@@ -9,10 +9,9 @@
 
 use crate::tensor::careful::Run;
 use crate::tensor::careful::step::products;
-use crate::tensor::graph::{Graph, List, ListId, NodeId};
+use crate::tensor::graph::{AxisId, AxisSet, Graph, List, ListId, NodeId};
 use crate::tensor::layout::{Program, Step};
 use crate::tensor::schedule::{Guide, Schedule, Slot};
-use crate::vars::{VarId, VarSet};
 
 /// All steps that decide something, the last one first.
 #[derive(Debug)]
@@ -22,7 +21,7 @@ pub(crate) struct Trace {
 }
 
 /// Axes of a tensor with their strides, in the order in which they are laid out.
-type Axes = Vec<(VarId, usize)>;
+type Axes = Vec<(AxisId, usize)>;
 
 /// A step on the way back.
 #[derive(Debug)]
@@ -49,7 +48,7 @@ pub(super) enum Products {
     /// Those of a list, from where each entry of the output begins.
     List(ListId, Axes, Vec<u32>),
     /// One for each joint state of a map's arguments, with the number of states of each; or none.
-    Map(Vec<(VarId, usize)>, Vec<Option<usize>>),
+    Map(Vec<(AxisId, usize)>, Vec<Option<usize>>),
 }
 
 /// The numbers of a tensor for some examples.
@@ -170,7 +169,7 @@ impl Back {
                 pairs.for_each(|(&x, &y)| visit(x as usize, y as usize));
             }
             Products::Map(over, from) => {
-                let state = |at: usize, (v, card): &(VarId, usize)| {
+                let state = |at: usize, (v, card): &(AxisId, usize)| {
                     at * card + states[v.index()].unwrap_or(0)
                 };
                 let from = from[over.iter().fold(0, state)];
@@ -182,7 +181,7 @@ impl Back {
 }
 
 impl Side {
-    fn new(program: &Program, slot: Slot, decided: &VarSet) -> Self {
+    fn new(program: &Program, slot: Slot, decided: &AxisSet) -> Self {
         let axes: Axes = program.strides(NodeId::new(slot)).collect();
         let kept = axes
             .iter()
@@ -194,14 +193,14 @@ impl Side {
 }
 
 /// The position that the states of some axes give.
-fn position(axes: &[(VarId, usize)], states: &[Option<usize>]) -> usize {
+fn position(axes: &[(AxisId, usize)], states: &[Option<usize>]) -> usize {
     axes.iter()
         .map(|(v, stride)| states[v.index()].unwrap_or(0) * stride)
         .sum()
 }
 
 /// Decides the states that a position stands for.
-fn decide(axes: &[(VarId, usize)], mut position: usize, states: &mut [Option<usize>]) {
+fn decide(axes: &[(AxisId, usize)], mut position: usize, states: &mut [Option<usize>]) {
     for &(v, stride) in axes {
         let state = if stride == 1 {
             position

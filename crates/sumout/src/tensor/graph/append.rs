@@ -2,12 +2,12 @@
 
 use std::collections::HashMap;
 
-use crate::tensor::graph::{Graph, List, Map, NodeId, Op, Origin, Table};
+use crate::tensor::graph::{AxisId, Graph, List, Map, NodeId, Op, Origin, Table};
 use crate::vars::VarId;
 
 /// Tables that are there already, by their axes, their numbers and where these come from: those of
 /// all parts are shared.
-pub(crate) type Tables = HashMap<(Vec<VarId>, Vec<u64>, Option<Origin>), NodeId>;
+pub(crate) type Tables = HashMap<(Vec<AxisId>, Vec<u64>, Option<Origin>), NodeId>;
 
 impl Graph {
     /// Adds all of another graph, and returns the node of its output. `axes` gives what its
@@ -15,12 +15,12 @@ impl Graph {
     pub(crate) fn append(
         &mut self,
         part: &Graph,
-        axes: &[VarId],
+        axes: &[AxisId],
         tables: &mut Tables,
         mut input: impl FnMut(&mut Graph, VarId) -> NodeId,
     ) -> NodeId {
-        let axis = |v: &VarId| axes[v.index()];
-        let all = |vars: &[VarId]| vars.iter().map(axis).collect::<Vec<VarId>>();
+        let axis = |v: &AxisId| axes[v.index()];
+        let all = |part: &[AxisId]| part.iter().map(axis).collect::<Vec<AxisId>>();
         let mut nodes: Vec<NodeId> = vec![];
         for (_, op) in part.ops() {
             let node = |n: &NodeId| nodes[n.index()];

@@ -7,7 +7,7 @@
 use std::collections::BTreeSet;
 
 use crate::tensor::graph::{
-    Graph, List, ListId, Map, MapId, NodeId, Op, Rule, RuleId, Table, TableId, Weighing,
+    AxisId, Graph, List, ListId, Map, MapId, NodeId, Op, Rule, RuleId, Table, TableId, Weighing,
 };
 use crate::vars::VarId;
 
@@ -35,7 +35,11 @@ impl Graph {
         self.check_numbers()
     }
 
-    pub(super) fn check_axes(&self, axes: impl IntoIterator<Item = VarId>) -> Result<(), Fault> {
+    pub(super) fn check_variable(&self, var: VarId) -> Result<(), Fault> {
+        ensure(var.index() < self.variables, "evidence on no variable")
+    }
+
+    pub(super) fn check_axes(&self, axes: impl IntoIterator<Item = AxisId>) -> Result<(), Fault> {
         let are_there = axes.into_iter().all(|v| v.index() < self.cards.len());
         ensure(are_there, "an axis is not there")
     }
@@ -75,7 +79,7 @@ impl Graph {
         let map = self.maps().get(id.index()).ok_or("a map is not there")?;
         let Map { from, over, index } = map;
         self.check_axes(from.iter().chain(over).copied())?;
-        let is_axis = |v: &VarId| self.axes(a).contains(*v) && !over.contains(v);
+        let is_axis = |v: &AxisId| self.axes(a).contains(*v) && !over.contains(v);
         let values = self.count(from).unwrap_or(0);
         let is_value = |&i: &u32| i == Map::NOWHERE || (i as usize) < values;
         let fits = from.iter().all(is_axis)
@@ -186,8 +190,8 @@ impl Graph {
     }
 
     /// The number of joint states of some axes; none if there are too many to count.
-    fn count(&self, axes: &[VarId]) -> Option<usize> {
-        let times = |size: usize, v: &VarId| size.checked_mul(self.cards[v.index()]);
+    fn count(&self, axes: &[AxisId]) -> Option<usize> {
+        let times = |size: usize, v: &AxisId| size.checked_mul(self.cards[v.index()]);
         axes.iter().try_fold(1, times)
     }
 }
@@ -203,7 +207,7 @@ fn is_next(index: usize, next: &mut usize) -> bool {
 }
 
 /// Whether an axis is there twice.
-fn is_repeated(axes: &[VarId]) -> bool {
+fn is_repeated(axes: &[AxisId]) -> bool {
     (1..axes.len()).any(|i| axes[..i].contains(&axes[i]))
 }
 

@@ -1,4 +1,6 @@
-//! The graph of a circuit: operations over tensors whose axes are variables.
+//! The graph of a circuit: operations over tensors.
+//!
+//! The variables of a network are the first axes; more are added behind them ([`AxisId`]).
 //!
 //! Axes are *computed* from the inputs and never supplied, so a graph cannot be wrong about its
 //! shapes. An operation that is already there is not added again: equal sub-expressions are shared.
@@ -7,6 +9,7 @@
 //! probable explanations).
 
 mod append;
+mod axis;
 mod check;
 mod op;
 mod parts;
@@ -17,9 +20,10 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::vars::{VarId, VarSet};
+use crate::vars::VarId;
 
 pub(crate) use append::Tables;
+pub use axis::{AxisId, AxisSet};
 pub(crate) use check::Fault;
 pub use op::Op;
 pub(crate) use parts::Parts;
@@ -51,9 +55,11 @@ impl fmt::Debug for NodeId {
 #[derive(Clone, Debug)]
 pub struct Graph {
     cards: Vec<usize>,
+    /// How many of the axes are variables.
+    variables: usize,
     parts: Parts,
     ops: Vec<Op>,
-    axes: Vec<VarSet>,
+    axes: Vec<AxisSet>,
     known: HashMap<Op, NodeId>,
     /// The variables whose CPTs are given for each example, and as whose likelihood.
     selected: BTreeMap<VarId, VarId>,
@@ -64,6 +70,7 @@ impl Graph {
     /// An empty graph over variables with these numbers of values.
     pub fn new(cards: Vec<usize>) -> Self {
         Graph {
+            variables: cards.len(),
             cards,
             parts: Parts::default(),
             ops: vec![],
@@ -83,9 +90,11 @@ impl Graph {
         }
     }
 
-    /// A graph without operations, which has all that they will refer to.
-    pub(crate) fn with_parts(cards: Vec<usize>, parts: Parts) -> Self {
+    /// A graph without operations, which has all that they will refer to. The first axes are
+    /// variables.
+    pub(crate) fn with_parts(cards: Vec<usize>, variables: usize, parts: Parts) -> Self {
         Graph {
+            variables,
             parts,
             ..Graph::new(cards)
         }
@@ -107,7 +116,7 @@ impl Graph {
         if let Some(&input) = self.selected.get(&origin.child) {
             let given = self.add(Op::Evidence(input));
             let map = Map {
-                from: vec![input],
+                from: vec![input.into()],
                 over: table.axes,
                 index: origin.entries,
             };
@@ -120,9 +129,14 @@ impl Graph {
     }
 
     /// Adds an axis that is not a variable of the network.
-    pub fn axis(&mut self, card: usize) -> VarId {
+    pub fn axis(&mut self, card: usize) -> AxisId {
         self.cards.push(card);
-        VarId::new(self.cards.len() - 1)
+        AxisId::new(self.cards.len() - 1)
+    }
+
+    /// The variable that an axis is; none if it was added.
+    pub fn variable(&self, axis: AxisId) -> Option<VarId> {
+        (axis.index() < self.variables).then(|| VarId::new(axis.index()))
     }
 
     /// Adds the join of two tensors by a list.
@@ -201,7 +215,7 @@ impl Graph {
     }
 
     /// The axes of a node.
-    pub fn axes(&self, node: NodeId) -> &VarSet {
+    pub fn axes(&self, node: NodeId) -> &AxisSet {
         &self.axes[node.index()]
     }
 
@@ -255,7 +269,7 @@ impl Graph {
     }
 
     /// The number of joint states of some axes.
-    fn states(&self, axes: impl IntoIterator<Item = VarId>) -> f64 {
+    fn states(&self, axes: impl IntoIterator<Item = AxisId>) -> f64 {
         let cards = axes.into_iter().map(|v| self.cards[v.index()] as f64);
         cards.product()
     }
@@ -267,23 +281,34 @@ mod tests {
 
     #[test]
     fn equal_operations_are_shared_and_axes_are_derived() {
-        let [a, b, c] = [0, 1, 2].map(VarId::new);
+        let [a, b, c] = [0, 1, 2].map(AxisId::new);
         let mut g = Graph::new(vec![2, 3, 2]);
         let t = g.table(Table {
             axes: vec![b, a],
             values: vec![0.5; 6],
         });
-        let e = g.add(Op::Evidence(a));
-        let keep = VarSet::from_iter([b, c]);
+        let e = g.add(Op::Evidence(VarId::new(0)));
+        let keep = AxisSet::from_iter([b, c]);
         let first = g.add(Op::Contract(t, e, keep.clone()));
         assert_eq!(first, g.add(Op::Contract(t, e, keep)));
-        assert_eq!(g.axes(first), &VarSet::from_iter([b]));
+        assert_eq!(g.axes(first), &AxisSet::from_iter([b]));
         assert_eq!(g.size(t), 6.0);
     }
 
     #[test]
+    fn an_axis_that_was_added_is_no_variable() {
+        let mut g = Graph::new(vec![2, 3]);
+        let added = g.axis(4);
+        let of = |index: usize| g.variable(AxisId::new(index));
+        assert_eq!([of(0), of(1)], [0, 1].map(|v| Some(VarId::new(v))));
+        assert_eq!((added.index(), g.variable(added)), (2, None));
+        let evidence = Op::Evidence(VarId::new(added.index()));
+        assert_eq!(g.try_add(evidence), Err("evidence on no variable"));
+    }
+
+    #[test]
     fn a_gather_has_the_arguments_in_place_of_the_values() {
-        let [a, b, c] = [0, 1, 2].map(VarId::new);
+        let [a, b, c] = [0, 1, 2].map(AxisId::new);
         let mut g = Graph::new(vec![2, 3, 2]);
         let t = g.table(Table {
             axes: vec![b, a],
@@ -295,7 +320,7 @@ mod tests {
             index: vec![0, 1, 2, Map::NOWHERE],
         };
         let gathered = g.gather(t, map.clone());
-        assert_eq!(g.axes(gathered), &VarSet::from_iter([a, c]));
+        assert_eq!(g.axes(gathered), &AxisSet::from_iter([a, c]));
         assert_eq!((gathered, g.maps().len()), (g.gather(t, map), 1));
     }
 }

@@ -5,8 +5,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::tensor::graph::{Fault, Graph, ListId, Map, MapId, NodeId, RuleId, TableId};
-use crate::vars::{VarId, VarSet};
+use crate::tensor::graph::{
+    AxisId, AxisSet, Fault, Graph, ListId, Map, MapId, NodeId, RuleId, TableId,
+};
+use crate::vars::VarId;
 
 /// An operation.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -17,9 +19,9 @@ pub enum Op {
     /// A table of numbers: a CPT, or what evidence left of it.
     Table(TableId),
     /// The product of two tensors, summed to the axes in the set.
-    Contract(NodeId, NodeId, VarSet),
+    Contract(NodeId, NodeId, AxisSet),
     /// A tensor, summed to the axes in the set.
-    Project(NodeId, VarSet),
+    Project(NodeId, AxisSet),
     /// The products of the entries of two tensors that a list pairs, summed where the list points.
     Join(NodeId, NodeId, ListId),
     /// The entries of a tensor that a map points to.
@@ -54,9 +56,9 @@ impl Op {
     }
 
     /// The axes of its result, from those of its inputs.
-    pub(super) fn axes(&self, graph: &Graph) -> VarSet {
+    pub(super) fn axes(&self, graph: &Graph) -> AxisSet {
         match self {
-            Op::Evidence(x) => VarSet::from_iter([*x]),
+            Op::Evidence(v) => AxisSet::from_iter([AxisId::from(*v)]),
             Op::Table(t) => graph.tables()[t.index()].axes.iter().copied().collect(),
             Op::Contract(a, b, keep) => &(graph.axes(*a) | graph.axes(*b)) & keep,
             Op::Project(a, keep) => graph.axes(*a) & keep,
@@ -67,7 +69,7 @@ impl Op {
                 rest.chain(over.iter().copied()).collect()
             }
             Op::Rescale(a) => graph.axes(*a).clone(),
-            Op::Select(_, rule) => VarSet::from_iter([graph.rules()[rule.index()].axis]),
+            Op::Select(_, rule) => AxisSet::from_iter([graph.rules()[rule.index()].axis]),
         }
     }
 
@@ -78,7 +80,7 @@ impl Op {
             return Err("an operation reads what is not there");
         }
         match self {
-            Op::Evidence(v) => graph.check_axes([*v]),
+            Op::Evidence(v) => graph.check_variable(*v),
             Op::Table(table) => graph.check_table(*table),
             Op::Contract(_, _, keep) | Op::Project(_, keep) => graph.check_axes(keep.iter()),
             Op::Join(a, b, list) => graph.check_list(*a, *b, *list),
@@ -104,10 +106,10 @@ impl Op {
     }
 
     /// A line for pictures, with names for axes; none if pictures leave it out.
-    pub(crate) fn label(&self, graph: &Graph, name: impl Fn(VarId) -> String) -> Option<String> {
-        let names = |axes: &VarSet| axes.iter().map(&name).collect::<Vec<_>>().join(" ");
+    pub(crate) fn label(&self, graph: &Graph, name: impl Fn(AxisId) -> String) -> Option<String> {
+        let names = |axes: &AxisSet| axes.iter().map(&name).collect::<Vec<_>>().join(" ");
         Some(match self {
-            Op::Evidence(v) => format!("λ({})", name(*v)),
+            Op::Evidence(v) => format!("λ({})", name((*v).into())),
             Op::Table(_) => names(&self.axes(graph)),
             Op::Contract(a, b, keep) => {
                 match &names(&(&(graph.axes(*a) | graph.axes(*b)) - keep))[..] {
@@ -124,7 +126,7 @@ impl Op {
             Op::Select(_, rule) => {
                 format!(
                     "→ test selects {}",
-                    name(graph.rules()[rule.index()].tested)
+                    name(graph.rules()[rule.index()].tested.into())
                 )
             }
         })

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::tensor::graph::Rule;
+use crate::tensor::graph::{AxisId, Rule};
 use crate::vars::VarId;
 
 /// A table of a graph.
@@ -55,8 +55,8 @@ impl MapId {
 /// Numbers over some axes, the last axis fastest.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Table {
-    /// The variables, in the order of the axes.
-    pub axes: Vec<VarId>,
+    /// The axes, in their order.
+    pub axes: Vec<AxisId>,
     /// One number for every joint state.
     pub values: Vec<f64>,
 }
@@ -87,12 +87,12 @@ impl Origin {
 /// is part of.
 ///
 /// With it a tensor is stored on the joint states that can occur, and nowhere else. Its one axis is
-/// then not a variable of the network but [added](crate::tensor::Graph::axis) to the graph, with
+/// then not a variable of the network but one that is [added](crate::tensor::Graph::axis) to the graph, with
 /// these states as values.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct List {
     /// The axis of the result; none if it is a single number.
-    pub axis: Option<VarId>,
+    pub axis: Option<AxisId>,
     /// For each product, its place in the result, in increasing order.
     pub outs: Vec<u32>,
     /// For each product, its place in the first tensor.
@@ -109,9 +109,9 @@ pub struct List {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Map {
     /// The values of the function, axes of the tensor that is read. None of them is in `over`.
-    pub from: Vec<VarId>,
+    pub from: Vec<AxisId>,
     /// The arguments of the function.
-    pub over: Vec<VarId>,
+    pub over: Vec<AxisId>,
     /// For each joint state of `over`, a joint state of `from`, the last axis fastest in both; or
     /// [`Map::NOWHERE`].
     pub index: Vec<u32>,

@@ -7,7 +7,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::tensor::graph::{Graph, NodeId, Op, TableId};
+use crate::tensor::graph::{AxisId, Graph, NodeId, Op, TableId};
 use crate::vars::VarId;
 
 /// A rule of a [`Graph`].
@@ -31,7 +31,7 @@ pub struct Rule {
     /// The variable whose CPT is selected.
     pub tested: VarId,
     /// The axis of the result: for each row of the CPT, a weight for each copy.
-    pub axis: VarId,
+    pub axis: AxisId,
     /// The number of copies.
     pub copies: usize,
     /// By what.

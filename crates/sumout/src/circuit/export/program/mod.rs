@@ -15,8 +15,10 @@ use std::collections::BTreeMap;
 use crate::circuit::Circuit;
 use crate::error::{Error, ErrorKind, Remedy, Result};
 use crate::tensor::select::Selector;
-use crate::tensor::{Graph, ListId, Map, MapId, NodeId, Op, RuleId, TableId, Weighing};
-use crate::vars::{VarId, VarSet};
+use crate::tensor::{
+    AxisId, AxisSet, Graph, ListId, Map, MapId, NodeId, Op, RuleId, TableId, Weighing,
+};
+use crate::vars::VarId;
 
 /// The letters of axes, and last of all that of the batch.
 const LETTERS: &str = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXY";
@@ -33,7 +35,7 @@ pub(crate) struct Value {
     /// Its number, which names it.
     number: usize,
     /// Its axes in their order, without the batch.
-    pub axes: Vec<VarId>,
+    pub axes: Vec<AxisId>,
     /// Whether it differs between examples.
     pub varies: bool,
     /// The number that names its exponent.
@@ -98,7 +100,7 @@ pub(crate) struct Listing<'a> {
     /// For each entry of what gathers give, its place in the tensor that is read, or
     /// [`Map::NOWHERE`].
     pub places: Vec<Vec<u32>>,
-    known: BTreeMap<(MapId, Vec<VarId>), usize>,
+    known: BTreeMap<(MapId, Vec<AxisId>), usize>,
 }
 
 impl<'a> Listing<'a> {
@@ -131,7 +133,7 @@ impl<'a> Listing<'a> {
         let mut to = combined(node.index(), &of);
         let call = match op {
             Op::Evidence(v) => {
-                (to.axes, to.varies, to.lost) = (vec![*v], true, EVIDENCE_BITS);
+                (to.axes, to.varies, to.lost) = (vec![(*v).into()], true, EVIDENCE_BITS);
                 Call::Given(*v)
             }
             Op::Table(t) => self.table(*t, &mut to),
@@ -182,9 +184,9 @@ impl<'a> Listing<'a> {
         Call::Table(id)
     }
 
-    fn contract(&self, of: &[Value], keep: &VarSet, to: &mut Value) -> Result<Call> {
+    fn contract(&self, of: &[Value], keep: &AxisSet, to: &mut Value) -> Result<Call> {
         let [a, b] = [&of[0].axes, &of[1].axes];
-        let kept = |v: &&VarId| keep.contains(**v);
+        let kept = |v: &&AxisId| keep.contains(**v);
         let both = a.iter().filter(kept).filter(|v| b.contains(v));
         let first = a.iter().filter(kept).filter(|v| !b.contains(v));
         let second = b.iter().filter(kept).filter(|v| !a.contains(v));
@@ -216,10 +218,10 @@ impl<'a> Listing<'a> {
     }
 
     /// For each entry of what a map gives, its place in the tensor that is read.
-    fn read_places(&self, map: &Map, axes: &[VarId], to: &[VarId]) -> Vec<u32> {
+    fn read_places(&self, map: &Map, axes: &[AxisId], to: &[AxisId]) -> Vec<u32> {
         let cards = self.graph.cards();
         let mut states = vec![0; cards.len()];
-        let place = |states: &[usize], axes: &[VarId]| {
+        let place = |states: &[usize], axes: &[AxisId]| {
             axes.iter()
                 .fold(0, |at, v| at * cards[v.index()] + states[v.index()])
         };
@@ -236,7 +238,7 @@ impl<'a> Listing<'a> {
     }
 
     /// The number of values of each axis.
-    pub fn shape(&self, axes: &[VarId]) -> Vec<usize> {
+    pub fn shape(&self, axes: &[AxisId]) -> Vec<usize> {
         axes.iter().map(|v| self.graph.cards()[v.index()]).collect()
     }
 
@@ -253,7 +255,7 @@ impl Step {
     /// The equation of a product; a term gives the places of a tensor's letters and of the batch's.
     pub fn equation(&self, term: impl Fn(&Value, String) -> String) -> String {
         let all = all_axes(&self.of);
-        let letter = |v: &VarId| {
+        let letter = |v: &AxisId| {
             LETTERS.as_bytes()[all.as_slice().binary_search(v).unwrap_or_default()] as char
         };
         let term = |t: &Value| term(t, t.axes.iter().map(letter).collect());
@@ -310,7 +312,7 @@ fn least_weight(selector: &Selector) -> f64 {
     }
 }
 
-fn project(a: &Value, keep: &VarSet, to: &mut Value) -> Call {
+fn project(a: &Value, keep: &AxisSet, to: &mut Value) -> Call {
     to.axes = a
         .axes
         .iter()
@@ -325,12 +327,12 @@ fn project(a: &Value, keep: &VarSet, to: &mut Value) -> Call {
     Call::Sum(summed.map(|(place, _)| place).collect())
 }
 
-fn all_axes(of: &[Value]) -> VarSet {
+fn all_axes(of: &[Value]) -> AxisSet {
     of.iter().flat_map(|tensor| &tensor.axes).copied().collect()
 }
 
 /// Gives some variables the states that a place in a tensor with these axes stands for.
-fn decide(states: &mut [usize], cards: &[usize], axes: &[VarId], mut place: usize) {
+fn decide(states: &mut [usize], cards: &[usize], axes: &[AxisId], mut place: usize) {
     for v in axes.iter().rev() {
         states[v.index()] = place % cards[v.index()];
         place /= cards[v.index()];

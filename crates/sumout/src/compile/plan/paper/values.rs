@@ -5,8 +5,8 @@
 //! parent, and a variable with a single value has no parents; it stays in the network as a node of
 //! its own.
 
+use crate::compile::factor::Factor;
 use crate::model::{Cpt, FactorModel};
-use crate::tensor::Table;
 use crate::vars::VarId;
 
 use crate::compile::plan::paper::Problem;
@@ -18,8 +18,8 @@ pub fn pruned(net: &FactorModel) -> Problem {
     let mut domains: Vec<Vec<usize>> = cards.iter().map(|&card| (0..card).collect()).collect();
     let (mut factors, mut definer) = (vec![], vec![None; cards.len()]);
     for (index, cpt) in net.cpts().iter().enumerate() {
-        let table = Table {
-            axes: cpt.scope().to_vec(),
+        let table = Factor {
+            scope: cpt.scope().to_vec(),
             values: cpt.table(&cards),
         };
         if let Some(child) = cpt.child() {
@@ -55,8 +55,8 @@ struct Support {
     is_functional: bool,
 }
 
-fn support(table: &Table, cards: &[usize], domains: &[Vec<usize>]) -> Support {
-    let child = table.axes[table.axes.len() - 1];
+fn support(table: &Factor, cards: &[usize], domains: &[Vec<usize>]) -> Support {
+    let child = table.scope[table.scope.len() - 1];
     let mut support = Support {
         possible: vec![false; cards[child.index()]],
         is_functional: true,

@@ -7,11 +7,12 @@
 
 use std::collections::BTreeMap;
 
+use crate::compile::factor::Factor;
 use crate::compile::plan::Plan;
 use crate::compile::plan::problem::Problem;
 use crate::compile::plan::tree::{Leaves, Tree};
 use crate::compile::prune::Pruned;
-use crate::tensor::{Map, Table};
+use crate::tensor::Map;
 use crate::vars::{VarId, VarSet};
 
 /// No map has more entries than this.
@@ -137,9 +138,9 @@ pub struct Function {
 
 impl Function {
     /// The function that a table of zeros and ones is.
-    pub(crate) fn new(table: &Table, output: VarId, cards: &[usize]) -> Self {
+    pub(crate) fn new(table: &Factor, output: VarId, cards: &[usize]) -> Self {
         let inputs: Vec<VarId> = table
-            .axes
+            .scope
             .iter()
             .copied()
             .filter(|&v| v != output)
@@ -147,7 +148,7 @@ impl Function {
         let mut values = vec![None; inputs.iter().map(|v| cards[v.index()]).product()];
         let mut states = vec![0; cards.len()];
         for (place, _) in table.values.iter().enumerate().filter(|(_, p)| **p > 0.0) {
-            split(place, &table.axes, cards, |v, state| {
+            split(place, &table.scope, cards, |v, state| {
                 states[v.index()] = state
             });
             let input = inputs
@@ -219,7 +220,12 @@ impl<'a> Mapper<'a> {
         let index = (0..over.iter().map(|v| cards[v.index()]).product())
             .map(value)
             .collect();
-        Map { from, over, index }
+        let axes = |vars: Vec<VarId>| vars.into_iter().map(Into::into).collect();
+        Map {
+            from: axes(from),
+            over: axes(over),
+            index,
+        }
     }
 
     /// Decides the output of a function; says whether it has a value, the one that the output

@@ -4,7 +4,7 @@ use crate::compile::plan::Plan;
 use crate::compile::prune::Pruned;
 use crate::compile::support::relations::{Relation, states_at};
 use crate::compile::support::{Decoder, join};
-use crate::tensor::{Graph, NodeId, Op, Table};
+use crate::tensor::{AxisId, Graph, NodeId, Op, Table};
 use crate::vars::VarId;
 
 /// The graph so far.
@@ -20,7 +20,7 @@ impl RelationLowering<'_> {
     pub fn add(&mut self, at: usize, relation: &Relation) {
         let is_root = at + 1 == self.plan.separators.len();
         let axis = if is_root {
-            self.pruned.output.iter().next()
+            self.pruned.output.iter().next().map(AxisId::from)
         } else {
             Some(self.graph.axis(relation.rows))
         };
@@ -40,7 +40,7 @@ impl RelationLowering<'_> {
     }
 
     /// The entries of a factor, times the evidence that it hosts, summed to its separator.
-    fn leaf(&mut self, at: usize, relation: &Relation, axis: Option<VarId>) -> NodeId {
+    fn leaf(&mut self, at: usize, relation: &Relation, axis: Option<AxisId>) -> NodeId {
         let table = &self.pruned.factors[self.plan.leaves[at].factor];
         let entries = self.graph.axis(relation.places.len());
         let values = relation
@@ -83,7 +83,7 @@ impl RelationLowering<'_> {
             let states = states.into_iter().flatten().collect();
             self.decoders.push(Decoder {
                 axis: entries,
-                vars: table.axes.clone(),
+                vars: table.scope.clone(),
                 states,
             });
         }
@@ -94,7 +94,7 @@ impl RelationLowering<'_> {
     /// variable.
     fn hosted(&self, at: usize) -> Vec<(usize, VarId)> {
         let leaf = self.plan.leaves[at];
-        let axes = &self.pruned.factors[leaf.factor].axes;
+        let axes = &self.pruned.factors[leaf.factor].scope;
         let hosted = self
             .pruned
             .hosts
@@ -112,7 +112,7 @@ impl RelationLowering<'_> {
         hosted: &[(usize, VarId)],
         relation: &Relation,
         states: &[Vec<u16>],
-        (entries, axis): (VarId, Option<VarId>),
+        (entries, axis): (AxisId, Option<AxisId>),
     ) -> NodeId {
         for (i, &(place, v)) in hosted.iter().enumerate() {
             let evidence = self.graph.add(Op::Evidence(v));

@@ -10,11 +10,12 @@ mod lower;
 
 use std::collections::BTreeMap;
 
+use crate::compile::factor::Factor;
 use crate::compile::plan::Plan;
 use crate::compile::prune::Pruned;
 use crate::compile::support::relations::lower::RelationLowering;
 use crate::compile::support::{Supported, cost};
-use crate::tensor::{Graph, Table};
+use crate::tensor::Graph;
 use crate::vars::VarId;
 
 /// The most triples, unless told otherwise.
@@ -131,7 +132,7 @@ impl Relations<'_> {
             let states = states_at(table, &self.cards, place);
             let kept = vars
                 .iter()
-                .map(|v| states[table.axes.iter().position(|x| x == v).unwrap_or(0)])
+                .map(|v| states[table.scope.iter().position(|x| x == v).unwrap_or(0)])
                 .collect();
             triples.push([rows.number(kept), entry as u32, 0]);
         }
@@ -301,9 +302,9 @@ fn places(list: &[VarId], vars: &[VarId]) -> Vec<Option<usize>> {
 }
 
 /// The states of a table's variables at a place.
-fn states_at(table: &Table, cards: &[usize], mut place: usize) -> Vec<u16> {
-    let mut states = vec![0; table.axes.len()];
-    for (state, v) in states.iter_mut().zip(&table.axes).rev() {
+fn states_at(table: &Factor, cards: &[usize], mut place: usize) -> Vec<u16> {
+    let mut states = vec![0; table.scope.len()];
+    for (state, v) in states.iter_mut().zip(&table.scope).rev() {
         *state = (place % cards[v.index()]) as u16;
         place /= cards[v.index()];
     }

@@ -4,7 +4,7 @@ mod select;
 
 use super::*;
 use crate::tensor::careful::Run;
-use crate::tensor::graph::{List, NodeId, Table};
+use crate::tensor::graph::{AxisId, AxisSet, List, NodeId, Table};
 use crate::tensor::schedule::Want;
 use crate::vars::VarSet;
 
@@ -271,13 +271,13 @@ fn what_others_read_later_is_not_left_to_a_fused_product() {
 fn what_rescaling_may_have_cost_is_known() {
     let (mut graph, [a, b, c]) = inputs([2, 2, 2]);
     let list = List {
-        axis: Some(VarId::new(2)),
+        axis: Some(AxisId::new(2)),
         outs: vec![0, 1],
         a: vec![0, 1],
         b: vec![0, 1],
     };
     let scaled = graph.join(a, b, list);
-    let output = graph.add(Op::Contract(scaled, c, VarSet::from_iter([])));
+    let output = graph.add(Op::Contract(scaled, c, AxisSet::default()));
     graph.set_output(output);
     let exponents = [[30, -34], [30, -33], [-102, 25]];
     let likelihood = |var: VarId, value: usize| 2f64.powi(exponents[var.index()][value]);

@@ -12,7 +12,7 @@ fn selected(
     is_constant: bool,
 ) -> (Graph, NodeId) {
     let (mut graph, [a, b, c]) = inputs([3, 3, 2]);
-    let both = VarSet::from_iter([VarId::new(0)]);
+    let both = AxisSet::from_iter([AxisId::new(0)]);
     let other = table(&mut graph, 3);
     let first = if is_constant {
         other
@@ -80,7 +80,7 @@ fn selections_are_the_same_on_blocks_and_alone() {
 fn what_is_lost_of_a_test_loses_the_example() {
     let (mut graph, [a, b, c]) = inputs([2, 2, 2]);
     let list = List {
-        axis: Some(VarId::new(0)),
+        axis: Some(AxisId::new(0)),
         outs: vec![0, 1],
         a: vec![0, 1],
         b: vec![0, 1],
@@ -125,7 +125,7 @@ fn what_is_lost_of_a_test_loses_the_example() {
 fn logarithms_are_tested_as_the_numbers_that_they_stand_for() {
     let (mut graph, [a, b, _]) = inputs([2, 2, 2]);
     let list = List {
-        axis: Some(VarId::new(0)),
+        axis: Some(AxisId::new(0)),
         outs: vec![0, 1],
         a: vec![0, 1],
         b: vec![0, 1],
@@ -173,7 +173,7 @@ fn each_number_counts_where_weights_are_linear() {
     ] {
         let (mut graph, [a, b]) = inputs([2, 2]);
         let list = List {
-            axis: Some(VarId::new(0)),
+            axis: Some(AxisId::new(0)),
             outs: vec![0, 1],
             a: vec![0, 1],
             b: vec![0, 1],
