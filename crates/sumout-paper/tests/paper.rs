@@ -101,6 +101,7 @@ fn amount(net: &Network, objective: Objective, level: Level, seed: u64) -> f64 {
         seed,
         effort: 0.02,
         runs: Runs::Many,
+        control: Default::default(),
     };
     let cost = internals::plan(net.model(), &question, &search)
         .unwrap()

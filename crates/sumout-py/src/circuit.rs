@@ -16,7 +16,7 @@ use crate::differentiate::{self, Cpts, Likelihoods, Upstream};
 use crate::error::Result;
 use crate::options::EvalOptions;
 use crate::ready::Ready;
-use crate::work::{self, Watch, interrupted};
+use crate::work::{self, Watch};
 
 /// A compiled query.
 #[pyclass(frozen, module = "sumout._sumout")]
@@ -281,8 +281,8 @@ fn evaluate(
 ) -> sumout::Result<Answers> {
     let (evaluator, batch) = (ready.evaluator(running)?, batch.of(&ready.circuit)?);
     let run = |part: &sumout::Batch| {
-        let answers = evaluator.run_unless(part, watch.stop())?;
-        answers.ok_or_else(interrupted)
+        let answers = evaluator.run_unless(part, watch.control())?;
+        answers.ok_or_else(|| watch.control().interrupted())
     };
     if batch.len() < 2 * TOLD {
         return run(&batch);

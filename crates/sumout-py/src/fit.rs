@@ -189,12 +189,12 @@ pub fn fit(
     progress: Option<Bound<'_, PyAny>>,
 ) -> Result<Learned> {
     let (net, task) = (network.0.clone(), task.clone());
-    let how = fit_options
-        .options
-        .clone()
-        .compile(options.0.clone())
-        .eval(running.0);
+    let (how, options) = (
+        fit_options.options.clone().eval(running.0),
+        options.0.clone(),
+    );
     let (fitted, circuit) = work::long(py, progress.as_ref(), move |watch| {
+        let how = how.compile(watch.over(&options));
         let asked = task.of(&net)?;
         let fitted = net.fit(&asked, &task.examples, &how, &mut |event| {
             tell(watch, event)

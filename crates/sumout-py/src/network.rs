@@ -164,9 +164,9 @@ impl Network {
         options: &Options,
     ) -> Result<Answered> {
         let (net, options) = (self.0.clone(), options.0.clone());
-        let answer = work::long(py, None, move |_| {
+        let answer = work::long(py, None, move |watch| {
             let targets: Vec<VarId> = targets.into_iter().map(sumout::internals::var).collect();
-            net.query(&targets, &evidence(&net, findings)?, &options)
+            net.query(&targets, &evidence(&net, findings)?, &watch.over(&options))
         })?;
         let posteriors = answer.posteriors().iter();
         let posteriors = posteriors.map(|(v, p)| (v.index(), p.clone()));
@@ -182,8 +182,8 @@ impl Network {
         options: &Options,
     ) -> Result<(Option<Vec<usize>>, f64)> {
         let (net, options) = (self.0.clone(), options.0.clone());
-        let found = work::long(py, None, move |_| {
-            net.mpe(&evidence(&net, findings)?, &options)
+        let found = work::long(py, None, move |watch| {
+            net.mpe(&evidence(&net, findings)?, &watch.over(&options))
         })?;
         let assignment = found.assignment().map(<[usize]>::to_vec);
         Ok((assignment, found.log_probability()))
@@ -192,16 +192,16 @@ impl Network {
     /// Compiles a query.
     fn compile(&self, py: Python<'_>, query: &Query, options: &Options) -> Result<Circuit> {
         let (net, query, options) = (self.0.clone(), query.0.clone(), options.0.clone());
-        Ok(Circuit::new(work::long(py, None, move |_| {
-            net.compile(&query, &options)
+        Ok(Circuit::new(work::long(py, None, move |watch| {
+            net.compile(&query, &watch.over(&options))
         })?))
     }
 
     /// Plans a query.
     fn plan(&self, py: Python<'_>, query: &Query, options: &Options) -> Result<Plan> {
         let (net, query, options) = (self.0.clone(), query.0.clone(), options.0.clone());
-        work::long(py, None, move |_| {
-            Ok(Plan::new(&net.plan(&query, &options)?))
+        work::long(py, None, move |watch| {
+            Ok(Plan::new(&net.plan(&query, &watch.over(&options))?))
         })
     }
 

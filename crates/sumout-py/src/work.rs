@@ -4,13 +4,11 @@
 //! after signals. If one raises, Python goes on at once; the work is told to stop, and ends when it
 //! next asks whether it may [go on](Watch::go_on).
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
 use pyo3::prelude::*;
-use sumout::{Error, ErrorKind};
+use sumout::{Control, Options};
 
 use crate::error::Result;
 
@@ -22,22 +20,24 @@ type Progress = (usize, usize, String);
 
 /// Messages between work and the thread that waits for it.
 pub struct Watch {
-    stop: Arc<AtomicBool>,
+    control: Control,
     progress: Sender<Progress>,
 }
 
 impl Watch {
     /// An error if nobody waits any more.
     pub fn go_on(&self) -> sumout::Result<()> {
-        match self.stop.load(Ordering::Relaxed) {
-            true => Err(interrupted()),
-            false => Ok(()),
-        }
+        self.control.check()
     }
 
-    /// Becomes true when nobody waits any more.
-    pub fn stop(&self) -> &AtomicBool {
-        &self.stop
+    /// Stops the work when nobody waits any more.
+    pub fn control(&self) -> &Control {
+        &self.control
+    }
+
+    /// Options for work that stops when nobody waits any more.
+    pub fn over(&self, options: &Options) -> Options {
+        options.clone().with_control(self.control.clone())
     }
 
     /// Says how far it has come. Whether anybody listens does not matter.
@@ -46,27 +46,22 @@ impl Watch {
     }
 }
 
-/// The error of cancelled work; nobody sees it.
-pub fn interrupted() -> Error {
-    Error::new(ErrorKind::Io, "interrupted")
-}
-
 /// Does work that may take long; `progress` is called as `Watch::tell` is.
 pub fn long<T: Send + 'static>(
     py: Python<'_>,
     progress: Option<&Bound<'_, PyAny>>,
     work: impl FnOnce(&Watch) -> sumout::Result<T> + Send + 'static,
 ) -> Result<T> {
-    let stop = Arc::new(AtomicBool::new(false));
+    let control = Control::new();
     let (sender, mut receiver) = channel();
     let watch = Watch {
-        stop: stop.clone(),
+        control: control.clone(),
         progress: sender,
     };
     let thread = std::thread::spawn(move || work(&watch)); // the channel closes when this ends
     let waited = wait(py, progress, &mut receiver);
     if let Err(error) = waited {
-        stop.store(true, Ordering::Relaxed);
+        control.stop();
         return Err(error.into());
     }
     let result = py.detach(|| thread.join());

@@ -66,6 +66,8 @@ pub mod circuit;
 #[doc(hidden)]
 pub mod compile;
 #[doc(hidden)]
+pub mod control;
+#[doc(hidden)]
 pub mod draw;
 #[doc(hidden)]
 pub mod error;
@@ -86,6 +88,7 @@ pub use circuit::{
 pub use compile::plan::saved::{PlanStart, SavedPlan};
 pub use compile::report::{Extent, Near};
 pub use compile::{Level, Objective, Query, Report};
+pub use control::{Control, Progress, Stage};
 pub use draw::Jointree;
 pub use error::{Error, ErrorKind, Place, Remedy, Result};
 pub use learn::{Difference, Epoch, Examples, FitEvent, FitOptions, Fitted, Task};

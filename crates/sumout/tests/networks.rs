@@ -146,6 +146,7 @@ fn check_entries(model: &Path, answers: &Path, most: f64) {
             seed: 0,
             effort: 1.0,
             runs: Runs::Many,
+            control: Default::default(),
         };
         let planned = compile::plan(net.model(), &query.question(&net).unwrap(), &search).unwrap();
         let entries = planned.cost().entries;

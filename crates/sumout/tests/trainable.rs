@@ -101,6 +101,7 @@ fn search(level: Level, seed: u64) -> Search {
         seed,
         effort: 1e-3,
         runs: Runs::Many,
+        control: Default::default(),
     }
 }
 

@@ -3,14 +3,13 @@
 //! Where the circuit does not fit in memory, each question is compiled on its own: with evidence it
 //! may fit.
 
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Instant;
 
 use axum::http::StatusCode;
 use serde_json::{Value, json};
-use sumout::{Answer, Circuit, EvalOptions, Evidence, Network, Precision, Query};
+use sumout::{Answer, Circuit, Control, EvalOptions, Evidence, Network, Precision, Query};
 use tokio::runtime::Handle;
 use tokio::sync::{mpsc, oneshot};
 
@@ -29,15 +28,21 @@ pub struct Worker {
 struct Job {
     evidence: Evidence,
     reply: oneshot::Sender<sumout::Result<Answer>>,
-    stop: Arc<AtomicBool>,
+    control: Control,
 }
 
 /// Stops a computation when nobody waits for it any more.
-struct Waiting(Arc<AtomicBool>);
+pub struct Waiting(pub Control);
+
+impl Default for Waiting {
+    fn default() -> Self {
+        Waiting(Control::new())
+    }
+}
 
 impl Drop for Waiting {
     fn drop(&mut self) {
-        self.0.store(true, Ordering::Relaxed);
+        self.0.stop();
     }
 }
 
@@ -69,12 +74,12 @@ impl Worker {
     /// The posteriors of all variables. If nobody waits for them any more, their computation ends.
     pub async fn answer(&self, evidence: Evidence) -> Result<Answer, Refusal> {
         let (reply, answer) = oneshot::channel();
-        let waiting = Waiting(Arc::default());
+        let waiting = Waiting::default();
         self.jobs
             .try_send(Job {
                 evidence,
                 reply,
-                stop: waiting.0.clone(),
+                control: waiting.0.clone(),
             })
             .map_err(|error| match error {
                 mpsc::error::TrySendError::Full(_) => busy(),
@@ -129,7 +134,7 @@ impl Thread {
         while let Some(Job {
             evidence,
             reply,
-            stop,
+            control,
         }) = self.waiting.blocking_recv()
         {
             if reply.is_closed() {
@@ -137,11 +142,11 @@ impl Thread {
             }
             self.report("computing");
             let answer = match &evaluator {
-                Some(evaluator) => evaluator.answer_unless(&evidence, &stop),
-                None => self
-                    .net
-                    .query(&[], &evidence, &self.shared.options)
-                    .map(Some),
+                Some(evaluator) => evaluator.answer_unless(&evidence, &control),
+                None => {
+                    let options = self.shared.options.clone().with_control(control);
+                    self.net.query(&[], &evidence, &options).map(Some)
+                }
             };
             self.report("ready");
             if let Some(answer) = answer.transpose() {

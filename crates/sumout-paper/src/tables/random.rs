@@ -127,6 +127,7 @@ impl Compared {
                 seed: settings.seed,
                 effort: settings.effort(),
                 runs: Runs::Many,
+                control: Default::default(),
             };
             let plan = internals::plan(net.model(), &question, &search);
             plan.map(|plan| plan.cost())

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use crate::circuit::Circuit;
 use crate::circuit::batch::Batch;
 use crate::circuit::run::{
-    Block, Careful, EvalOptions, Fast, Few, Pass, RowState, Runner, Setup, likelihood, settle,
+    Block, Careful, EvalOptions, Fast, Few, Job, Pass, RowState, Runner, Setup, likelihood, settle,
 };
 use crate::compile::Completion;
 use crate::error::{Error, ErrorKind, Remedy, Result};
@@ -151,18 +151,18 @@ impl Careful for Maximal {
     fn careful<'a>(
         &'a self,
         _: &'a Runner,
-        batch: &'a Batch,
-    ) -> impl FnMut(usize, &mut [i32]) -> f64 + 'a {
+        job: &'a Job<'a>,
+    ) -> impl FnMut(usize, &mut [i32]) -> Result<f64> + 'a {
         let (mut run, mut states) = (self.maxima.idle(), vec![]);
         move |row, values| {
-            let evidence = |v| likelihood(&self.circuit, batch, v, row);
+            let evidence = |v| likelihood(&self.circuit, job.batch, v, row);
             self.maxima.run(&mut run, evidence);
             let log = run.log_sum();
             if log > f64::NEG_INFINITY {
                 run.trace_by(self.maxima.trace(), &mut states);
                 self.read(&mut states, values);
             }
-            log
+            Ok(log)
         }
     }
 }

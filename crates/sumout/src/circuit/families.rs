@@ -6,14 +6,14 @@
 //! has the same share in each of its copies.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::AtomicBool;
 
 use crate::circuit::Circuit;
 use crate::circuit::batch::Batch;
 use crate::circuit::run::{
-    Block, Careful, EvalOptions, Fast, Few, Pass, RowState, Runner, Setup, likelihood, seed_shares,
-    settle,
+    Block, Careful, EvalOptions, Fast, Few, Job, Pass, RowState, Runner, Setup, likelihood,
+    seed_shares, settle,
 };
+use crate::control::Control;
 use crate::error::{Error, ErrorKind, Remedy, Result};
 use crate::tensor::careful::Run;
 use crate::tensor::fast::{Number, Worker};
@@ -82,9 +82,7 @@ impl FamilyEvaluator {
 
     /// The marginals of the families of each example.
     pub fn run(&self, batch: &Batch) -> Result<Families> {
-        let rows = self
-            .runner
-            .run(&self.shares, batch, &AtomicBool::new(false))?;
+        let rows = self.runner.run(&self.shares, batch, &Control::NONE)?;
         let width = self.shares.width();
         let mut start = 0;
         let marginals = self.shares.children.iter().map(|&(child, size)| {
@@ -195,12 +193,12 @@ impl Careful for Shares {
     fn careful<'a>(
         &'a self,
         runner: &'a Runner,
-        batch: &'a Batch,
-    ) -> impl FnMut(usize, &mut [f64]) -> f64 + 'a {
+        job: &'a Job<'a>,
+    ) -> impl FnMut(usize, &mut [f64]) -> Result<f64> + 'a {
         let graph = &self.circuit.graph;
         |row, to| {
-            let evidence = |v| likelihood(&self.circuit, batch, v, row);
-            let run = Run::sum(graph, runner.program(), evidence);
+            let evidence = |v| likelihood(&self.circuit, job.batch, v, row);
+            let run = Run::sum_under(job.control, graph, runner.program(), evidence)?;
             let log = run.log_sum();
             if log > f64::NEG_INFINITY {
                 let node = |table: &TableId| graph.find(&Op::Table(*table));
@@ -208,7 +206,7 @@ impl Careful for Shares {
                 let weights: Vec<Vec<f64>> = self.tables.iter().map(weights).collect();
                 self.add_up(|t, i| weights[t].get(i).copied().unwrap_or(0.0), to);
             }
-            log
+            Ok(log)
         }
     }
 }

@@ -78,7 +78,7 @@ fn hasty(search: &Search) -> Search {
     Search {
         level,
         effort: EFFORT_TO_ESTIMATE * search.effort,
-        ..*search
+        ..search.clone()
     }
 }
 

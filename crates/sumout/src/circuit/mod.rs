@@ -23,6 +23,7 @@ pub(crate) mod run;
 pub(crate) mod selection;
 
 use crate::compile::{Compiled, Level, Objective, Runs, Search};
+use crate::control::Control;
 use crate::error::{Error, ErrorKind, Remedy, Result};
 use crate::tensor::layout::Program;
 use crate::tensor::schedule::{Schedule, Want};
@@ -58,6 +59,7 @@ pub struct Options {
     pub(crate) effort: f64,
     pub(crate) memory: Option<u64>,
     pub(crate) near: f64,
+    pub(crate) control: Control,
 }
 
 impl Default for Options {
@@ -69,6 +71,7 @@ impl Default for Options {
             effort: 1.0,
             memory: None,
             near: 0.0,
+            control: Control::default(),
         }
     }
 }
@@ -113,6 +116,13 @@ impl Options {
         Options { near, ..self }
     }
 
+    /// With a control, to watch the work from another thread and to stop it. A search that is
+    /// stopped ends with its best plan so far; anything else ends with an error of kind
+    /// [`ErrorKind::Interrupted`]. There are no bounds of probabilities before an answer is exact.
+    pub fn with_control(self, control: Control) -> Self {
+        Options { control, ..self }
+    }
+
     /// What the planner may know.
     pub fn level(&self) -> Level {
         self.level
@@ -150,6 +160,7 @@ impl Options {
             seed: self.seed,
             effort: self.effort,
             runs,
+            control: self.control.clone(),
         }
     }
 }

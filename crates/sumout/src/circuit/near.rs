@@ -44,6 +44,7 @@ pub(crate) fn query(
     let Some(exact) = compile::plan(net, question, &options.search(Runs::Once)) else {
         return Ok(Answer::impossible(net.shared_variables()));
     };
+    options.control.check()?;
     let why = match within(&exact, 1, MOST_FOR_EXACT) {
         Err(why) => why,
         Ok(()) => match Ready::new(net, question, asked.clone(), exact.lower(), options) {
@@ -54,7 +55,7 @@ pub(crate) fn query(
                     ..nothing(options)
                 };
                 let note = Some("the exact answer fits, and is given".to_owned());
-                return Ok(ready.answer(evidence).with_near(Near { note, ..near }));
+                return Ok(ready.answer(evidence)?.with_near(Near { note, ..near }));
             }
             Err(refusal) => refusal.message().to_owned(),
         },
@@ -73,7 +74,7 @@ pub(crate) fn query(
         ..nothing(options)
     };
     let ready = Ready::new(net, &question, asked, planned.lower(), options)?;
-    Ok(ready.answer(evidence).with_near(near))
+    Ok(ready.answer(evidence)?.with_near(near))
 }
 
 /// The note on a plan that treats nearly functional tables as functions.
@@ -177,18 +178,22 @@ fn estimate(
         .map(|(question, planned)| {
             Ready::new(net.model(), question, asked(), planned.lower(), options)
         })
-        .map(|ready| ready.map_err(|refusal| refusal.message().to_owned()));
+        .map(|ready| ready.map_err(words));
     let (ours, truth) = (ours?, truth?);
-    let mut sampler = net
-        .sampler(options.seed)
-        .map_err(|error| error.message().to_owned())?;
+    let mut sampler = net.sampler(options.seed).map_err(words)?;
     let mut largest = (0.0f64, 0.0f64);
     for sample in 0..samples {
         let evidence = observed(net, question, sample, sampler.draw())?;
-        let (posterior, log) = difference(&ours.answer(&evidence), &truth.answer(&evidence));
+        let [ours, truth] = [&ours, &truth].map(|ready| ready.answer(&evidence));
+        let (ours, truth) = (ours.map_err(words)?, truth.map_err(words)?);
+        let (posterior, log) = difference(&ours, &truth);
         largest = (largest.0.max(posterior), largest.1.max(log));
     }
     Ok((largest.0, largest.1, samples))
+}
+
+fn words(error: Error) -> String {
+    error.message().to_owned()
 }
 
 /// The inputs of a case; if none are named, some of the variables, all of which may be observed.
@@ -203,9 +208,7 @@ fn observed(
     let is_observed = |v: &VarId| is_named || (v.index() + sample).is_multiple_of(4);
     for v in question.evidence().iter().filter(is_observed) {
         let finding = Finding::Hard(case[v.index()] as usize);
-        evidence
-            .insert(net, v, finding)
-            .map_err(|error| error.message().to_owned())?;
+        evidence.insert(net, v, finding).map_err(words)?;
     }
     Ok(evidence)
 }

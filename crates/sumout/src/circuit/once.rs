@@ -4,6 +4,7 @@ use crate::circuit::groups::{Group, groups};
 use crate::circuit::ready::{Ready, likelihood};
 use crate::circuit::{Answer, Explanation, Options, admit, near};
 use crate::compile::{self, Completion, Goal, Planned, Question, Runs};
+use crate::control::Stage;
 use crate::error::Result;
 use crate::model::{Evidence, FactorModel, Finding};
 use crate::tensor::careful::Run;
@@ -55,11 +56,11 @@ fn run(
     evidence: &Evidence,
     options: &Options,
 ) -> Result<Answer> {
+    options.control.check()?;
+    options.control.begin(Stage::Compiling, 0);
     match planned.map(Planned::lower) {
         None => Ok(Answer::impossible(model.shared_variables())),
-        Some(compiled) => {
-            Ok(Ready::new(model, question, asked, compiled, options)?.answer(evidence))
-        }
+        Some(compiled) => Ready::new(model, question, asked, compiled, options)?.answer(evidence),
     }
 }
 
@@ -103,14 +104,17 @@ pub(crate) fn explanation(
     options: &Options,
 ) -> Result<Explanation> {
     let question = question(Goal::Explanation, evidence);
-    let Some(compiled) = compile::compile(model, &question, &options.search(Runs::Once)) else {
+    let planned = compile::plan(model, &question, &options.search(Runs::Once));
+    options.control.check()?;
+    options.control.begin(Stage::Compiling, 0);
+    let Some(compiled) = planned.map(Planned::lower) else {
         return Ok(Explanation::impossible(model.shared_variables()));
     };
     let program = admit(&compiled, &Want::Everything, options)?;
     let domains = &compiled.pruned.domains;
-    let run = Run::max(&compiled.graph, &program, |v| {
+    let run = Run::max_under(&options.control, &compiled.graph, &program, |v| {
         likelihood(evidence, v, &domains[v.index()])
-    });
+    })?;
     let log_probability = run.log_sum();
     if log_probability == f64::NEG_INFINITY {
         return Ok(Explanation::impossible(model.shared_variables()));

@@ -3,14 +3,13 @@
 //! Of one target, the circuit's output is P(target, e). Of several, its output is P(e), and a
 //! backward pass gives all of them: P(x | e) = λ_x · ∂ ln P(e) / ∂λ_x.
 
-use std::sync::atomic::AtomicBool;
-
 use crate::circuit::batch::{Answers, Batch};
 use crate::circuit::run::{
-    Block, Careful, EvalOptions, Fast, Few, Pass, Precision, RowState, Runner, Setup, likelihood,
-    seed_shares, settle,
+    Block, Careful, EvalOptions, Fast, Few, Job, Pass, Precision, RowState, Runner, Setup,
+    likelihood, seed_shares, settle,
 };
 use crate::circuit::{Answer, Circuit};
+use crate::control::Control;
 use crate::error::Result;
 use crate::model::Evidence;
 use crate::tensor::careful::Run;
@@ -74,13 +73,13 @@ impl Evaluator {
 
     /// The posteriors of a batch.
     pub fn run(&self, batch: &Batch) -> Result<Answers> {
-        let answers = self.run_unless(batch, &AtomicBool::new(false))?;
+        let answers = self.run_unless(batch, &Control::NONE)?;
         Ok(answers.expect("nothing stops it"))
     }
 
-    /// The posteriors of a batch, unless it is told to stop while it runs.
-    pub fn run_unless(&self, batch: &Batch, stop: &AtomicBool) -> Result<Option<Answers>> {
-        let rows = self.runner.run(&self.posteriors, batch, stop)?;
+    /// The posteriors of a batch, unless it is stopped while it runs.
+    pub fn run_unless(&self, batch: &Batch, control: &Control) -> Result<Option<Answers>> {
+        let rows = self.runner.run(&self.posteriors, batch, control)?;
         Ok(rows.logs().map(|log_evidence| Answers {
             targets: self.posteriors.with_cards().collect(),
             posteriors: rows.items,
@@ -90,13 +89,13 @@ impl Evaluator {
 
     /// The posteriors of one example: of some evidence on the inputs.
     pub fn answer(&self, evidence: &Evidence) -> Result<Answer> {
-        let answer = self.answer_unless(evidence, &AtomicBool::new(false))?;
+        let answer = self.answer_unless(evidence, &Control::NONE)?;
         Ok(answer.expect("nothing stops it"))
     }
 
-    /// The posteriors of one example, unless it is told to stop while it runs.
-    pub fn answer_unless(&self, evidence: &Evidence, stop: &AtomicBool) -> Result<Option<Answer>> {
-        let found = self.run_unless(&Batch::of(self.circuit(), evidence)?, stop)?;
+    /// The posteriors of one example, unless it is stopped while it runs.
+    pub fn answer_unless(&self, evidence: &Evidence, control: &Control) -> Result<Option<Answer>> {
+        let found = self.run_unless(&Batch::of(self.circuit(), evidence)?, control)?;
         Ok(found.map(|found| self.posteriors.answer(found.row(0), found.log_evidence[0])))
     }
 }
@@ -199,15 +198,16 @@ impl Posteriors {
     /// gives ln P(e).
     pub fn read_carefully(
         &self,
+        control: &Control,
         program: &Program,
         evidence: impl Fn(VarId) -> Vec<f64>,
         mut to: &mut [f64],
-    ) -> f64 {
+    ) -> Result<f64> {
         let graph = &self.circuit.graph;
-        let run = Run::sum(graph, program, evidence);
+        let run = Run::sum_under(control, graph, program, evidence)?;
         let log_evidence = run.log_sum();
         if log_evidence == f64::NEG_INFINITY {
-            return log_evidence;
+            return Ok(log_evidence);
         }
         for (var, card) in self.with_cards() {
             let (own, others) = to.split_at_mut(card);
@@ -222,18 +222,19 @@ impl Posteriors {
             let values = domain.iter().zip(&weights);
             values.for_each(|(&value, weight)| own[value] = weight / total);
         }
-        log_evidence
+        Ok(log_evidence)
     }
 
     /// The answer to one example by the careful executor.
     pub fn answer_carefully(
         &self,
+        control: &Control,
         program: &Program,
         evidence: impl Fn(VarId) -> Vec<f64>,
-    ) -> Answer {
+    ) -> Result<Answer> {
         let mut row = vec![0.0; self.width()];
-        let log_evidence = self.read_carefully(program, evidence, &mut row);
-        self.answer(&row, log_evidence)
+        let log_evidence = self.read_carefully(control, program, evidence, &mut row)?;
+        Ok(self.answer(&row, log_evidence))
     }
 
     /// The answer to one example, from its row.
@@ -290,11 +291,11 @@ impl Careful for Posteriors {
     fn careful<'a>(
         &'a self,
         runner: &'a Runner,
-        batch: &'a Batch,
-    ) -> impl FnMut(usize, &mut [f64]) -> f64 + 'a {
+        job: &'a Job<'a>,
+    ) -> impl FnMut(usize, &mut [f64]) -> Result<f64> + 'a {
         |row, to| {
-            let evidence = |v| likelihood(&self.circuit, batch, v, row);
-            self.read_carefully(runner.program(), evidence, to)
+            let evidence = |v| likelihood(&self.circuit, job.batch, v, row);
+            self.read_carefully(job.control, runner.program(), evidence, to)
         }
     }
 }
@@ -311,7 +312,6 @@ fn is_close_to_one(total: f64) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::Ordering;
 
     use super::*;
     use crate::model::Network;
@@ -368,11 +368,11 @@ mod tests {
                 let batch = Batch::new(rows)
                     .with(&circuit, "xray", Column::Values(vec![0; rows]))
                     .unwrap();
-                let stop = AtomicBool::new(true);
-                assert_eq!(evaluator.run_unless(&batch, &stop).unwrap(), None);
-                stop.store(false, Ordering::Relaxed);
+                let control = Control::new();
+                control.stop();
+                assert_eq!(evaluator.run_unless(&batch, &control).unwrap(), None);
                 assert_eq!(
-                    evaluator.run_unless(&batch, &stop).unwrap(),
+                    evaluator.run_unless(&batch, &Control::new()).unwrap(),
                     Some(evaluator.run(&batch).unwrap())
                 );
             }

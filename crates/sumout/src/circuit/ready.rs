@@ -3,6 +3,7 @@
 use crate::circuit::posteriors::Posteriors;
 use crate::circuit::{Answer, Circuit, Options, admit};
 use crate::compile::{Compiled, Question};
+use crate::control::Control;
 use crate::error::Result;
 use crate::model::{Evidence, FactorModel, Finding};
 use crate::tensor::layout::Program;
@@ -14,6 +15,7 @@ pub(crate) struct Ready {
     circuit: Circuit,
     program: Program,
     posteriors: Posteriors,
+    control: Control,
 }
 
 impl Ready {
@@ -36,13 +38,15 @@ impl Ready {
             program,
             posteriors: Posteriors::new(&circuit, asked),
             circuit,
+            control: options.control.clone(),
         })
     }
 
     /// The answer given some evidence on the inputs.
-    pub fn answer(&self, evidence: &Evidence) -> Answer {
+    pub fn answer(&self, evidence: &Evidence) -> Result<Answer> {
         let evidence = |v| likelihood(evidence, v, self.circuit.possible(v));
-        self.posteriors.answer_carefully(&self.program, evidence)
+        self.posteriors
+            .answer_carefully(&self.control, &self.program, evidence)
     }
 }
 

@@ -140,7 +140,7 @@ impl Chooser<'_> {
     fn supports_first(&self, share: f64) -> Chosen {
         let hasty = Search {
             effort: EFFORT_BEFORE_SUPPORTS * self.search.effort,
-            ..*self.search
+            ..self.search.clone()
         };
         self.with_supports(self.plan(&hasty), share)
     }

@@ -22,6 +22,7 @@ use crate::compile::plan::Plan;
 use crate::compile::plan::saved::PlanStart;
 use crate::compile::prune::Pruned;
 use crate::compile::simplify::{Needs, Simplified};
+use crate::control::Stage;
 use crate::error::Result;
 use crate::model::{FactorModel, Network};
 use crate::vars::VarSet;
@@ -89,15 +90,18 @@ fn cheapest(
     start: Option<Start<'_>>,
 ) -> Result<Option<Planned>> {
     let mut best = None;
+    search.control.forget();
     for question in &with_and_without_promises(question, search, start) {
         let Some(pruned) = prune::prune(model, question) else {
             return Ok(None);
         };
+        search.control.begin(Stage::Simplifying, 0);
         let pruned = match simplified(&pruned, search, start) {
             Simplified::Impossible => return Ok(None),
             Simplified::Same => pruned,
             Simplified::Smaller(smaller) => *smaller,
         };
+        search.control.begin(Stage::Searching, 0);
         for (pruned, given) in plain_and_implied(pruned, search, start)? {
             let dense_or_supported = choose::choose(pruned, search, given);
             best = Some(cheaper(best, dense_or_supported));

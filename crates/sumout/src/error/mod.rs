@@ -61,6 +61,8 @@ pub enum ErrorKind {
     Options,
     /// A network or a circuit cannot do what is asked of it.
     Unsupported,
+    /// The work was stopped through its [`Control`](crate::Control), before there was an answer.
+    Interrupted,
 }
 
 impl ErrorKind {
@@ -76,6 +78,7 @@ impl ErrorKind {
             ErrorKind::Memory => "memory",
             ErrorKind::Options => "options",
             ErrorKind::Unsupported => "unsupported",
+            ErrorKind::Interrupted => "interrupted",
         }
     }
 }

@@ -94,6 +94,7 @@ impl Asked {
             seed: 0,
             effort: 0.0,
             runs: Runs::Many,
+            control: Default::default(),
         };
         let Some(plan) = internals::plan(net.model(), &question, &search) else {
             return Ok(None);

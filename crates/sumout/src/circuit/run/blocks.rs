@@ -166,7 +166,7 @@ impl<T: Number, P: Fast<T>> Blocks<'_, T, P> {
     }
 
     fn worker(&self) -> Worker<'_, T> {
-        self.engine.worker().stopped_by(Some(self.job.stop))
+        self.engine.worker().stopped_by(self.job.control)
     }
 
     fn run_block(&self, worker: &mut Worker<'_, T>, block: Block<'_, P::Item>) {

@@ -15,13 +15,13 @@ mod engines;
 mod load;
 mod options;
 
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use rayon::prelude::*;
 
 use crate::circuit::Circuit;
 use crate::circuit::batch::Batch;
+use crate::control::Control;
 use crate::error::Result;
 use crate::tensor::TableId;
 use crate::tensor::fast::{Number, Worker};
@@ -81,29 +81,29 @@ pub(crate) trait Fast<T: Number>: Pass {
 /// A pass by the careful executor.
 pub(crate) trait Careful: Pass {
     /// Answers one example after the other: writes the items of a row, which are blank, and gives
-    /// the logarithm of its probability.
+    /// the logarithm of its probability; an error if it is stopped.
     fn careful<'a>(
         &'a self,
         runner: &'a Runner,
-        batch: &'a Batch,
-    ) -> impl FnMut(usize, &mut [Self::Item]) -> f64 + 'a;
+        job: &'a Job<'a>,
+    ) -> impl FnMut(usize, &mut [Self::Item]) -> Result<f64> + 'a;
 }
 
 /// A batch that is being run.
 pub(crate) struct Job<'b> {
-    batch: &'b Batch,
+    pub batch: &'b Batch,
     /// Which examples of the batch that was given these are; all of them if none.
     repeated: Option<&'b [usize]>,
     /// The number of examples of the batch that was given.
     whole: usize,
     /// For each example that was given, the logarithm of what no block reads; empty if nothing.
     closed: &'b [f64],
-    stop: &'b AtomicBool,
+    pub control: &'b Control,
 }
 
 impl Job<'_> {
     fn is_stopped(&self) -> bool {
-        self.stop.load(Ordering::Relaxed)
+        self.control.is_stopped()
     }
 }
 
@@ -263,11 +263,11 @@ impl Runner {
     }
 
     /// Answers all examples, unless it is stopped.
-    pub fn run<P>(&self, pass: &P, batch: &Batch, stop: &AtomicBool) -> Result<Rows<P::Item>>
+    pub fn run<P>(&self, pass: &P, batch: &Batch, control: &Control) -> Result<Rows<P::Item>>
     where
         P: Fast<f32> + Fast<f64> + Careful,
     {
-        self.with_job(P::BLANK, batch, stop, |job| {
+        self.with_job(P::BLANK, batch, control, |job| {
             let mut rows = self.fast(pass, job);
             self.repeat_carefully(pass, job, &mut rows);
             rows
@@ -279,7 +279,7 @@ impl Runner {
     where
         P: Fast<f64> + Careful,
     {
-        self.with_job(P::BLANK, batch, &AtomicBool::new(false), |job| {
+        self.with_job(P::BLANK, batch, &Control::NONE, |job| {
             let mut rows = self.run_blocks(&self.long, pass, job);
             self.repeat_carefully(pass, job, &mut rows);
             rows
@@ -291,9 +291,7 @@ impl Runner {
     where
         P: Fast<f32> + Fast<f64>,
     {
-        self.with_job(P::BLANK, batch, &AtomicBool::new(false), |job| {
-            self.fast(pass, job)
-        })
+        self.with_job(P::BLANK, batch, &Control::NONE, |job| self.fast(pass, job))
     }
 
     /// Checks a batch, runs it, and counts the evidence that no block reads.
@@ -301,7 +299,7 @@ impl Runner {
         &self,
         blank: I,
         batch: &Batch,
-        stop: &AtomicBool,
+        control: &Control,
         run: impl FnOnce(&Job<'_>) -> Rows<I>,
     ) -> Result<Rows<I>> {
         check_hard(&self.circuit, batch)?;
@@ -311,7 +309,7 @@ impl Runner {
             repeated: None,
             whole: batch.len(),
             closed: &weights,
-            stop,
+            control,
         });
         rows.weigh(&weights, blank);
         Ok(rows)
@@ -347,14 +345,15 @@ impl Runner {
         // One answer is that of all if no evidence reaches the output.
         let distinct = if self.is_constant { 1 } else { lost.len() };
         let answers = lost[..distinct].par_iter().map_init(
-            || pass.careful(self, job.batch),
+            || pass.careful(self, job),
             |answer, &row| {
                 let mut items = vec![P::BLANK; pass.width()];
                 let log = answer(row, &mut items);
-                (items, log)
+                Some((items, log.ok()?))
             },
         );
-        let found: Vec<(Vec<P::Item>, f64)> = self.pool.install(|| answers.collect());
+        let found: Option<Vec<(Vec<P::Item>, f64)>> = self.pool.install(|| answers.collect());
+        let Some(found) = found else { return }; // it is stopped
         for (&row, (items, log)) in lost.iter().zip(found.iter().cycle()) {
             rows.row_mut(row).copy_from_slice(items);
             rows.states[row] = RowState::Done(*log);
@@ -371,7 +370,7 @@ impl Runner {
             repeated: None,
             whole: batch.len(),
             closed: &[],
-            stop: &AtomicBool::new(false),
+            control: &Control::NONE,
         };
         self.run_blocks(&self.short, pass, &job).lost().len()
     }

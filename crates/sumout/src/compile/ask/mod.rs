@@ -7,6 +7,7 @@ mod query;
 
 use std::collections::BTreeMap;
 
+use crate::control::Control;
 use crate::vars::{VarId, VarSet};
 
 pub use goal::Goal;
@@ -61,7 +62,7 @@ impl Question {
 }
 
 /// How to search for a plan.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Search {
     /// What the planner may know.
     pub level: Level,
@@ -73,6 +74,8 @@ pub struct Search {
     pub effort: f64,
     /// How often the plan will be run.
     pub runs: Runs,
+    /// Through which the search is watched and stopped.
+    pub control: Control,
 }
 
 impl Search {

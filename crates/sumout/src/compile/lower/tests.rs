@@ -199,6 +199,7 @@ fn circuits_with_promised_values_agree_with_brute_force() {
             seed,
             effort: 0.001,
             runs: Runs::Many,
+            control: Default::default(),
         };
         let compiled = compile::compile(net.model(), &question, &search).unwrap();
         check_examples(

@@ -8,6 +8,7 @@ use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 
 use crate::compile::plan::tree::{Leaves, Tree};
+use crate::control::Control;
 
 /// A tree with its separators, in a form that is fast to change.
 pub(crate) struct Annealer<'a> {
@@ -22,7 +23,11 @@ pub(crate) struct Annealer<'a> {
     sizes: Vec<f64>,
     clusters: Vec<f64>,
     total: f64,
+    control: &'a Control,
 }
+
+/// After this many steps, annealing looks whether it was stopped.
+const STEPS_BETWEEN_CHECKS: u64 = 1024;
 
 /// A rotation that could be made.
 struct Rotation {
@@ -38,7 +43,7 @@ struct Rotation {
 }
 
 impl<'a> Annealer<'a> {
-    pub fn new(tree: &Tree, leaves: &'a Leaves) -> Self {
+    pub fn new(tree: &Tree, leaves: &'a Leaves, control: &'a Control) -> Self {
         let nodes = tree.leaves + tree.joins.len();
         let separators = tree.separators(leaves);
         let sizes: Vec<f64> = separators.iter().map(|s| leaves.size(s)).collect();
@@ -55,6 +60,7 @@ impl<'a> Annealer<'a> {
             sizes,
             clusters: vec![0.0; nodes],
             total: 0.0,
+            control,
         };
         for (k, &(l, r)) in tree.joins.iter().enumerate() {
             let node = tree.leaves + k;
@@ -96,13 +102,16 @@ impl<'a> Annealer<'a> {
         size
     }
 
-    /// Takes this many steps while the temperature falls from `from` to `to`.
+    /// Takes this many steps, unless it is stopped, while the temperature falls from `from` to `to`.
     pub fn run(&mut self, steps: u64, (from, to): (f64, f64), rng: &mut ChaCha8Rng) {
         let nodes = self.children.len();
         if nodes < self.leaves + 2 {
             return;
         }
         for step in 0..steps {
+            if step % STEPS_BETWEEN_CHECKS == 0 && self.control.is_stopped() {
+                return;
+            }
             let temperature = from * (to / from).powf(step as f64 / steps as f64);
             let a = rng.random_range(self.leaves..nodes);
             let swap = rng.random::<bool>();

@@ -48,19 +48,19 @@ impl<'a> Pool<'a> {
     pub fn search(mut self, given: Option<Plan>) -> Plan {
         self.start();
         given.into_iter().for_each(|given| self.offer(given));
-        if self.knows_functions() && self.is_worth_copying() {
+        if self.knows_functions() && self.is_worth_copying() && !self.is_stopped() {
             self.start_functional();
         }
         self.restart();
         self.anneal();
         self.trade_constants();
         let best = self.plans.swap_remove(0);
-        if !self.is_close_to_classical(&best) {
+        if self.is_stopped() || !self.is_close_to_classical(&best) {
             return best;
         }
         let classical = Search {
             level: Level::Classical,
-            ..*self.search
+            ..self.search.clone()
         };
         let classical = plan::plan(self.problem, &classical);
         if self.total(&classical) < self.total(&best) {
@@ -97,6 +97,7 @@ impl<'a> Pool<'a> {
         let at = self.plans.partition_point(|p| self.total(p) <= total);
         self.plans.insert(at, plan);
         self.plans.truncate(tuning::MAX_KEPT_PLANS);
+        self.search.control.found(self.total(&self.plans[0]));
     }
 
     /// Offers a tree over clones.
@@ -149,7 +150,7 @@ impl<'a> Pool<'a> {
                     deep,
                 });
             }
-            if self.expansions_lose || !self.search.is_for_many() {
+            if self.expansions_lose || !self.search.is_for_many() || self.is_stopped() {
                 break;
             }
         }
@@ -212,7 +213,7 @@ impl<'a> Pool<'a> {
     /// Runs with noise, for a fifth of the budget.
     fn restart(&mut self) {
         let is_functional = self.knows_functions() && self.is_worth_copying();
-        while self.spent < tuning::RESTART_SHARE * self.budget() {
+        while self.spent < tuning::RESTART_SHARE * self.budget() && !self.is_stopped() {
             match self.rng.random::<f64>() {
                 dice if is_functional && dice < 0.5 => self.restart_functional(),
                 dice if dice < 0.9 || self.problem.cards.len() > order::MAX_VARIABLES => {
@@ -276,6 +277,11 @@ impl<'a> Pool<'a> {
         has_tried && self.classical.as_ref().is_none_or(is_close)
     }
 
+    /// Whether the search has to end with the best plan so far.
+    fn is_stopped(&self) -> bool {
+        self.search.control.is_stopped()
+    }
+
     fn knows_functions(&self) -> bool {
         self.search.level != Level::Classical && self.problem.definer.iter().any(Option::is_some)
     }
@@ -287,14 +293,14 @@ impl<'a> Pool<'a> {
     /// varies: that is a rotation. The dearer constants are, the more rotations pay.
     fn trade_constants(&mut self) {
         for dearer in tuning::CONSTANT_PRICE_FACTORS {
-            if !self.exceeds_limit() || self.search.effort == 0.0 {
+            if !self.exceeds_limit() || self.search.effort == 0.0 || self.is_stopped() {
                 return;
             }
             let plan = self.plans[0].clone();
             let mut clones =
                 clones::of_plan(self.problem, &plan.leaves, &plan.tree, &plan.separators);
             clones.prices.constant *= dearer;
-            let mut annealer = Annealer::new(&plan.tree, &clones);
+            let mut annealer = Annealer::new(&plan.tree, &clones, &self.search.control);
             annealer.run(
                 plan.separators.len() as u64,
                 tuning::COLD_TEMPERATURES,
@@ -308,7 +314,7 @@ impl<'a> Pool<'a> {
     fn anneal(&mut self) {
         for round in 0..tuning::ANNEALING_ROUNDS {
             let steps = (self.budget() - self.spent) / (tuning::ANNEALING_ROUNDS - round) as f64;
-            if steps < 100.0 {
+            if steps < 100.0 || self.is_stopped() {
                 return;
             }
             let classical = self
@@ -317,7 +323,7 @@ impl<'a> Pool<'a> {
                 .filter(|_| round == 1 && self.knows_functions());
             let plan = classical.unwrap_or_else(|| self.plans[0].clone());
             let clones = clones::of_plan(self.problem, &plan.leaves, &plan.tree, &plan.separators);
-            let mut annealer = Annealer::new(&plan.tree, &clones);
+            let mut annealer = Annealer::new(&plan.tree, &clones, &self.search.control);
             let moves = steps / (clones.cards.len() as f64 / tuning::VARIABLES_PER_STEP).max(1.0);
             let heat = 1.0 / plan.separators.len() as f64;
             annealer.run(

@@ -252,7 +252,7 @@ fn classical_best(problem: &Problem, chosen: &Plan, search: &Search) -> Extent {
         &Search {
             level: Level::Classical,
             effort,
-            ..*search
+            ..search.clone()
         },
     );
     let Plan {

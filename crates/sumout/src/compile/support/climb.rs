@@ -11,6 +11,7 @@ use rand_chacha::ChaCha8Rng;
 use crate::compile::ask::Search;
 use crate::compile::support::classes::{Interner, Products};
 use crate::compile::support::states::Space;
+use crate::control::Control;
 
 /// At effort 1 no search looks at more pairs of classes than this, which is about a second.
 const MAX_LOOKS: f64 = 6e7;
@@ -42,6 +43,7 @@ pub(crate) fn climb(products: &mut Products, space: &Space<'_>, search: &Search)
         values,
         rng,
         interner: Interner::default(),
+        control: &search.control,
     };
     climber.run(0.9 * looks, |done| START_HEAT * 0.01f64.powf(done));
     climber.run(0.1 * looks, |_| 0.0);
@@ -56,6 +58,7 @@ struct Climber<'a> {
     values: usize,
     rng: ChaCha8Rng,
     interner: Interner,
+    control: &'a Control,
 }
 
 /// A rotation: y and b become children of a, and x its sibling.
@@ -69,12 +72,12 @@ struct ClassRotation {
 }
 
 impl Climber<'_> {
-    /// Makes rotations until so many pairs were looked at.
+    /// Makes rotations until this many pairs were looked at, or until it is stopped.
     fn run(&mut self, looks: f64, heat: impl Fn(f64) -> f64) {
         let (leaves, nodes) = (self.products.leaves, self.products.sizes.len());
         let mut total: usize = self.products.sizes.iter().sum();
         let mut looked = 0.0;
-        while looked < looks {
+        while looked < looks && !self.control.is_stopped() {
             let a = self.rng.random_range(leaves..nodes);
             let (x_at, luck) = (self.rng.random_range(0..2), self.rng.random::<f64>());
             looked += 10.0;

@@ -84,6 +84,9 @@ pub fn support(
     plan: &Plan,
     search: &Search,
 ) -> Option<Supported> {
+    if search.control.is_stopped() {
+        return None;
+    }
     let total = |cost: &Cost| problem.prices.total(cost);
     let most = total(&plan.cost).clamp(1e3, states::MAX_STATES);
     let enumerated = enumerated(pruned, search, most as usize);

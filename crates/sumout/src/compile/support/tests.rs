@@ -19,6 +19,7 @@ const SEARCH: Search = Search {
     seed: 1,
     effort: 1.0,
     runs: Runs::Once,
+    control: crate::control::Control::NONE,
 };
 
 /// A random network with functions, pruned by a random question, with likelihoods for its inputs.

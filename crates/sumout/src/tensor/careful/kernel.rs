@@ -5,7 +5,12 @@ use crate::tensor::loops::{Loop, Nest};
 
 /// Adds all products of a nest of loops to `out`.
 pub(crate) fn run<C: Combine>(nest: &Nest, a: &[f64], b: &[f64], out: &mut [f64]) {
-    match nest.loops() {
+    walk_loops::<C>(nest.loops(), a, b, out);
+}
+
+/// Adds all products of some loops, outermost first, to `out`.
+pub(crate) fn walk_loops<C: Combine>(loops: &[Loop], a: &[f64], b: &[f64], out: &mut [f64]) {
+    match loops {
         [] => out[0] = C::add(a[0], b[0], out[0]),
         [outer @ .., inner] => walk::<C>(outer, inner, a, b, out),
     }

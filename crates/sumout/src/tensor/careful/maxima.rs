@@ -6,6 +6,7 @@
 
 use std::sync::{Arc, OnceLock};
 
+use crate::control::Control;
 use crate::tensor::careful::trace::Trace;
 use crate::tensor::careful::{Run, Tensor, shared};
 use crate::tensor::combine::{Combine, LogMax, Max};
@@ -70,6 +71,7 @@ impl Maxima {
             slots,
             shared,
             is_log: C::IS_LOG,
+            control: Control::NONE,
         }
     }
 

@@ -16,6 +16,7 @@
 
 mod kernel;
 mod maxima;
+mod pieces;
 mod select;
 mod shared;
 mod step;
@@ -25,6 +26,8 @@ mod trace;
 use std::collections::BTreeSet;
 use std::mem::take;
 
+use crate::control::{Control, Stage};
+use crate::error::Result;
 use crate::tensor::careful::tensor::relative;
 use crate::tensor::combine::{Combine, LogMax, LogSum, Max, Sum};
 use crate::tensor::graph::{Graph, NodeId, Op, TableId};
@@ -46,38 +49,73 @@ pub(crate) struct Run<'a> {
     shared: &'a [Tensor],
     /// Whether the numbers are logarithms.
     is_log: bool,
+    control: Control,
 }
 
 impl<'a> Run<'a> {
     /// Computes sums of products; `evidence` gives the likelihood of each input.
+    #[cfg(test)]
     pub fn sum(
         graph: &'a Graph,
         program: &'a Program,
         evidence: impl Fn(VarId) -> Vec<f64>,
     ) -> Self {
-        Run::with::<Sum, LogSum>(graph, program, evidence)
+        Run::sum_under(&Control::NONE, graph, program, evidence).unwrap()
     }
 
     /// Computes maxima of products.
+    #[cfg(test)]
     pub fn max(
         graph: &'a Graph,
         program: &'a Program,
         evidence: impl Fn(VarId) -> Vec<f64>,
     ) -> Self {
-        Run::with::<Max, LogMax>(graph, program, evidence)
+        Run::max_under(&Control::NONE, graph, program, evidence).unwrap()
     }
 
-    fn with<C: Combine, L: Combine>(
+    /// Computes sums of products, unless it is stopped; `evidence` gives the likelihood of each
+    /// input.
+    pub fn sum_under(
+        control: &Control,
         graph: &'a Graph,
         program: &'a Program,
         evidence: impl Fn(VarId) -> Vec<f64>,
-    ) -> Self {
-        let mut run = Run::load::<C>(graph, program, &evidence);
+    ) -> Result<Self> {
+        Run::with::<Sum, LogSum>(control, graph, program, evidence)
+    }
+
+    /// Computes maxima of products, unless it is stopped.
+    pub fn max_under(
+        control: &Control,
+        graph: &'a Graph,
+        program: &'a Program,
+        evidence: impl Fn(VarId) -> Vec<f64>,
+    ) -> Result<Self> {
+        Run::with::<Max, LogMax>(control, graph, program, evidence)
+    }
+
+    fn with<C: Combine, L: Combine>(
+        control: &Control,
+        graph: &'a Graph,
+        program: &'a Program,
+        evidence: impl Fn(VarId) -> Vec<f64>,
+    ) -> Result<Self> {
+        let mut run = Run::load::<C>(graph, program, &evidence).under(control);
         if run.run::<C>().is_none() {
-            run = Run::load::<L>(graph, program, &evidence);
-            run.run::<L>();
+            control.check()?;
+            run = Run::load::<L>(graph, program, &evidence).under(control);
+            run.run::<L>().ok_or_else(|| control.interrupted())?;
         }
-        run
+        Ok(run)
+    }
+
+    /// The same run, watched.
+    fn under(self, control: &Control) -> Self {
+        control.begin(Stage::Running, pieces::products(self.graph, self.program));
+        Run {
+            control: control.clone(),
+            ..self
+        }
     }
 
     fn load<C: Combine>(
@@ -102,10 +140,11 @@ impl<'a> Run<'a> {
             slots,
             shared: &[],
             is_log: C::IS_LOG,
+            control: Control::NONE,
         }
     }
 
-    /// Runs all steps; none if small numbers could have been lost on the way.
+    /// Runs all steps; none if small numbers could have been lost on the way, or if it is stopped.
     fn run<C: Combine>(&mut self) -> Option<()> {
         let mut inputs = self
             .graph
@@ -143,6 +182,9 @@ impl<'a> Run<'a> {
             take(&mut self.slots[slot].data)
         };
         let mut out = self.step::<C>(step, room);
+        if self.control.is_stopped() {
+            return None;
+        }
         if step.planned.rescale && !self.is_log {
             out.rescale();
         }
@@ -252,6 +294,7 @@ mod tests {
                 seed: 0,
                 effort: 0.0,
                 runs: Runs::Many,
+                control: Default::default(),
             };
             let graph = compile(net.model(), &question, &search).unwrap().graph;
             let program = Program::new(&graph, &Schedule::new(&graph, &Want::Output));

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::mem::take;
 
+use crate::control::Control;
 use crate::tensor::careful::{Run, Tensor};
 use crate::tensor::combine::{Combine, Sum};
 use crate::tensor::graph::Graph;
@@ -48,6 +49,7 @@ pub(crate) fn differentiate_shared(
         slots: vec![Tensor::default(); shared.len()],
         shared,
         is_log: false,
+        control: Control::NONE,
     };
     read.for_each(|(slot, adjoint)| run.slots[slot] = adjoint);
     for step in &program.steps[program.forward..] {

@@ -1,7 +1,6 @@
 //! The steps of a program, by their [`Guide`]s: the result of a step, and, to find where a maximum
 //! came from, the products that it compared.
 
-use crate::tensor::careful::kernel::{join, run};
 use crate::tensor::careful::trace::Products;
 use crate::tensor::careful::{Run, Tensor};
 use crate::tensor::combine::Combine;
@@ -14,17 +13,15 @@ impl Run<'_> {
     pub(super) fn step<C: Combine>(&self, step: &Step, room: Vec<f64>) -> Tensor {
         match step.planned.guide {
             Guide::Axes => self.sum_products::<C>(step, room, |a, b, out| {
-                run::<C>(&step.nest, a, b, out);
+                self.nest::<C>(&step.nest, a, b, out);
             }),
             Guide::List(list, to) => self.sum_products::<C>(step, room, |a, b, out| {
-                join::<C>(to.roles(&self.graph.lists()[list.index()]), a, b, out);
+                self.list::<C>(to.roles(&self.graph.lists()[list.index()]), a, b, out);
             }),
             Guide::Gather(map) | Guide::Scatter(map) => {
                 let index = &self.graph.maps()[map.index()].index;
                 self.sum_products::<C>(step, room, |a, b, out| {
-                    step.walk.each(index, |from, to| {
-                        run::<C>(&step.nest, &a[from..], b, &mut out[to..]);
-                    });
+                    self.gather::<C>(step, index, a, b, out);
                 })
             }
             Guide::Select => self.select::<C>(&step.planned),

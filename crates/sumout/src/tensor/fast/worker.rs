@@ -1,8 +1,8 @@
 //! One block of examples, forward and backward.
 
 use std::ops::Range;
-use std::sync::atomic::{AtomicBool, Ordering};
 
+use crate::control::Control;
 use crate::tensor::careful::Numbers;
 use crate::tensor::fast::Engine;
 use crate::tensor::fast::flush::flushed;
@@ -22,7 +22,7 @@ pub(crate) struct Worker<'e, T: Number> {
     pub(super) isa: Isa,
     pub(super) memory: BlockMemory<T>,
     /// Set when nobody wants the answer any more.
-    stop: Option<&'e AtomicBool>,
+    stop: Option<&'e Control>,
 }
 
 impl<T: Number> Drop for Worker<'_, T> {
@@ -43,14 +43,14 @@ impl<'e, T: Number> Worker<'e, T> {
     }
 
     /// Lets others stop it between two steps; what it has computed is then of no use.
-    pub fn stopped_by(mut self, stop: Option<&'e AtomicBool>) -> Self {
-        self.stop = stop;
+    pub fn stopped_by(mut self, control: &'e Control) -> Self {
+        self.stop = Some(control);
         self
     }
 
     /// Whether it was told to stop.
     pub fn is_stopped(&self) -> bool {
-        self.stop.is_some_and(|stop| stop.load(Ordering::Relaxed))
+        self.stop.is_some_and(Control::is_stopped)
     }
 
     /// The number of examples.

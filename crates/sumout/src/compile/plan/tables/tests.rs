@@ -42,6 +42,7 @@ fn compiled(net: &Network, question: &Question, level: Level) -> Compiled {
         seed: 1,
         effort: 0.1,
         runs: Runs::Many,
+        control: Default::default(),
     };
     compile::compile(net.model(), question, &search).unwrap()
 }
