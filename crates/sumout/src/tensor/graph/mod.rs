@@ -296,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn an_axis_that_was_added_is_no_variable() {
+    fn an_axis_that_was_added_is_not_a_variable() {
         let mut g = Graph::new(vec![2, 3]);
         let added = g.axis(4);
         let of = |index: usize| g.variable(AxisId::new(index));
