@@ -25,7 +25,7 @@ pub struct Settings {
     pub seed: u64,
     /// Scales the search for plans; a usual effort if not given.
     pub effort: Option<f64>,
-    /// What the planner minimises for the random networks of Table 5.
+    /// The quantity that the planner minimises for the random networks of Table 5.
     pub objective: Objective,
 }
 

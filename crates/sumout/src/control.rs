@@ -48,6 +48,7 @@ struct State {
 /// A part of the work.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(u8)]
+#[non_exhaustive]
 pub enum Stage {
     /// Nothing has begun.
     #[default]

@@ -50,7 +50,7 @@
 //! | [`learn`] | learning from data: [`Network::fit`] and its parts |
 //! | [`vars`], [`error`], [`files`] | what all of them use |
 //!
-//! # What holds
+//! # Guarantees
 //!
 //! * Answers are exact, up to rounding. Nothing underflows: ln P(evidence) may be -5000.
 //! * Impossible evidence is an [answer](Answer::is_impossible), never NaN.

@@ -12,8 +12,8 @@ use std::collections::BTreeMap;
 
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
+use sumout::Network;
 use sumout::internals::paper::{MAX_LEAVES, plan, pruned};
-use sumout::{Network};
 
 use factor::Factor;
 use jointree::{FAMILIES, Jointree};

@@ -40,7 +40,7 @@ pub struct Args {
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
 
-    /// What the planner minimises.
+    /// The quantity that the planner minimises.
     #[arg(long, default_value_t = Objective::default(), value_parser = objective_parser(), help_heading = "Computing")]
     objective: Objective,
 

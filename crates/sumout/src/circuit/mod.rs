@@ -123,7 +123,7 @@ impl Options {
         Options { control, ..self }
     }
 
-    /// What the planner may know.
+    /// The structure that the planner may use.
     pub fn level(&self) -> Level {
         self.level
     }

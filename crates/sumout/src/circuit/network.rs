@@ -101,8 +101,9 @@ impl Network {
         Ok(Some(self.with_selected(weights)))
     }
 
-    /// What each test of a testing network sees, and what it selects, in the order of the tests;
-    /// none if the evidence that a test sees is impossible. A network without tests selects nothing.
+    /// The posterior that each test of a testing network sees, and its selection, in the order of
+    /// the tests; none if the evidence that a test sees is impossible. A network without tests
+    /// selects nothing.
     pub fn selections(
         &self,
         evidence: &Evidence,

@@ -23,28 +23,29 @@ const LIBRARY: Rules = Rules {
     parts: &[
         ("vars", &[]),
         ("error", &[]),
+        ("control", &["error"]),
         ("files", &["error"]),
         ("model", &["error", "files", "vars"]),
-        ("tensor", &["error", "vars"]),
-        ("compile", &["error", "model", "tensor", "vars"]),
+        ("tensor", &["control", "error", "vars"]),
+        ("compile", &["control", "error", "model", "tensor", "vars"]),
         ("draw", &["compile", "model", "tensor", "vars"]),
         (
             "circuit",
             &[
-                "compile", "draw", "error", "files", "model", "tensor", "vars",
+                "compile", "control", "draw", "error", "files", "model", "tensor", "vars",
             ],
         ),
         (
             "learn",
             &[
-                "circuit", "compile", "error", "files", "model", "tensor", "vars",
+                "circuit", "compile", "control", "error", "files", "model", "tensor", "vars",
             ],
         ),
     ],
     stages: &[(
         "compile",
         &[
-            "ask", "prune", "simplify", "plan", "support", "choose", "lower", "report",
+            "factor", "ask", "prune", "simplify", "plan", "support", "choose", "lower", "report",
         ],
     )],
     never_execute: &["compile", "draw", "tensor::graph"],
@@ -74,6 +75,15 @@ const COMMAND: Rules = Rules {
 
 /// Over this many lines a file is two files.
 const MAX_LINES: usize = 450;
+
+/// Over this many lines a function is two functions.
+const MAX_FUNCTION_LINES: usize = 65;
+
+/// Nine of ten functions have at most this many lines.
+const MOST_FUNCTION_LINES: usize = 28;
+
+/// The mean length of a line of code, without its indentation: a page needs air.
+const MAX_MEAN_CHARACTERS: usize = 30;
 
 /// The folder of all crates.
 fn crates() -> PathBuf {
@@ -106,4 +116,60 @@ fn files_are_short() {
         .map(|file| format!("{} has {} lines", file.display(), lines(file)))
         .collect();
     assert!(long.is_empty(), "\n{}\n", long.join("\n"));
+}
+
+/// The code of all crates, without comments and tests.
+fn all_code() -> Vec<(PathBuf, String)> {
+    let parts = ["sumout", "sumout-cli", "sumout-paper", "sumout-py"];
+    let folders = parts.map(|part| crates().join(part).join("src"));
+    let files = folders.iter().flat_map(|folder| source::files(folder));
+    let is_test = |file: &PathBuf| {
+        let mut parts = file.iter().filter_map(|part| part.to_str());
+        parts.any(|part| part == "tests" || part == "tests.rs")
+    };
+    files
+        .filter(|file| !is_test(file))
+        .map(|file| {
+            let text = fs::read_to_string(&file).unwrap();
+            (file, source::code(&text))
+        })
+        .collect()
+}
+
+#[test]
+fn functions_are_short() {
+    let mut lengths: Vec<(usize, String)> = vec![];
+    for (file, code) in all_code() {
+        let found = source::functions(&code).into_iter();
+        lengths.extend(found.map(|(name, lines)| (lines, format!("{name}, {}", file.display()))));
+    }
+    lengths.sort();
+    assert!(lengths.len() > 2000, "only {} functions", lengths.len());
+    let longest = &lengths[lengths.len() - 1];
+    assert!(longest.0 <= MAX_FUNCTION_LINES, "{longest:?}");
+    let most = &lengths[lengths.len() * 9 / 10];
+    assert!(most.0 <= MOST_FUNCTION_LINES, "{most:?}");
+}
+
+#[test]
+fn lines_have_air() {
+    let code = all_code();
+    let lines = code.iter().flat_map(|(_, code)| code.lines());
+    let lengths: Vec<usize> = lines
+        .map(|line| line.trim().chars().count())
+        .filter(|&characters| characters > 0)
+        .collect();
+    let mean = lengths.iter().sum::<usize>() as f64 / lengths.len() as f64;
+    assert!(mean <= MAX_MEAN_CHARACTERS as f64, "{mean} characters");
+}
+
+#[test]
+fn nothing_is_unwrapped() {
+    let has_unwrap = |(_, code): &(PathBuf, String)| code.contains(".unwrap()");
+    let found: Vec<PathBuf> = all_code()
+        .into_iter()
+        .filter(has_unwrap)
+        .map(|(file, _)| file)
+        .collect();
+    assert!(found.is_empty(), "{found:?}");
 }

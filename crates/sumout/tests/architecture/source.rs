@@ -51,6 +51,26 @@ pub fn code(text: &str) -> String {
     code
 }
 
+/// The functions of formatted code that have a body, each with the number of its lines.
+pub fn functions(code: &str) -> Vec<(&str, usize)> {
+    let lines: Vec<&str> = code.lines().map(str::trim_end).collect();
+    let mut found = vec![];
+    for (at, line) in lines.iter().enumerate() {
+        let words = line.trim_start();
+        let indent = &line[..line.len() - words.len()];
+        let is_head = words.starts_with("fn ") || words.starts_with("pub");
+        let Some((_, name)) = line.split_once("fn ").filter(|_| is_head) else {
+            continue;
+        };
+        let is_end = |line: &&str| line.strip_prefix(indent) == Some("}");
+        let is_whole = line.ends_with(';') || line.ends_with('}');
+        let body = lines[at..].iter().position(is_end).filter(|_| !is_whole);
+        let name = name.split(['(', '<']).next().unwrap();
+        found.push((name, body.unwrap_or(0) + 1));
+    }
+    found
+}
+
 /// Every path in the code that begins with `crate` or `super`, from the root of the crate.
 pub fn paths(module: &str, code: &str) -> Vec<String> {
     let mut found = vec![];

@@ -27,7 +27,7 @@ Examples:
   sumout paper --store results --html page.html    and shown in a browser
   sumout paper 2 4 --trainable --store results     also what takes many hours
   sumout paper 5 --objective largest-cluster       random networks, for small clusters
-  sumout paper tac                                 testing circuits, beside what the literature says of them
+  sumout paper tac                                 testing circuits, beside the numbers of the literature
   sumout paper --json > tables.json";
 
 /// Recompute the paper's tables, with its numbers beside ours.
@@ -74,7 +74,7 @@ pub struct Args {
     #[arg(long, value_name = "X", allow_negative_numbers = true, value_parser = effort)]
     effort: Option<f64>,
 
-    /// What the planner minimises for the random networks of Table 5.
+    /// The quantity that the planner minimises for the random networks of Table 5.
     #[arg(long, default_value_t = Objective::Entries, value_parser = objective_parser())]
     objective: Objective,
 

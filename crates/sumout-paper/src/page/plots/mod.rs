@@ -157,61 +157,7 @@ fn accuracies(rectangles: &[Value], digits: &[Value]) -> Option<String> {
 }
 
 fn accuracy(title: &str, rows: &[Value]) -> Panel {
-    let mut lines: Vec<Line> = vec![];
-    for row in rows {
-        let found = row["accuracies"].as_array().map_or(&[][..], Vec::as_slice);
-        let is_trainable = row["model"]
-            .as_str()
-            .is_some_and(|model| model.ends_with(",trainable"));
-        let kind = if is_trainable {
-            ", functions unknown"
-        } else {
-            ""
-        };
-        let is_default = row["preset"] == "default";
-        if !is_default {
-            let look = if is_trainable {
-                Look {
-                    dashes: "2 3",
-                    ..PRINTED
-                }
-            } else {
-                PRINTED
-            };
-            let points = found
-                .iter()
-                .map(|at| point(&at["examples"], &at["paper"]))
-                .collect();
-            lines.push(Line {
-                name: format!("printed{kind}"),
-                look,
-                points,
-            });
-        }
-        let look = match (is_default, is_trainable) {
-            (false, false) => AS_PAPER,
-            (true, false) => BEST,
-            (false, true) => Look {
-                dashes: "2 3",
-                ..AS_PAPER
-            },
-            (true, true) => Look {
-                dashes: "2 3",
-                ..BEST
-            },
-        };
-        let name = if is_default {
-            "default preset"
-        } else {
-            "paper's preset"
-        };
-        let points = found.iter().map(|at| point(&at["examples"], at)).collect();
-        lines.push(Line {
-            name: format!("{name}{kind}"),
-            look,
-            points,
-        });
-    }
+    let lines: Vec<Line> = rows.iter().flat_map(curves).collect();
     let lowest = lines
         .iter()
         .flat_map(|line| &line.points)
@@ -235,6 +181,64 @@ fn accuracy(title: &str, rows: &[Value]) -> Panel {
         spread: Spread::Band,
         lines,
     }
+}
+
+/// The printed accuracies and ours; of the default preset, nothing is printed.
+fn curves(row: &Value) -> Vec<Line> {
+    let mut lines = vec![];
+    let found = row["accuracies"].as_array().map_or(&[][..], Vec::as_slice);
+    let is_trainable = row["model"]
+        .as_str()
+        .is_some_and(|model| model.ends_with(",trainable"));
+    let kind = if is_trainable {
+        ", functions unknown"
+    } else {
+        ""
+    };
+    let is_default = row["preset"] == "default";
+    if !is_default {
+        let look = if is_trainable {
+            Look {
+                dashes: "2 3",
+                ..PRINTED
+            }
+        } else {
+            PRINTED
+        };
+        let points = found
+            .iter()
+            .map(|at| point(&at["examples"], &at["paper"]))
+            .collect();
+        lines.push(Line {
+            name: format!("printed{kind}"),
+            look,
+            points,
+        });
+    }
+    let look = match (is_default, is_trainable) {
+        (false, false) => AS_PAPER,
+        (true, false) => BEST,
+        (false, true) => Look {
+            dashes: "2 3",
+            ..AS_PAPER
+        },
+        (true, true) => Look {
+            dashes: "2 3",
+            ..BEST
+        },
+    };
+    let name = if is_default {
+        "default preset"
+    } else {
+        "paper's preset"
+    };
+    let points = found.iter().map(|at| point(&at["examples"], at)).collect();
+    lines.push(Line {
+        name: format!("{name}{kind}"),
+        look,
+        points,
+    });
+    lines
 }
 
 /// Times by size of images.

@@ -20,6 +20,7 @@ use python::Library;
 
 /// The languages that circuits are written in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Language {
     /// Python, with PyTorch.
     Torch,

@@ -7,12 +7,13 @@ use serde::{Serialize, Serializer};
 
 use crate::error::{Error, ErrorKind, Remedy, did_you_mean};
 
-/// What a planner may know.
+/// The structure that a planner may use.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Level {
     /// Nothing but the factors (Theorems 1 and 2).
     Classical,
-    /// What the paper's own procedure knows, and no search: reproduces its tables.
+    /// The structure that the paper's own procedure uses, and no search: reproduces its tables.
     Paper,
     /// That some variables are functions of others (Theorems 3 and 4), but not which functions.
     Functional,

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use crate::error::{Error, ErrorKind, Remedy, did_you_mean};
 
-/// What a plan should have little of.
+/// The quantity that a planner minimises.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Objective {
     /// Time, as products and numbers stored predict it.

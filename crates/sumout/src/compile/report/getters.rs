@@ -4,7 +4,7 @@ use crate::compile::ask::Level;
 use crate::compile::report::{Extent, Near, Report};
 
 impl Report {
-    /// What the planner knew, or what of it paid.
+    /// The structure that the planner used, or the part of it that paid.
     pub fn level(&self) -> Level {
         self.level
     }
@@ -102,7 +102,7 @@ impl Report {
         &self.promised_functions
     }
 
-    /// What is known of the error, if nearly functional tables count as functions.
+    /// The error that is estimated, if nearly functional tables count as functions.
     pub fn near(&self) -> Option<&Near> {
         self.near.as_ref()
     }

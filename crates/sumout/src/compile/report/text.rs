@@ -51,7 +51,8 @@ impl Report {
     }
 
     /// The savings of each step, and the needs of the plan.
-    fn remarks(&self) -> Vec<(&'static str, String)> {
+    /// The remarks that every report has.
+    fn sizes(&self) -> Vec<(&'static str, String)> {
         let capped = if self.replicas_capped {
             "at least "
         } else {
@@ -69,7 +70,7 @@ impl Report {
         let replicated = Count(self.replicated_nodes as f64);
         let folded = self.constant_entries;
         let (memory, time) = (bytes(self.bytes.0), seconds(self.predicted_seconds));
-        let mut remarks = vec![
+        vec![
             (
                 "pruning",
                 format!("{nodes} variables, {left} of them matter; {values} values are impossible"),
@@ -92,24 +93,16 @@ impl Report {
                 "compiling",
                 format!("took {}", seconds(self.compile_seconds)),
             ),
-        ];
+        ]
+    }
+
+    fn remarks(&self) -> Vec<(&'static str, String)> {
+        let mut remarks = self.sizes();
         if self.level_is_automatic {
             remarks.push(("level", format!("{}, chosen automatically", self.level)));
         }
         if self.plan_dependent {
-            let names = shortlist(self.promised_functions.iter().map(String::as_str));
-            let are = if self.promised_functions.len() == 1 {
-                "is a function"
-            } else {
-                "are functions"
-            };
-            remarks.insert(
-                2,
-                (
-                    "learning",
-                    format!("until {names} {are}, answers depend on this plan"),
-                ),
-            );
+            remarks.insert(2, ("learning", self.dependence()));
         }
         if let Some(selections) = &self.selections {
             let super::SelectionCost {
@@ -132,6 +125,17 @@ impl Report {
             remarks.insert(2, ("near", near.to_string()));
         }
         remarks
+    }
+
+    /// The promises that answers wait for.
+    fn dependence(&self) -> String {
+        let names = shortlist(self.promised_functions.iter().map(String::as_str));
+        let are = if self.promised_functions.len() == 1 {
+            "is a function"
+        } else {
+            "are functions"
+        };
+        format!("until {names} {are}, answers depend on this plan")
     }
 }
 

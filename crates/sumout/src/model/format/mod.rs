@@ -36,6 +36,7 @@ use crate::model::paper;
 
 /// A file format for networks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
 pub enum Format {
     /// The Bayesian Interchange Format, as the bnlearn repository has it: `.bif`.
     Bif,

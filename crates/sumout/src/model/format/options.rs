@@ -71,7 +71,7 @@ impl WriteOptions {
     }
 }
 
-/// What to do when a format cannot carry all that a network holds.
+/// The choice when a format cannot carry all that a network holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Loss {
     /// Fail, naming what would be lost.

@@ -60,7 +60,7 @@ impl<'a> Run<'a> {
         program: &'a Program,
         evidence: impl Fn(VarId) -> Vec<f64>,
     ) -> Self {
-        Run::sum_under(&Control::NONE, graph, program, evidence).unwrap()
+        Run::sum_under(&Control::NONE, graph, program, evidence).expect("nothing stops it")
     }
 
     /// Computes maxima of products.
@@ -70,7 +70,7 @@ impl<'a> Run<'a> {
         program: &'a Program,
         evidence: impl Fn(VarId) -> Vec<f64>,
     ) -> Self {
-        Run::max_under(&Control::NONE, graph, program, evidence).unwrap()
+        Run::max_under(&Control::NONE, graph, program, evidence).expect("nothing stops it")
     }
 
     /// Computes sums of products, unless it is stopped; `evidence` gives the likelihood of each

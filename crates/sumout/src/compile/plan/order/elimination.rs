@@ -62,12 +62,9 @@ impl EliminationGraph {
     /// The graph of some leaves and their output.
     pub fn new(leaves: &Leaves, heuristic: Heuristic) -> Self {
         let n = leaves.cards.len();
-        let weight = |&card: &usize| {
-            if heuristic == Heuristic::WeightedFill {
-                card as u64
-            } else {
-                1
-            }
+        let weight = |&card: &usize| match heuristic {
+            Heuristic::WeightedFill => card as u64,
+            Heuristic::MinFill | Heuristic::MinSize => 1,
         };
         let logs: Vec<u64> = leaves.cards.iter().map(|&card| log2(card)).collect();
         let mut graph = EliminationGraph {
@@ -322,7 +319,10 @@ mod tests {
         for seed in 0..200 {
             let rng = &mut ChaCha8Rng::seed_from_u64(seed);
             let leaves = random_leaves(rng);
-            let mut graph = EliminationGraph::new(&leaves, Heuristic::ALL[seed as usize % 3]);
+            let mut graph = EliminationGraph::new(
+                &leaves,
+                Heuristic::ALL[seed as usize % Heuristic::ALL.len()],
+            );
             for v in 0..leaves.cards.len() {
                 let is_checked = v % (1 + leaves.cards.len() / 20) == 0;
                 for w in (v..leaves.cards.len()).filter(|_| is_checked) {

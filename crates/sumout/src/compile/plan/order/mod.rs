@@ -107,10 +107,9 @@ impl<'a> Eliminate<'a> {
     }
 
     fn enqueue(&mut self, v: usize) {
-        let cost = if self.heuristic == Heuristic::MinSize {
-            0
-        } else {
-            self.graph.fills[v]
+        let cost = match self.heuristic {
+            Heuristic::MinSize => 0,
+            Heuristic::MinFill | Heuristic::WeightedFill => self.graph.fills[v],
         };
         let size = self.graph.sizes[v];
         if let Some(old) = self.keys[v] {
