@@ -175,7 +175,7 @@ impl Control {
     pub fn found(&self, cost: f64) {
         let Some(state) = &self.0 else { return };
         let best = f64::from_bits(state.best.load(Relaxed));
-        if !(best <= cost) {
+        if best.is_nan() || cost < best {
             state.best.store(cost.to_bits(), Relaxed);
         }
     }
