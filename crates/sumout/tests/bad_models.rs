@@ -2,7 +2,7 @@
 //!
 //! Every file in `tests/bad-models/` has one mistake and is named for it. What a person gets to
 //! read about them is in `snapshots/`, a page for each format. After a change, read the new pages,
-//! then take them over with `INSTA_UPDATE=always cargo test --test bad_models`.
+//! then take them over with `INSTA_UPDATE=always cargo test -p sumout --test bad_models`.
 
 use std::fs;
 use std::path::Path;

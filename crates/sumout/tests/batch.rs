@@ -1,8 +1,8 @@
 //! Circuits on batches against brute force: every row, level and precision.
 
-mod common;
-
-use common::{LEVELS, batch, close, enumerate, random_evidence, random_markov, readings};
+use crate::common::{
+    LEVELS, batch, close, enumerate, random_evidence, random_markov, readings, seeds,
+};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use sumout::compile::Level;
@@ -71,7 +71,7 @@ fn check(net: &Network, circuit: &Circuit, rows: &[Evidence], precision: Precisi
 
 #[test]
 fn every_row_agrees_with_brute_force() {
-    for seed in 0..200 {
+    for seed in seeds(200) {
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
         let nodes = 3 + (seed % 6) as usize;
         let net = match seed % 4 {

@@ -1,8 +1,6 @@
 //! A row's answer does not depend on the other rows: the same bits for any threads and any split.
 
-mod common;
-
-use common::{LEVELS, close, readings};
+use crate::common::{LEVELS, close, readings};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use sumout::compile::Level;

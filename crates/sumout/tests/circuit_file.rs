@@ -1,8 +1,6 @@
 //! Circuits in files: what is written is read, and damage is an error.
 
-mod forge;
-
-use forge::forged;
+use crate::forge::forged;
 use serde_json::{Value, json};
 use sumout::{Batch, Circuit, Column, Level, Network, Options, Query};
 

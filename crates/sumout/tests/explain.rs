@@ -1,8 +1,8 @@
 //! Explanations of batches against brute force: every row and level, also from a file.
 
-mod common;
-
-use common::{LEVELS, batch, close, enumerate, random_evidence, random_markov, weight};
+use crate::common::{
+    LEVELS, batch, close, enumerate, random_evidence, random_markov, seeds, weight,
+};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use sumout::model::random::{Shape, network};
@@ -85,7 +85,7 @@ fn on(
 
 #[test]
 fn every_row_is_explained_as_by_brute_force_also_from_a_file() {
-    for seed in 0..120 {
+    for seed in seeds(120) {
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
         let nodes = 3 + (seed % 6) as usize;
         let net = match seed % 4 {
@@ -165,7 +165,7 @@ fn check_alone(circuit: &Circuit, batch: &Batch, context: &str) {
 
 #[test]
 fn rows_of_a_block_are_explained_as_they_are_alone() {
-    for seed in 0..60 {
+    for seed in seeds(60) {
         let mut rng = ChaCha8Rng::seed_from_u64(1000 + seed);
         let nodes = 4 + (seed % 9) as usize;
         let shape = Shape {

@@ -1,8 +1,6 @@
 //! Marginals of families against brute force.
 
-mod common;
-
-use common::{close, random_evidence, weight};
+use crate::common::{close, random_evidence, seeds, weight};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use sumout::compile::Level;
@@ -115,7 +113,7 @@ fn check(net: &Network, circuit: &Circuit, rows: &[Evidence], precision: Precisi
 
 #[test]
 fn every_family_of_every_row_agrees_with_brute_force() {
-    for seed in 0..90 {
+    for seed in seeds(90) {
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
         let nodes = 2 + (seed % 6) as usize;
         let shape = Shape {

@@ -1,8 +1,6 @@
 //! Every level and every objective against brute force, on small random networks with functions.
 
-mod common;
-
-use common::{close, enumerate, in_parallel, random_evidence, weight};
+use crate::common::{close, enumerate, in_parallel, random_evidence, seeds, weight};
 use rand::seq::IndexedRandom;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -56,7 +54,7 @@ fn random_target(net: &Network, is_functional: bool, rng: &mut ChaCha8Rng) -> Va
 
 #[test]
 fn posteriors_agree_with_brute_force() {
-    in_parallel(NETWORKS, |seed| {
+    in_parallel(seeds(NETWORKS), |seed| {
         let (net, evidence, mut rng) = case(seed);
         let truth = enumerate(&net, &evidence);
         for (way, options) in all_options(&mut rng).into_iter().enumerate() {
@@ -108,7 +106,7 @@ fn posteriors_agree_with_brute_force() {
 
 #[test]
 fn explanations_agree_with_brute_force() {
-    in_parallel(NETWORKS, |seed| {
+    in_parallel(seeds(NETWORKS), |seed| {
         let (net, evidence, mut rng) = case(seed);
         let best = enumerate(&net, &evidence).best;
         for options in all_options(&mut rng) {

@@ -1,5 +1,6 @@
 //! Derivatives against central differences.
 
+use crate::common::seeds;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use sumout::model::random::{Shape, network};
@@ -184,7 +185,7 @@ fn check(circuit: &Circuit, loss: Loss, rng: &mut ChaCha8Rng) {
 
 #[test]
 fn derivatives_are_central_differences() {
-    for seed in 0..60 {
+    for seed in seeds(60) {
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
         let nodes = 3 + (seed % 6) as usize;
         let net = network(

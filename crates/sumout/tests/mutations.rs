@@ -4,13 +4,13 @@
 //! The files in `tests/good-models/` are those in `tests/bad-models/` before the mistake. Circuits
 //! are damaged with care: the checksum fits, and one that is read must answer.
 
-mod forge;
-
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use crate::common::seeds;
+use crate::forge;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use serde_json::Value;
@@ -90,7 +90,7 @@ fn swap_words(bytes: &mut Vec<u8>, rng: &mut ChaCha8Rng) {
 /// Reads a file again and again, each time damaged in another way.
 fn damage(name: &str, bytes: &[u8], read: impl Fn(&[u8]) -> Result<(), Error>) {
     read(bytes).unwrap();
-    for seed in 0..TIMES {
+    for seed in seeds(TIMES) {
         println!("{name}, seed {seed}"); // shown if reading panics
         let bytes = damaged(bytes, seed);
         let start = Instant::now();
@@ -245,7 +245,7 @@ fn answer(circuit: &Circuit) {
 /// The number of forged files that were read.
 fn forge_all(name: &str, bytes: &[u8]) -> usize {
     let mut read = 0;
-    for seed in 0..TIMES {
+    for seed in seeds(TIMES) {
         println!("{name}, seed {seed}"); // shown if anything panics
         let rng = &mut ChaCha8Rng::seed_from_u64(seed);
         let forged = forge::forged(bytes, |header, tensors| change(header, tensors, rng));

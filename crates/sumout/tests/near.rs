@@ -1,9 +1,7 @@
 //! Nearly functional tables as functions: exact where it can be, and the error told where it
 //! cannot.
 
-mod common;
-
-use common::{close, enumerate};
+use crate::common::{close, enumerate};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use sumout::model::Body;

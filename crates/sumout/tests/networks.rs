@@ -4,13 +4,11 @@
 //! `SUMOUT_NETWORKS` names, or from `../shared/networks` beside the clone; where neither is there,
 //! they are skipped.
 
-mod common;
-
 use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use common::close;
+use crate::common::{close, is_sweep};
 use serde_json::Value;
 use sumout::compile::{self, Runs, Search};
 use sumout::model::format::read_evidence;
@@ -220,10 +218,6 @@ const QUICK: [&str; 8] = [
     "Promedus_11",
     "Segmentation_11",
 ];
-
-fn is_sweep() -> bool {
-    std::env::var_os("SUMOUT_SWEEP").is_some()
-}
 
 /// The answer, or nothing if it would not fit in memory, which only a sweep may meet.
 fn answer_unless_refused(net: &Network, evidence: &Evidence) -> Option<sumout::Answer> {

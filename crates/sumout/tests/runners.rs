@@ -1,7 +1,5 @@
 //! What runs circuits can be kept, shared and sent, and answers one example as it does many.
 
-mod common;
-
 use std::sync::Mutex;
 
 use rand::SeedableRng;
@@ -66,7 +64,7 @@ fn a_circuit_answers_one_example() {
             functional: 0.5,
         };
         let net = network(&shape, seed).unwrap();
-        let evidence = common::random_evidence(&net, &mut rng);
+        let evidence = crate::common::random_evidence(&net, &mut rng);
         let circuit = net.compile(&Query::all(), &Options::default()).unwrap();
         let ours = circuit.answer(&evidence).unwrap();
         let truth = net.query(&[], &evidence, &Options::default()).unwrap();

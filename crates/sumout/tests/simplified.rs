@@ -2,9 +2,9 @@
 //! parities that evidence turns into equations, constraints, conditional distributions in Markov
 //! networks, parents that do not matter.
 
-mod common;
-
-use common::{LEVELS, batch, close, enumerate, in_parallel, random_evidence, weight};
+use crate::common::{
+    LEVELS, batch, close, enumerate, in_parallel, is_sweep, random_evidence, weight,
+};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use sumout::model::Node;
@@ -16,11 +16,7 @@ const TOLERANCE: f64 = 1e-9;
 
 /// The number of networks: a few, or with `SUMOUT_SWEEP` all of them.
 fn networks() -> u64 {
-    if std::env::var_os("SUMOUT_SWEEP").is_some() {
-        20_000
-    } else {
-        400
-    }
+    if is_sweep() { 20_000 } else { 150 }
 }
 
 /// What a variable is.
@@ -176,7 +172,7 @@ fn options(level: Level, seed: u64) -> Options {
 
 #[test]
 fn posteriors_are_those_of_brute_force() {
-    in_parallel(networks(), |seed| {
+    in_parallel(0..networks(), |seed| {
         let (net, mut rng) = planted(seed);
         let evidence = random_evidence(&net, &mut rng);
         let truth = enumerate(&net, &evidence);
@@ -218,7 +214,7 @@ fn posteriors_are_those_of_brute_force() {
 
 #[test]
 fn explanations_are_those_of_brute_force() {
-    in_parallel(networks(), |seed| {
+    in_parallel(0..networks(), |seed| {
         let (net, mut rng) = planted(seed);
         let evidence = random_evidence(&net, &mut rng);
         let best = enumerate(&net, &evidence).best;
@@ -253,7 +249,7 @@ fn position(net: &Network, found: &sumout::Explanation, v: VarId) -> usize {
 /// Few or all variables are inputs, and each row has evidence of its own.
 #[test]
 fn batches_are_answered_as_by_brute_force() {
-    in_parallel(networks() / 2, |seed| {
+    in_parallel(0..networks() / 2, |seed| {
         let (net, mut rng) = planted(seed);
         let share = [0.2, 0.6, 1.0][(seed % 3) as usize];
         let inputs: Vec<String> = net

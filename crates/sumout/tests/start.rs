@@ -1,8 +1,6 @@
 //! Plans that are saved and read again, and elimination orders.
 
-mod common;
-
-use common::{close, enumerate};
+use crate::common::{close, enumerate, seeds};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use sumout::compile::plan::saved::{PlanStart, SavedPlan};
@@ -42,7 +40,7 @@ fn cost(plan: &Compilation<'_>) -> f64 {
 
 #[test]
 fn a_saved_plan_is_the_same_without_effort_and_never_worse_with_some() {
-    for seed in 0..60 {
+    for seed in seeds(60) {
         let (net, query) = random(seed);
         for level in [Level::Paper, Level::Functional] {
             let found = net.plan(&query, &options(0.01).with_level(level)).unwrap();
@@ -164,7 +162,7 @@ fn damaged_plans_are_refused() {
 #[test]
 fn random_damage_never_panics() {
     let (net, query, text) = asia();
-    for seed in 0..500 {
+    for seed in seeds(500) {
         let rng = &mut ChaCha8Rng::seed_from_u64(seed);
         let mut bytes = text.clone().into_bytes();
         for _ in 0..rng.random_range(1..4) {

@@ -3,9 +3,7 @@
 //! A theorem is tested on random factors, with a twin for each of its conditions: without the
 //! condition there must be a counterexample. Numbers of tables are in `crates/sumout-paper`.
 
-#[path = "theorems/factor.rs"]
 mod factor;
-#[path = "theorems/jointree.rs"]
 mod jointree;
 
 use std::collections::BTreeMap;

@@ -1,8 +1,6 @@
 //! Tables that are yet to be learned: only what their roles promise may be known of them.
 
-mod common;
-
-use common::{close, enumerate};
+use crate::common::{close, enumerate, seeds};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use sumout::compile::{self, Goal, Objective, Question, Runs, Search};
@@ -146,7 +144,7 @@ fn error(net: &Network, query: &Query, evidence: &Evidence, options: &Options) -
 /// functions.
 #[test]
 fn declared_functions_that_are_functions_give_exact_answers() {
-    for seed in 0..150 {
+    for seed in seeds(150) {
         let net = declared(&shape(3 + seed as usize % 6), seed, 0.0);
         let question = question(&net, seed);
         let evidence = soft(&net, &question, seed);
@@ -174,7 +172,7 @@ fn declared_functions_that_are_functions_give_exact_answers() {
 /// are the same.
 #[test]
 fn numbers_that_will_be_learned_do_not_matter() {
-    for seed in 0..60 {
+    for seed in seeds(60) {
         let shape = shape(4 + seed as usize % 8);
         let (now, later) = (declared(&shape, seed, 0.0), declared(&shape, seed, 0.2));
         let question = question(&now, seed);

@@ -111,3 +111,10 @@ fn random_row(rng: &mut ChaCha8Rng, card: usize) -> Vec<f64> {
     let sum: f64 = row.iter().sum();
     row.into_iter().map(|p| p / sum).collect()
 }
+
+/// Seeds below `count`: in a sweep all of them, otherwise every eleventh, as in the integration tests.
+#[cfg(test)]
+pub(crate) fn seeds(count: u64) -> impl Iterator<Item = u64> {
+    let is_sweep = std::env::var_os("SUMOUT_SWEEP").is_some();
+    (0..count).step_by(if is_sweep { 1 } else { 11 })
+}

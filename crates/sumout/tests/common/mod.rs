@@ -2,6 +2,8 @@
 
 #![allow(dead_code)] // each test file uses some of it
 
+use std::ops::Range;
+
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 use sumout::{Batch, Circuit, Column, Cpt, Evidence, Finding, Level, Network, VarId};
@@ -34,8 +36,10 @@ pub fn enumerate(net: &Network, evidence: &Evidence) -> Truth {
         evidence: 0.0,
         best: 0.0,
     };
-    let (tables, mut states) = (tables(net), vec![0; cards.len()]);
-    for _ in 0..cards.iter().product() {
+    let open = open(evidence, &cards);
+    let tables = tables(net);
+    let mut states: Vec<usize> = open.iter().map(|values| values.start).collect();
+    for _ in 0..open.iter().map(ExactSizeIterator::len).product() {
         let p = product(net, &tables, evidence, &cards, &states);
         truth.evidence += p;
         truth.best = truth.best.max(p);
@@ -43,15 +47,24 @@ pub fn enumerate(net: &Network, evidence: &Evidence) -> Truth {
             .iter()
             .zip(&mut truth.joints)
             .for_each(|(&state, joint)| joint[state] += p);
-        for (state, card) in states.iter_mut().zip(&cards) {
+        for (state, values) in states.iter_mut().zip(&open) {
             *state += 1;
-            if *state < *card {
+            if *state < values.end {
                 break;
             }
-            *state = 0;
+            *state = values.start;
         }
     }
     truth
+}
+
+/// The values of each variable: an observed one alone, otherwise all.
+fn open(evidence: &Evidence, cards: &[usize]) -> Vec<Range<usize>> {
+    let values = |(v, &card)| match evidence.get(VarId::new(v)) {
+        Some(Finding::Hard(value)) => *value..*value + 1,
+        _ => 0..card,
+    };
+    cards.iter().enumerate().map(values).collect()
 }
 
 /// The product of all factors and likelihoods at a joint state.
@@ -87,13 +100,25 @@ fn product(
         * evidence.iter().map(likelihood).product::<f64>()
 }
 
-/// Does something for each number below `count`, on all cores.
-pub fn in_parallel(count: u64, work: impl Fn(u64) + Sync) {
-    let threads = std::thread::available_parallelism().map_or(1, |n| n.get() as u64);
+/// Whether `./test --sweep` asks for all that is random.
+pub fn is_sweep() -> bool {
+    std::env::var_os("SUMOUT_SWEEP").is_some()
+}
+
+/// Seeds below `count`: in a sweep all of them, otherwise every eleventh. Eleven is prime, so what goes by the remainder of a seed
+/// still varies, and what grows with it still grows.
+pub fn seeds(count: u64) -> impl Iterator<Item = u64> {
+    (0..count).step_by(if is_sweep() { 1 } else { 11 })
+}
+
+/// Does something for each seed, on all cores.
+pub fn in_parallel(seeds: impl IntoIterator<Item = u64>, work: impl Fn(u64) + Sync) {
+    let threads = std::thread::available_parallelism().map_or(1, |n| n.get());
+    let seeds: Vec<u64> = seeds.into_iter().collect();
     std::thread::scope(|scope| {
         for first in 0..threads {
-            let work = &work;
-            scope.spawn(move || (first..count).step_by(threads as usize).for_each(work));
+            let (work, seeds) = (&work, seeds.iter().skip(first).step_by(threads));
+            scope.spawn(move || seeds.copied().for_each(work));
         }
     });
 }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use sumout::model::format::{self, Loss, ReadOptions, parse, to_string};
 use sumout::{ErrorKind, Format, Network, Result};
 
-use crate::{as_markov, random_network, same, same_numbers};
+use super::{as_markov, random_network, same, same_numbers};
 
 fn gzip(bytes: &[u8]) -> Vec<u8> {
     let mut encoder = flate2::write::GzEncoder::new(vec![], flate2::Compression::fast());

@@ -8,6 +8,7 @@ mod files;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use crate::common::seeds;
 use sumout::compile::plan::saved::SavedPlan;
 use sumout::model::format::{Loss, ReadOptions, parse, to_string};
 use sumout::model::random::{self, Shape};
@@ -193,7 +194,7 @@ fn as_markov(net: &Network) -> Result<Network> {
 
 #[test]
 fn random_networks_round_trip() -> Result<()> {
-    for seed in 0..60 {
+    for seed in seeds(60) {
         let net = random_network(seed)?;
         check(&net);
         check(&as_markov(&net)?);

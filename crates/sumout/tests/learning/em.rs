@@ -11,8 +11,8 @@ use sumout::{
     TrainingOptions,
 };
 
+use super::{LEVELS, f64s, finding, random_network, random_row, training};
 use crate::common::{self, enumerate};
-use crate::{LEVELS, f64s, finding, random_network, random_row, training};
 
 /// Counts of complete data are what one step of expectation and maximisation finds.
 #[test]

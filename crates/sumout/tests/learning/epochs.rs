@@ -3,7 +3,7 @@
 use sumout::learn::{LearningRate, Loss, Optimizer, Start};
 use sumout::{Column, Examples, Level, Method, Network, Task, TrainingOptions, VarSet};
 
-use crate::training;
+use super::training;
 
 /// What is saved in the middle and goes on ends where it would have ended.
 #[test]

@@ -8,7 +8,7 @@ use sumout::{
     VarSet,
 };
 
-use crate::{LOSSES, f64s, training};
+use super::{LOSSES, f64s, training};
 
 /// A plan that copies what is only declared a function is another function than the network; what
 /// is saved is the plan's.

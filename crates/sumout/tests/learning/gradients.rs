@@ -9,8 +9,8 @@ use sumout::{
     Column, Evidence, Examples, Finding, Network, Options, Task, Training, TrainingOptions, VarId,
 };
 
+use super::{LEVELS, LOSSES, f64s, finding, random_network};
 use crate::common::enumerate;
-use crate::{LEVELS, LOSSES, f64s, finding, random_network};
 
 /// Examples with values, likelihoods and missing cells; labels are values, distributions or
 /// missing; weights differ.

@@ -1,8 +1,6 @@
 //! Learning: gradients against central differences, expectation–maximisation against counting by
 //! hand, and the whole of `fit`.
 
-#[path = "../common/mod.rs"]
-mod common;
 mod em;
 mod epochs;
 mod fit;

@@ -3,7 +3,7 @@
 use sumout::learn::{Params, Start};
 use sumout::{Examples, Level, Network, Options, Task, Training, TrainingOptions, VarId, VarSet};
 
-use crate::{f64s, training};
+use super::{f64s, training};
 
 #[test]
 fn the_papers_parameters_are_counted() {

@@ -1,7 +1,7 @@
 //! Testing networks at their edges: impossible values, numbers far apart, questions that are no
 //! posteriors.
 
-use crate::common::{LEVELS, batch, in_parallel};
+use crate::common::{LEVELS, batch, in_parallel, seeds};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use sumout::learn::Start;
@@ -295,7 +295,7 @@ pub fn extreme(rng: &mut ChaCha8Rng, most: f64) -> Network {
 /// Circuits answer as the networks that tests select one by one, however far apart numbers are.
 #[test]
 fn numbers_may_be_far_apart() {
-    in_parallel(120, |seed| {
+    in_parallel(seeds(120), |seed| {
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
         let net = extreme(&mut rng, [30.0, 100.0, 250.0][seed as usize % 3]);
         let options = Options::default()

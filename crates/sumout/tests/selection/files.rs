@@ -6,9 +6,9 @@ use sumout::model::Sight;
 use sumout::tensor::TableId;
 use sumout::{Batch, Circuit, Column, EvalOptions, Level, Options, Query};
 
-use crate::edges::{extreme, impossible_value};
-use crate::options;
-use crate::random::{Kind, random};
+use super::edges::{extreme, impossible_value};
+use super::options;
+use super::random::{Kind, random};
 
 #[test]
 fn networks_are_the_same_when_they_are_read_again() {

@@ -9,9 +9,9 @@ use sumout::{
     Training, TrainingOptions, VarId,
 };
 
+use super::literal::Literal;
+use super::random::{Kind, random};
 use crate::common::LEVELS;
-use crate::literal::Literal;
-use crate::random::{Kind, random};
 
 const ROWS: usize = 4;
 

@@ -2,8 +2,6 @@
 
 mod chains;
 mod circuits;
-#[path = "../common/mod.rs"]
-mod common;
 mod edges;
 mod files;
 mod gradients;

@@ -8,10 +8,10 @@ use sumout::{
     Batch, Column, EvalOptions, Evidence, Finding, Level, Network, Options, Precision, Query, VarId,
 };
 
+use super::literal::{self, Literal};
+use super::random::{Kind, random, reordered};
+use super::{name, options};
 use crate::common::{batch, close, random_evidence};
-use crate::literal::{self, Literal};
-use crate::random::{Kind, random, reordered};
-use crate::{name, options};
 
 /// A network, evidence on some of it, and what comes out literally.
 struct Case {

@@ -6,7 +6,7 @@ use rand_chacha::ChaCha8Rng;
 use super::*;
 use crate::compile::{Goal, Level, Question, Runs, lower, plan, prune};
 use crate::model::Network;
-use crate::model::random::{Shape, network};
+use crate::model::random::{Shape, network, seeds};
 use crate::tensor::Op;
 use crate::tensor::careful::{Run, Tensor};
 use crate::tensor::layout::Program;
@@ -126,7 +126,7 @@ fn program(supported: &Supported, want: &Want) -> Program {
 
 #[test]
 fn posteriors_of_one_target_agree_with_brute_force() {
-    for seed in 0..300 {
+    for seed in seeds(300) {
         let Some((pruned, likelihoods)) = case(seed, false, 1) else {
             continue;
         };
@@ -155,7 +155,7 @@ fn posteriors_of_one_target_agree_with_brute_force() {
 
 #[test]
 fn all_marginals_agree_with_brute_force() {
-    for seed in 0..300 {
+    for seed in seeds(300) {
         let Some((pruned, likelihoods)) = case(seed, false, 2) else {
             continue;
         };
@@ -199,7 +199,7 @@ fn all_marginals_agree_with_brute_force() {
 
 #[test]
 fn explanations_agree_with_brute_force() {
-    for seed in 0..300 {
+    for seed in seeds(300) {
         let Some((pruned, likelihoods)) = case(seed, true, 0) else {
             continue;
         };
