@@ -23,15 +23,16 @@ const LIBRARY: Rules = Rules {
     parts: &[
         ("vars", &[]),
         ("error", &[]),
+        ("control", &["error"]),
         ("files", &["error"]),
         ("model", &["error", "files", "vars"]),
-        ("tensor", &["error", "vars"]),
-        ("compile", &["error", "model", "tensor", "vars"]),
+        ("tensor", &["control", "error", "vars"]),
+        ("compile", &["control", "error", "model", "tensor", "vars"]),
         ("draw", &["compile", "model", "tensor", "vars"]),
         (
             "circuit",
             &[
-                "compile", "draw", "error", "files", "model", "tensor", "vars",
+                "compile", "control", "draw", "error", "files", "model", "tensor", "vars",
             ],
         ),
         (
@@ -55,6 +56,7 @@ const COMMAND: Rules = Rules {
     parts: &[
         ("text", &[]),
         ("output", &[]),
+        ("patience", &["output"]),
         ("json", &[]),
         ("args", &[]),
         ("evidence", &["output"]),
@@ -64,7 +66,7 @@ const COMMAND: Rules = Rules {
         (
             "commands",
             &[
-                "args", "data", "evidence", "explore", "json", "output", "text",
+                "args", "data", "evidence", "explore", "json", "output", "patience", "text",
             ],
         ),
     ],
