@@ -105,7 +105,11 @@ pub fn run(args: &Args, json: bool, out: &mut dyn Write) -> Result<Outcome> {
         match path {
             Some(path) => args.fill_file(path, &circuit, source, control, scores),
             None => {
-                let out = if json { None } else { Some(&mut *out) };
+                let out = if json {
+                    None
+                } else {
+                    Some(&mut *out as &mut dyn Write)
+                };
                 args.fill_stdout(&circuit, source, control, scores, out)
             }
         }
