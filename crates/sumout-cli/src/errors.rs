@@ -14,6 +14,9 @@ fn typed(remedy: &Remedy) -> String {
         Remedy::MoreEffort(None) => "compile again with more `--effort`".into(),
         Remedy::MoreEffort(Some(effort)) => format!("search longer with `--effort {effort}`"),
         Remedy::RaiseMemory => "raise the limit with `--memory`".into(),
+        Remedy::MoreTime(seconds) => {
+            format!("allow more with `--time-limit {}`", seconds.ceil())
+        }
         Remedy::TurnOn { option, purpose } => format!("pass `{}` {purpose}", flag(option)),
         Remedy::Set { option, value } => format!("pass `{} {value}`", flag(option)),
         Remedy::UseInstead { option, instead_of } => {

@@ -12,6 +12,7 @@ mod evidence;
 mod explore;
 mod json;
 mod output;
+mod patience;
 mod text;
 
 use std::io::{self, BufWriter, IsTerminal, Write};
@@ -32,6 +33,7 @@ fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(usage) => return misuse(&usage),
     };
+    patience::always_tell(cli.progress);
     match run(&cli) {
         Ok(Outcome::Done) | Err(Failure::BrokenPipe) => ExitCode::SUCCESS,
         Ok(Outcome::Impossible) => ExitCode::from(1),

@@ -9,7 +9,8 @@ use sumout::tensor::TableId;
 use sumout::{Batch, Circuit, Column, EvalOptions, Evaluator, Evidence, Network, Precision, Query};
 
 use crate::args::{Asking, Computing, Reading, Using};
-use crate::output::{Outcome, Result};
+use crate::output::{Failure, Outcome, Result};
+use crate::patience::{Limiting, patiently};
 use crate::text::{duration, grouped};
 
 const EXAMPLES: &str = "\
@@ -59,16 +60,19 @@ const PATIENCE: u32 = 4;
 pub fn run(args: &Args, json: bool, out: &mut dyn Write) -> Result<Outcome> {
     let net = args.reading.network(&args.asking.model)?;
     let query = args.asking.query();
-    let plan = net.plan(&query, &args.computing.options())?;
+    let plan = Limiting::default()
+        .watch(|control| net.plan(&query, &args.computing.options().with_control(control)))?;
     let circuit = plan.circuit();
     let batch = sampled(&net, &circuit, &query, args)?;
     let running = args.using.running(args.computing.options().memory());
     let forward = circuit.evaluator(&running)?;
     let rows = batch.len() as f64;
-    let (seconds, backward) = match args.forward_only {
-        true => (median(SECONDS, || forward.run(&batch).map(drop))?, None),
-        false => measured(&circuit, &forward, &batch, &running)?,
-    };
+    let (seconds, backward) = patiently("measuring", || {
+        Ok::<_, Failure>(match args.forward_only {
+            true => (median(SECONDS, || forward.run(&batch).map(drop))?, None),
+            false => measured(&circuit, &forward, &batch, &running)?,
+        })
+    })?;
     let report = plan.report();
     let found = Found {
         seconds: seconds / rows,

@@ -12,6 +12,7 @@ use sumout::{Compilation, Error, ErrorKind, Format, Network, Objective, Options,
 
 use crate::args::{Approximating, Asking, Computing, Reading};
 use crate::output::{Outcome, Result, talk};
+use crate::patience::{Limiting, patiently};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -57,6 +58,9 @@ pub struct Args {
 
     #[command(flatten)]
     computing: Computing,
+
+    #[command(flatten)]
+    limiting: Limiting,
 
     #[command(flatten)]
     approximating: Approximating,
@@ -108,10 +112,18 @@ struct Drawing {
 pub fn run(args: &Args, json: bool, out: &mut dyn Write) -> Result<Outcome> {
     args.refuse_overwriting()?;
     let net = args.reading.network(&args.asking.model)?;
-    let plan = match args.starting.start(&net)? {
-        None => net.plan(&args.query(), &args.options())?,
-        Some(start) => net.plan_from(&args.query(), &args.options(), &start)?,
-    };
+    let start = args.starting.start(&net)?;
+    let (plan, is_stopped) = args.limiting.watch(|control| {
+        let options = args.options().with_control(control.clone());
+        let plan = args.plan(&net, start.as_ref(), &options)?;
+        plan.report();
+        Ok((plan, control.is_stopped()))
+    })?;
+    if is_stopped {
+        talk(
+            "the time limit ended the search: this is the best plan so far, and another run may find another",
+        );
+    }
     if args.starting.save_plan.is_some() && net.has_selections() {
         let error = Error::new(
             ErrorKind::Unsupported,
@@ -124,11 +136,15 @@ pub fn run(args: &Args, json: bool, out: &mut dyn Write) -> Result<Outcome> {
     })?;
     args.drawing.draw(&plan)?;
     if let Some(path) = &args.output {
-        plan.circuit().save(path)?;
+        patiently("writing the circuit", || plan.circuit().save(path))?;
         talk(&format!("wrote {}", path.display()));
     }
     if json {
-        writeln!(out, "{}", json!({"report": plan.report()}))?;
+        let mut report = json!({"report": plan.report()});
+        if is_stopped {
+            report["stopped"] = true.into();
+        }
+        writeln!(out, "{report}")?;
     } else {
         write!(out, "{}", plan.report())?;
     }
@@ -162,6 +178,18 @@ impl Args {
         Err(error
             .hint("give `-o` a name such as `query.sumout`; `sumout convert` writes networks")
             .into())
+    }
+
+    fn plan<'n>(
+        &self,
+        net: &'n Network,
+        start: Option<&PlanStart>,
+        options: &Options,
+    ) -> sumout::Result<Compilation<'n>> {
+        match start {
+            None => net.plan(&self.query(), options),
+            Some(start) => net.plan_from(&self.query(), options, start),
+        }
     }
 
     fn options(&self) -> Options {

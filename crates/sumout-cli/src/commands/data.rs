@@ -8,6 +8,7 @@ use sumout_paper::scenes::{Noise, Scenes, Split};
 
 use crate::data::Cases;
 use crate::output::{Outcome, Result, talk};
+use crate::patience::patiently;
 use crate::text::counted;
 
 const EXAMPLES: &str = "\
@@ -68,13 +69,16 @@ pub fn run(args: &Args, json: bool, out: &mut dyn Write) -> Result<Outcome> {
         .output
         .as_deref()
         .filter(|path| *path != Path::new("-"));
-    Cases {
+    let mut cases = Cases {
         net: &net,
         columns,
         rows: rows as u64,
         next,
+    };
+    match path {
+        None => cases.write(path, json, out)?,
+        Some(_) => patiently("drawing images", || cases.write(path, json, out))?,
     }
-    .write(path, json, out)?;
     if let Some(path) = path {
         talk(&format!(
             "wrote {} to {}",

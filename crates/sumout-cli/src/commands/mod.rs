@@ -50,6 +50,10 @@ pub struct Cli {
     /// Print JSON instead of text.
     #[arg(long, global = true)]
     pub json: bool,
+
+    /// Print how far long work is on stderr even where that is not a terminal.
+    #[arg(long, global = true)]
+    pub progress: bool,
 }
 
 /// The commands.

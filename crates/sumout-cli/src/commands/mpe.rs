@@ -8,7 +8,8 @@ use sumout::{Evidence, Finding, Network, VarId};
 use crate::args::{Computing, Reading};
 use crate::evidence::{Given, talk_of_impossible};
 use crate::json;
-use crate::output::{Outcome, Result, patiently};
+use crate::output::{Outcome, Result};
+use crate::patience::Limiting;
 use crate::text::{Align, significant, table};
 
 const EXAMPLES: &str = "\
@@ -31,15 +32,18 @@ pub struct Args {
     computing: Computing,
 
     #[command(flatten)]
+    limiting: Limiting,
+
+    #[command(flatten)]
     reading: Reading,
 }
 
 pub fn run(args: &Args, as_json: bool, out: &mut dyn Write) -> Result<Outcome> {
     let net = args.reading.network(&args.model)?;
     let evidence = args.given.evidence(&net)?;
-    let explanation = patiently("computing", || {
-        net.mpe(&evidence, &args.computing.options())
-    })?;
+    let explanation = args
+        .limiting
+        .watch(|control| net.mpe(&evidence, &args.computing.options().with_control(control)))?;
     match (explanation.assignment(), as_json) {
         (_, true) => writeln!(out, "{}", json::explanation(&net, &explanation))?,
         (None, false) => talk_of_impossible(&net, &evidence, &args.computing.options()),

@@ -9,6 +9,7 @@ use sumout::{Network, VarId};
 use crate::args::Reading;
 use crate::data::Cases;
 use crate::output::{Outcome, Result, talk};
+use crate::patience::patiently;
 use crate::text::counted;
 
 const EXAMPLES: &str = "\
@@ -58,13 +59,16 @@ pub fn run(args: &Args, json: bool, out: &mut dyn Write) -> Result<Outcome> {
         .output
         .as_deref()
         .filter(|path| *path != Path::new("-"));
-    Cases {
+    let mut cases = Cases {
         net: &net,
         columns,
         rows: args.rows,
         next,
+    };
+    match path {
+        None => cases.write(path, json, out)?,
+        Some(_) => patiently("sampling", || cases.write(path, json, out))?,
     }
-    .write(path, json, out)?;
     if let Some(path) = path {
         talk(&format!(
             "wrote {} to {}",

@@ -10,7 +10,8 @@ use sumout::model::{SelectedCpt, SelectionKind};
 use sumout::{Cpt, Network, VarId};
 
 use crate::args::Reading;
-use crate::output::{Outcome, Result, patiently};
+use crate::output::{Outcome, Result};
+use crate::patience::patiently;
 use crate::text::{Align, abridged, counted, grouped, table};
 
 const EXAMPLES: &str = "\

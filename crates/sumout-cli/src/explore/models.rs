@@ -9,12 +9,12 @@ use axum::http::StatusCode;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use sumout::model::format::{ReadOptions, parse_at_most};
-use sumout::{Error, ErrorKind, Evidence, Explanation, Level, Network, Options, Query};
+use sumout::{Control, Error, ErrorKind, Evidence, Explanation, Level, Network, Options, Query};
 use tokio::sync::Semaphore;
 use tokio::task::spawn_blocking;
 
 use super::wire::{self, Refusal};
-use super::worker::Worker;
+use super::worker::{Waiting, Worker};
 use crate::args::Reading;
 
 /// So many models are kept, besides the one that the explorer was started with; the one used
@@ -265,7 +265,8 @@ impl Model {
     /// The most probable explanation.
     pub async fn explain(&self, evidence: Evidence) -> Result<Explanation, Refusal> {
         let (net, options) = (self.net.clone(), self.shared.options.clone());
-        Ok(self.compute(move || net.mpe(&evidence, &options)).await??)
+        let work = move |control| net.mpe(&evidence, &options.with_control(control));
+        Ok(self.compute(work).await??)
     }
 
     /// The cost of a query, and its tree; cached.
@@ -275,7 +276,10 @@ impl Model {
         }
         let (net, shared, asked) = (self.net.clone(), self.shared.clone(), planning.clone());
         let found = self
-            .compute(move || plan(&net, &asked, &shared.options))
+            .compute(move |control| {
+                let options = shared.options.clone().with_control(control);
+                plan(&net, &asked, &options)
+            })
             .await??;
         let found = self
             .remembered(&planning)
@@ -295,10 +299,11 @@ impl Model {
             .map(|(_, plan)| plan.clone())
     }
 
-    /// Computes in a thread of its own, when there is a permit.
+    /// Computes in a thread of its own, when there is a permit; until it is done, or nobody waits
+    /// for it any more.
     async fn compute<T: Send + 'static>(
         &self,
-        work: impl FnOnce() -> T + Send + 'static,
+        work: impl FnOnce(Control) -> T + Send + 'static,
     ) -> Result<T, Refusal> {
         let failed = || {
             Refusal::new(
@@ -314,9 +319,11 @@ impl Model {
             .acquire_owned()
             .await
             .map_err(|_| failed())?;
+        let waiting = Waiting::default();
+        let control = waiting.0.clone();
         let work = move || {
             let _permit = permit; // held until the work is done, even if nobody waits for it any more
-            work()
+            work(control)
         };
         spawn_blocking(work).await.map_err(|_| failed())
     }

@@ -19,12 +19,14 @@ mod once;
 pub(crate) mod plan;
 mod posteriors;
 mod ready;
+mod refuse;
 pub(crate) mod run;
 pub(crate) mod selection;
 
+use crate::circuit::refuse::Refusal;
 use crate::compile::{Compiled, Level, Objective, Runs, Search};
 use crate::control::Control;
-use crate::error::{Error, ErrorKind, Remedy, Result};
+use crate::error::Result;
 use crate::tensor::layout::Program;
 use crate::tensor::schedule::{Schedule, Want};
 
@@ -179,22 +181,17 @@ fn free_memory() -> u64 {
 const SMALL: f64 = (64 << 20) as f64;
 
 /// The program for a compiled question, if it fits in memory.
-fn admit(compiled: &Compiled, want: &Want, options: &Options) -> Result<Program> {
+fn admit(compiled: &Compiled, want: &Want, refusal: &Refusal<'_>) -> Result<Program> {
     let schedule = Schedule::new(&compiled.graph, want);
     let needed = schedule.peak_bytes(&compiled.graph);
-    let is_small = options.memory.is_none() && needed <= SMALL;
-    let limit = if is_small {
+    let memory = refusal.options.memory;
+    let limit = if memory.is_none() && needed <= SMALL {
         SMALL
     } else {
-        memory_limit(options.memory)
+        memory_limit(memory)
     };
     if needed > limit {
-        let cluster = format!(
-            " (the largest cluster has 2^{:.1} states)",
-            compiled.cost.largest_cluster.log2()
-        );
-        let error = too_large(needed, limit, &cluster);
-        return Err(with_remedies(error, want, options));
+        return Err(refusal.error(compiled, needed, limit));
     }
     Ok(Program::new(&compiled.graph, &schedule))
 }
@@ -202,29 +199,6 @@ fn admit(compiled: &Compiled, want: &Want, options: &Options) -> Result<Program>
 /// The bytes that may be used: three quarters of what is free, if nothing else was said.
 fn memory_limit(given: Option<u64>) -> f64 {
     given.unwrap_or_else(|| free_memory() / 4 * 3) as f64
-}
-
-/// Says how much too large something is.
-fn too_large(needed: f64, limit: f64, why: &str) -> Error {
-    let message = format!(
-        "the answer needs {} of memory, and the limit is {}{why}",
-        bytes(needed),
-        bytes(limit)
-    );
-    Error::new(ErrorKind::Memory, message)
-}
-
-/// Adds what to do about an answer that does not fit.
-fn with_remedies(error: Error, want: &Want, options: &Options) -> Error {
-    let error = if matches!(want, Want::Gradients(..)) {
-        error.or("ask for fewer targets")
-    } else {
-        error
-    };
-    error
-        .or("give more evidence")
-        .or(Remedy::MoreEffort(Some(10.0 * options.effort.max(0.1))))
-        .or(Remedy::RaiseMemory)
 }
 
 /// A number of bytes for people.
@@ -245,6 +219,7 @@ fn bytes(n: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::ErrorKind;
     use crate::model::{Evidence, Network};
 
     #[test]
@@ -286,30 +261,18 @@ mod tests {
         let evidence = Evidence::new();
         let refused = asia.query(&[], &evidence, &options(100)).unwrap_err();
         assert_eq!(refused.kind(), ErrorKind::Memory);
+        let message = refused.message();
         assert!(
-            refused
-                .message()
-                .ends_with(", and the limit is 100 bytes (the largest cluster has 2^3.0 states)")
+            message.contains(
+                ", and the limit is 100 bytes (the largest cluster has 2^3.0 states of `"
+            ),
+            "{message}"
         );
-        assert!(
-            refused
-                .advice()
-                .unwrap()
-                .starts_with("ask for fewer targets, give more evidence")
-        );
-        assert!(
-            refused
-                .advice()
-                .unwrap()
-                .contains("increase `effort` to 20")
-        );
+        let advice = refused.advice().unwrap();
+        assert!(advice.contains("raise the limit `memory`"), "{advice}");
+        assert!(!advice.contains("effort"), "{advice}");
         let explanation = asia.mpe(&evidence, &options(100)).unwrap_err();
-        assert!(
-            explanation
-                .advice()
-                .unwrap()
-                .starts_with("give more evidence")
-        );
+        assert!(!explanation.advice().unwrap().contains("targets"));
         assert!(asia.query(&[], &evidence, &options(1 << 20)).is_ok());
     }
 }

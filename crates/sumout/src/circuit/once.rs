@@ -2,6 +2,7 @@
 
 use crate::circuit::groups::{Group, groups};
 use crate::circuit::ready::{Ready, likelihood};
+use crate::circuit::refuse::Refusal;
 use crate::circuit::{Answer, Explanation, Options, admit, near};
 use crate::compile::{self, Completion, Goal, Planned, Question, Runs};
 use crate::control::Stage;
@@ -110,7 +111,12 @@ pub(crate) fn explanation(
     let Some(compiled) = planned.map(Planned::lower) else {
         return Ok(Explanation::impossible(model.shared_variables()));
     };
-    let program = admit(&compiled, &Want::Everything, options)?;
+    let refusal = Refusal {
+        model,
+        question: &question,
+        options,
+    };
+    let program = admit(&compiled, &Want::Everything, &refusal)?;
     let domains = &compiled.pruned.domains;
     let run = Run::max_under(&options.control, &compiled.graph, &program, |v| {
         likelihood(evidence, v, &domains[v.index()])

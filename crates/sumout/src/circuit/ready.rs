@@ -1,6 +1,7 @@
 //! A compiled question with a program for it, to be answered for one example after the other.
 
 use crate::circuit::posteriors::Posteriors;
+use crate::circuit::refuse::Refusal;
 use crate::circuit::{Answer, Circuit, Options, admit};
 use crate::compile::{Compiled, Question};
 use crate::control::Control;
@@ -32,7 +33,12 @@ impl Ready {
         } else {
             Want::Gradients(open(&compiled, &question.goal.targets()), vec![])
         };
-        let program = admit(&compiled, &want, options)?;
+        let refusal = Refusal {
+            model: net,
+            question,
+            options,
+        };
+        let program = admit(&compiled, &want, &refusal)?;
         let circuit = Circuit::new(net, question.clone(), compiled);
         Ok(Ready {
             program,

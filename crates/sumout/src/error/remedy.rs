@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::error::shown;
+
 /// Something to be done about an error.
 ///
 /// Its [`Display`](fmt::Display) names options as the fields of this library are named. A command
@@ -20,6 +22,19 @@ pub enum Remedy {
     MoreEffort(Option<f64>),
     /// Raise the limit `memory`.
     RaiseMemory,
+    /// Allow this many seconds.
+    MoreTime(f64),
+    /// Ask for fewer targets.
+    FewerTargets,
+    /// Give more evidence, on whatever variables.
+    MoreEvidence,
+    /// Give more evidence, and on this variable first.
+    Observe {
+        /// The variable's name.
+        variable: String,
+        /// How many times smaller a value of it makes the largest cluster, about.
+        factor: f64,
+    },
     /// Turn an option on that is a yes or no.
     TurnOn {
         /// The name of the option.
@@ -60,6 +75,16 @@ impl fmt::Display for Remedy {
             Remedy::MoreEffort(None) => f.write_str("search longer for a plan (`effort`)"),
             Remedy::MoreEffort(Some(effort)) => write!(f, "increase `effort` to {effort}"),
             Remedy::RaiseMemory => f.write_str("raise the limit `memory`"),
+            Remedy::MoreTime(seconds) => write!(f, "allow {} seconds", seconds.ceil()),
+            Remedy::FewerTargets => f.write_str("ask for fewer targets"),
+            Remedy::MoreEvidence => f.write_str("give more evidence"),
+            Remedy::Observe { variable, factor } => {
+                let (variable, factor) = (shown(variable), Times(*factor));
+                write!(
+                    f,
+                    "give more evidence (a value of `{variable}` makes the largest cluster {factor} smaller)"
+                )
+            }
             Remedy::TurnOn { option, purpose } => write!(f, "set `{option}` {purpose}"),
             Remedy::Set { option, value } => write!(f, "set `{option}` to `{value}`"),
             Remedy::UseInstead { option, instead_of } => {
@@ -69,6 +94,18 @@ impl fmt::Display for Remedy {
             Remedy::CompileAgain => f.write_str("compile the circuit again"),
             Remedy::CompileToExplain => f.write_str("compile it with `Query::explain`"),
             Remedy::CompileForFamilies => f.write_str("compile it with `Query::families`"),
+        }
+    }
+}
+
+/// `4 times`, or `2^20 times`.
+struct Times(f64);
+
+impl fmt::Display for Times {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            few if few < 1000.0 => write!(f, "{} times", (10.0 * few).round() / 10.0),
+            many => write!(f, "2^{:.0} times", many.log2()),
         }
     }
 }

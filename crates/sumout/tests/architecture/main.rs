@@ -56,6 +56,7 @@ const COMMAND: Rules = Rules {
     parts: &[
         ("text", &[]),
         ("output", &[]),
+        ("patience", &["output"]),
         ("json", &[]),
         ("args", &[]),
         ("evidence", &["output"]),
@@ -65,7 +66,7 @@ const COMMAND: Rules = Rules {
         (
             "commands",
             &[
-                "args", "data", "evidence", "explore", "json", "output", "text",
+                "args", "data", "evidence", "explore", "json", "output", "patience", "text",
             ],
         ),
     ],

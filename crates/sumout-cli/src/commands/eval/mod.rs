@@ -9,13 +9,14 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use serde_json::json;
-use sumout::{Circuit, Error, ErrorKind, Network};
+use sumout::{Circuit, Control, Error, ErrorKind, Network};
 
 use self::pipeline::{Pipeline, Seen};
 use self::scores::{Metric, Scores};
 use crate::args::{Using, size};
 use crate::data::{self, Fingerprint, Ignored, Manifest, Output, Source, Titles};
 use crate::output::{Outcome, Result, talk};
+use crate::patience::Limiting;
 use crate::text::{counted, grouped};
 
 const EXAMPLES: &str = "\
@@ -59,6 +60,9 @@ pub struct Args {
     #[command(flatten)]
     using: Using,
 
+    #[command(flatten)]
+    limiting: Limiting,
+
     /// Refuse circuits that need more memory, such as 8GiB; without it, three quarters of what is
     /// free.
     #[arg(long, value_name = "SIZE", value_parser = size, help_heading = "Computing")]
@@ -92,19 +96,24 @@ pub fn run(args: &Args, json: bool, out: &mut dyn Write) -> Result<Outcome> {
         ));
     }
     let start = Instant::now();
-    let seen = match args
+    let path = args
         .output
         .as_deref()
-        .filter(|path| *path != Path::new("-"))
-    {
-        Some(path) => args.fill_file(path, &circuit, source, scores.as_mut())?,
-        None => args.fill_stdout(
-            &circuit,
-            source,
-            scores.as_mut(),
-            if json { None } else { Some(out) },
-        )?,
-    };
+        .filter(|path| *path != Path::new("-"));
+    let seen = args.limiting.resumable(|control| {
+        let scores = scores.as_mut();
+        match path {
+            Some(path) => args.fill_file(path, &circuit, source, control, scores),
+            None => {
+                let out = if json {
+                    None
+                } else {
+                    Some(&mut *out as &mut dyn Write)
+                };
+                args.fill_stdout(&circuit, source, control, scores, out)
+            }
+        }
+    })?;
     scores.iter().try_for_each(Scores::check)?;
     report(&seen, start.elapsed(), scores.as_ref(), json, out)?;
     Ok(Outcome::Done)
@@ -149,7 +158,12 @@ impl Args {
         }
     }
 
-    fn pipeline<'a>(&'a self, circuit: &'a Circuit, scores: Option<&Scores<'_>>) -> Pipeline<'a> {
+    fn pipeline<'a>(
+        &'a self,
+        circuit: &'a Circuit,
+        control: Control,
+        scores: Option<&Scores<'_>>,
+    ) -> Pipeline<'a> {
         let (running, label) = (self.using.running(self.memory), scores.map(Scores::target));
         let titles = Titles::new(circuit, running.precision());
         Pipeline {
@@ -158,6 +172,7 @@ impl Args {
             running,
             label,
             skip_bad_rows: self.skip_bad_rows,
+            control,
             earlier: 0,
             checks: vec![],
         }
@@ -168,6 +183,7 @@ impl Args {
         path: &Path,
         circuit: &Circuit,
         source: Box<dyn Source>,
+        control: Control,
         mut scores: Option<&mut Scores<'_>>,
     ) -> Result<Seen> {
         let fail = |e: io::Error| Error::io(format_args!("cannot write `{}`", path.display()), e);
@@ -179,7 +195,7 @@ impl Args {
         let pipeline = Pipeline {
             earlier: output.rows(),
             checks,
-            ..self.pipeline(circuit, scores.as_deref())
+            ..self.pipeline(circuit, control, scores.as_deref())
         };
         let seen = pipeline.run(source, |rows, check| {
             scores.iter_mut().for_each(|scores| scores.add(rows));
@@ -213,6 +229,7 @@ impl Args {
         &self,
         circuit: &Circuit,
         source: Box<dyn Source>,
+        control: Control,
         mut scores: Option<&mut Scores<'_>>,
         out: Option<&mut dyn Write>,
     ) -> Result<Seen> {
@@ -222,7 +239,7 @@ impl Args {
                 &Titles::new(circuit, self.using.precision).names,
             )?)?;
         }
-        self.pipeline(circuit, scores.as_deref())
+        self.pipeline(circuit, control, scores.as_deref())
             .run(source, |rows, _| {
                 scores.iter_mut().for_each(|scores| scores.add(rows));
                 Ok(if let Some(out) = &mut out {

@@ -15,10 +15,11 @@ use std::thread;
 use std::time::Instant;
 
 use indicatif::{ProgressBar, ProgressStyle};
-use sumout::{Circuit, Error, ErrorKind, EvalOptions, VarId};
+use sumout::{Circuit, Control, Error, ErrorKind, EvalOptions, VarId};
 
 use crate::data::{Answering, Check, Chunk, Fingerprint, Rows, Source, Titles};
 use crate::output::{Result, talk};
+use crate::patience::Lines;
 use crate::text::{counted, grouped};
 
 /// So many rows are in a chunk at first, and at most: a chunk should take a fraction of a second.
@@ -55,6 +56,8 @@ pub struct Pipeline<'a> {
     /// The variable whose values are labels of the rows, and no evidence.
     pub label: Option<VarId>,
     pub skip_bad_rows: bool,
+    /// Stops after a chunk.
+    pub control: Control,
     /// So many rows have been written by an earlier run.
     pub earlier: u64,
     /// Fingerprints of the data in that run.
@@ -113,11 +116,13 @@ impl Pipeline<'_> {
             resumed: self.earlier,
             ..Seen::default()
         };
-        let bar = progress();
+        let (bar, mut lines) = (progress(), Lines::default());
         bar.set_position(self.earlier);
         bar.reset_eta();
         for piece in pieces {
             let piece = piece?;
+            self.control.check()?;
+            let total = piece.total;
             piece.total.inspect(|&total| bar.set_length(total));
             self.name_bad(&piece, &seen)?;
             let start = Instant::now();
@@ -132,6 +137,12 @@ impl Pipeline<'_> {
                 break; // the writer tells why
             }
             bar.inc(count);
+            lines.tell(|| {
+                let of = total.map_or(String::new(), |all| {
+                    format!(" of {}", grouped(all as usize))
+                });
+                format!("{}{of} rows", grouped((self.earlier + seen.rows) as usize))
+            });
         }
         bar.finish_and_clear();
         Ok(seen)

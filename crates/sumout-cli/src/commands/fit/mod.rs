@@ -21,6 +21,7 @@ use self::progress::Bar;
 use self::report::Report;
 use crate::args::{Computing, Reading, Using};
 use crate::output::{Outcome, Result, talk};
+use crate::patience::Limiting;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -90,6 +91,9 @@ pub struct Args {
     using: Using,
 
     #[command(flatten)]
+    limiting: Limiting,
+
+    #[command(flatten)]
     reading: Reading,
 }
 
@@ -105,11 +109,15 @@ pub fn run(args: &Args, json: bool, out: &mut dyn Write) -> Result<Outcome> {
     let task = args.tables.task(&net, &targets, &args.given, &examples)?;
     let checkpoint = args.checkpoint();
     let options = args.options().checkpoint(checkpoint.clone());
-    let bar = Bar::new(checkpoint.path(), args.resume);
+    let mut bar = Bar::new(checkpoint.path(), args.resume);
     let start = Instant::now();
-    let fitted = net.fit(&task, &examples, &options, &mut |event| {
-        bar.show(event);
-        Ok(())
+    let fitted = args.limiting.resumable(|control| {
+        let compile = args.computing.options().with_control(control.clone());
+        let fitted = net.fit(&task, &examples, &options.compile(compile), &mut |event| {
+            bar.show(event);
+            control.check()
+        });
+        Ok(fitted?)
     });
     bar.finish();
     let fitted = fitted?;

@@ -8,12 +8,14 @@ use indicatif::{ProgressBar, ProgressStyle};
 use sumout::{Epoch, FitEvent};
 
 use crate::output::talk;
+use crate::patience::Lines;
 
 const TRAINING: &str = "{bar:20} epoch {pos} of {len} at most, {msg}, {eta} left";
 
 /// A bar on a terminal, and nothing elsewhere.
 pub struct Bar {
     bar: ProgressBar,
+    lines: Lines,
     resume: bool,
 }
 
@@ -34,11 +36,15 @@ impl Bar {
             ProgressBar::hidden()
         };
         bar.enable_steady_tick(Duration::from_secs(1));
-        Bar { bar, resume }
+        Bar {
+            bar,
+            lines: Lines::default(),
+            resume,
+        }
     }
 
     /// Shows an event.
-    pub fn show(&self, event: &FitEvent<'_>) {
+    pub fn show(&mut self, event: &FitEvent<'_>) {
         match *event {
             FitEvent::Started {
                 epochs_done,
@@ -46,8 +52,15 @@ impl Bar {
                 ..
             } => self.start(epochs_done, max_epochs),
             FitEvent::Epoch {
-                epoch, epochs_done, ..
+                epoch,
+                epochs_done,
+                max_epochs,
             } => {
+                let text = || {
+                    let words = message(epoch);
+                    format!("epoch {epochs_done} of {max_epochs} at most, {words}")
+                };
+                self.lines.tell(text);
                 self.bar.set_message(message(epoch));
                 self.bar.set_position(epochs_done as u64);
             }

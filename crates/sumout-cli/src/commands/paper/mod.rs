@@ -7,6 +7,7 @@ mod text;
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use indicatif::{ProgressBar, ProgressStyle};
@@ -17,6 +18,7 @@ use sumout_paper::{NUMBERS, Settings, Store, TAC, Table, csv, markdown, page, re
 
 use crate::args::effort;
 use crate::output::{Outcome, Result, talk};
+use crate::patience::Lines;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -204,7 +206,10 @@ pub fn run(args: &Args, json: bool, out: &mut dyn Write) -> Result<Outcome> {
 /// Computes a table, and shows on a terminal how much of it is done.
 fn compute(number: u32, settings: &Settings, store: &Store) -> sumout::Result<Table> {
     let bar = progress_bar(number);
+    let lines = Mutex::new(Lines::default());
     let progress = |done: usize, all: usize| {
+        let text = || format!("table {}, {done} of {all}", sumout_paper::label(number));
+        lines.lock().iter_mut().for_each(|lines| lines.tell(text));
         bar.set_length(all as u64);
         bar.set_position(done as u64);
     };

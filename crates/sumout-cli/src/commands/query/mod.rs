@@ -11,7 +11,8 @@ use selections::selections;
 use crate::args::{Approximating, Computing, Reading};
 use crate::evidence::{Given, talk_of_impossible};
 use crate::json;
-use crate::output::{Outcome, Result, patiently, talk};
+use crate::output::{Outcome, Result, talk};
+use crate::patience::Limiting;
 use crate::text::{probability, significant, width};
 
 const EXAMPLES: &str = "\
@@ -42,6 +43,9 @@ pub struct Args {
     #[command(flatten)]
     computing: Computing,
 
+    #[command(flatten)]
+    limiting: Limiting,
+
     /// Also print the posteriors that each test used, and the weights of the copies it selects.
     #[arg(long)]
     tests: bool,
@@ -58,7 +62,9 @@ pub fn run(args: &Args, as_json: bool, out: &mut dyn Write) -> Result<Outcome> {
     let targets = targets(&net, &args.targets)?;
     let evidence = args.given.evidence(&net)?;
     let options = args.computing.options().with_near(args.approximating.near);
-    let answer = patiently("computing", || net.query(&targets, &evidence, &options))?;
+    let answer = args
+        .limiting
+        .watch(|control| net.query(&targets, &evidence, &options.clone().with_control(control)))?;
     let outcome = if answer.is_impossible() {
         Outcome::Impossible
     } else {

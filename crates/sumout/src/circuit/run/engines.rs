@@ -2,8 +2,9 @@
 
 use std::sync::{Arc, OnceLock};
 
+use crate::circuit::memory_limit;
+use crate::circuit::refuse::{raise_memory, too_large};
 use crate::circuit::run::EvalOptions;
-use crate::circuit::{memory_limit, too_large};
 use crate::error::{Error, Remedy, Result};
 use crate::tensor::fast::{Engine, Number};
 use crate::tensor::schedule::Schedule;
@@ -34,7 +35,10 @@ impl Room {
                 ""
             };
             let error = too_large(needed + terms, limit, why);
-            return Err(error.hint(Remedy::MoreEffort(None)).or(Remedy::RaiseMemory));
+            let error = error.hint(Remedy::MoreEffort(None));
+            return Err(raise_memory(needed + terms, limit)
+                .into_iter()
+                .fold(error, Error::or));
         }
         let limit = limit - terms; // which all threads share
         Ok(Room {
