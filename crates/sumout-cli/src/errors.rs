@@ -15,7 +15,7 @@ fn typed(remedy: &Remedy) -> String {
         Remedy::MoreEffort(Some(effort)) => format!("search longer with `--effort {effort}`"),
         Remedy::RaiseMemory => "raise the limit with `--memory`".into(),
         Remedy::MoreTime(seconds) => {
-            format!("allow more with `--time-limit {}`", seconds.ceil())
+            format!("allow more time with `--time-limit {}`", seconds.ceil())
         }
         Remedy::TurnOn { option, purpose } => format!("pass `{}` {purpose}", flag(option)),
         Remedy::Set { option, value } => format!("pass `{} {value}`", flag(option)),

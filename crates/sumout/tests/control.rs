@@ -82,7 +82,8 @@ fn a_run_reports_all_that_it_does() {
     let net = Network::read("asia").unwrap();
     let control = Control::new();
     let options = Options::default().with_control(control.clone());
-    net.query(&[], &Evidence::new(), &options).unwrap();
+    let answer = net.query(&[], &Evidence::new(), &options).unwrap();
+    assert_eq!(answer.posteriors().len(), 8);
     let progress = control.progress().unwrap();
     assert_eq!(
         (progress.stage, progress.share()),

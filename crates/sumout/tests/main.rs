@@ -4,6 +4,7 @@ mod batch;
 mod batch_bits;
 mod circuit_file;
 mod common;
+mod control;
 mod errors;
 mod evidence;
 mod explain;

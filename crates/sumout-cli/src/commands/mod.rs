@@ -51,7 +51,7 @@ pub struct Cli {
     #[arg(long, global = true)]
     pub json: bool,
 
-    /// Print how far long work is on stderr even where that is not a terminal.
+    /// Print the progress of long work on stderr even where that is not a terminal.
     #[arg(long, global = true)]
     pub progress: bool,
 }

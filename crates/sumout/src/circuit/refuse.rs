@@ -199,7 +199,7 @@ mod tests {
     /// A grid whose inner row, if it is cut, leaves two small ones.
     fn clique(variables: usize) -> Network {
         let mut b = Network::markov("clique");
-        let vars: Vec<VarId> = (0..variables)
+        let vars: Vec<_> = (0..variables)
             .map(|i| b.variable(format!("x{i}"), ["a", "b", "c"]))
             .collect();
         for (i, &x) in vars.iter().enumerate() {
@@ -254,7 +254,7 @@ mod tests {
     #[test]
     fn fewer_targets_are_recommended_where_one_alone_fits() {
         let mut b = Network::builder("fork");
-        let roots: Vec<VarId> = (0..12)
+        let roots: Vec<_> = (0..12)
             .map(|i| b.variable(format!("r{i}"), ["a", "b"]))
             .collect();
         for &root in &roots {

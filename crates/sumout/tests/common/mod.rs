@@ -36,7 +36,7 @@ pub fn enumerate(net: &Network, evidence: &Evidence) -> Truth {
         evidence: 0.0,
         best: 0.0,
     };
-    let open = open(evidence, &cards);
+    let open = open(net, evidence);
     let tables = tables(net);
     let mut states: Vec<usize> = open.iter().map(|values| values.start).collect();
     for _ in 0..open.iter().map(ExactSizeIterator::len).product() {
@@ -59,12 +59,12 @@ pub fn enumerate(net: &Network, evidence: &Evidence) -> Truth {
 }
 
 /// The values of each variable: an observed one alone, otherwise all.
-fn open(evidence: &Evidence, cards: &[usize]) -> Vec<Range<usize>> {
-    let values = |(v, &card)| match evidence.get(VarId::new(v)) {
+fn open(net: &Network, evidence: &Evidence) -> Vec<Range<usize>> {
+    let values = |v| match evidence.get(v) {
         Some(Finding::Hard(value)) => *value..*value + 1,
-        _ => 0..card,
+        _ => 0..net.card(v),
     };
-    cards.iter().enumerate().map(values).collect()
+    net.ids().map(values).collect()
 }
 
 /// The product of all factors and likelihoods at a joint state.
