@@ -51,11 +51,19 @@ fn a_file_that_is_not_there_is_an_error_of_the_system() {
 #[test]
 fn what_does_not_fit_has_typed_remedies() {
     let asia = Network::read("asia").unwrap();
-    let options = Options::default().with_memory(Some(100));
-    let refused = asia.query(&[], &Default::default(), &options).unwrap_err();
-    let remedies = refused.remedies();
-    assert!(remedies.contains(&Remedy::MoreEffort(Some(10.0))));
-    assert!(remedies.contains(&Remedy::RaiseMemory));
+    let refused = |effort: f64| {
+        let options = Options::default().with_memory(Some(100));
+        let answer = asia.query(&[], &Default::default(), &options.with_effort(effort));
+        answer.unwrap_err()
+    };
+    let hasty = refused(0.0);
+    assert!(hasty.remedies().contains(&Remedy::MoreEffort(Some(1.0))));
+    assert!(hasty.remedies().contains(&Remedy::RaiseMemory));
+    // Eight factors are searched to the end: a longer search would find nothing better.
+    let thorough = refused(1.0);
+    let is_effort = |remedy: &Remedy| matches!(remedy, Remedy::MoreEffort(_));
+    assert!(!thorough.remedies().iter().any(is_effort));
+    assert!(thorough.remedies().contains(&Remedy::RaiseMemory));
     let wrong = asia.compile(&Query::of("lnug"), &Options::default());
     let meant = Remedy::DidYouMean("lung".into());
     assert_eq!(wrong.map(drop).unwrap_err().remedies(), [meant]);

@@ -60,7 +60,7 @@ impl Refusal<'_> {
         remedies.into_iter().flatten().fold(error, Error::or)
     }
 
-    /// `: x, y and 3 others`.
+    /// ` of x, y and 3 others`.
     fn named(&self, cluster: &VarSet) -> String {
         let name = |v: VarId| format!("`{}`", crate::error::shown(&self.model.variable(v).name));
         let is_named = |v: &VarId| v.index() < self.model.variables().len();
@@ -150,7 +150,7 @@ impl Refusal<'_> {
         compile::plan(self.model, question, &search)
     }
 
-    /// A longer search, where it may find a plan so much smaller.
+    /// A longer search, where it may find a plan that is small enough.
     fn more_effort(&self, compiled: &Compiled, times: f64) -> Option<Remedy> {
         let factors = compiled.pruned.factors.len() as f64;
         let effort = self.options.effort;
@@ -166,7 +166,7 @@ pub(crate) fn raise_memory(needed: f64, limit: f64) -> Option<Remedy> {
     is_there.then_some(Remedy::RaiseMemory)
 }
 
-/// Says how much too large something is.
+/// The error for an answer that needs more than allowed.
 pub(crate) fn too_large(needed: f64, limit: f64, why: &str) -> Error {
     let message = format!(
         "the answer needs {} of memory, and the limit is {}{why}",
@@ -196,7 +196,7 @@ mod tests {
     use super::*;
     use crate::model::{Evidence, Network};
 
-    /// A grid whose inner row, if it is cut, leaves two small ones.
+    /// Variables of three values, each pair of them with a potential.
     fn clique(variables: usize) -> Network {
         let mut b = Network::markov("clique");
         let vars: Vec<_> = (0..variables)
@@ -238,7 +238,7 @@ mod tests {
     #[test]
     fn only_what_can_work_is_recommended() {
         let has = |error: &Error, remedy: Remedy| error.remedies().contains(&remedy);
-        let close = refused(&clique(12), 1_000_000);
+        let close = refused(&clique(12), 100_000);
         assert!(has(&close, Remedy::RaiseMemory));
         let hopeless = refused(&clique(45), 1_000_000);
         assert!(!has(&hopeless, Remedy::RaiseMemory), "{hopeless}");
@@ -250,7 +250,7 @@ mod tests {
         assert!(!effort(&hopeless), "{hopeless}");
     }
 
-    /// A star of which each target needs little, and all together a table of each pair.
+    /// A large CPT: all targets need tables of its size; a root alone needs none, for its child is pruned.
     #[test]
     fn fewer_targets_are_recommended_where_one_alone_fits() {
         let mut b = Network::builder("fork");
