@@ -73,18 +73,12 @@ const STAGES: [Stage; 5] = [
 
 /// How far work is.
 #[derive(Clone, Copy, Debug, PartialEq)]
-#[non_exhaustive]
 pub struct Progress {
-    /// What is being done.
-    pub stage: Stage,
-    /// How many stages have begun, to tell a stage from an earlier one of the same name.
-    pub stages: u64,
-    /// What is done of the stage.
-    pub done: u64,
-    /// All that has to be done in it; zero if that is not known.
-    pub total: u64,
-    /// The cost of the best plan so far, in products.
-    pub best: Option<f64>,
+    stage: Stage,
+    stages: u64,
+    done: u64,
+    total: u64,
+    best: Option<f64>,
 }
 
 impl Control {
@@ -202,6 +196,31 @@ impl State {
 }
 
 impl Progress {
+    /// The current stage.
+    pub fn stage(&self) -> Stage {
+        self.stage
+    }
+
+    /// How many stages have begun, to tell a stage from an earlier one of the same name.
+    pub fn stages(&self) -> u64 {
+        self.stages
+    }
+
+    /// How much of the stage is done.
+    pub fn done(&self) -> u64 {
+        self.done
+    }
+
+    /// All that has to be done in the stage; zero if that is not known.
+    pub fn total(&self) -> u64 {
+        self.total
+    }
+
+    /// The cost of the best plan so far, in products.
+    pub fn best(&self) -> Option<f64> {
+        self.best
+    }
+
     /// The share of the stage that is done, if it is known.
     pub fn share(&self) -> Option<f64> {
         (self.total > 0).then(|| (self.done as f64 / self.total as f64).min(1.0))

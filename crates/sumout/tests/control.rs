@@ -67,8 +67,8 @@ fn a_search_that_is_stopped_ends_with_its_best_plan() {
         let plan = net.plan(&query, &options).unwrap();
         assert!(control.is_stopped());
         let progress = control.progress().unwrap();
-        assert_eq!(progress.stage, Stage::Searching);
-        assert!(progress.best.is_some());
+        assert_eq!(progress.stage(), Stage::Searching);
+        assert!(progress.best().is_some());
         costs.push(plan.report().chosen().multiply_adds());
     }
     assert!(
@@ -86,8 +86,8 @@ fn a_run_reports_all_that_it_does() {
     assert_eq!(answer.posteriors().len(), 8);
     let progress = control.progress().unwrap();
     assert_eq!(
-        (progress.stage, progress.share()),
+        (progress.stage(), progress.share()),
         (Stage::Running, Some(1.0))
     );
-    assert!(progress.total > 50 && progress.done == progress.total);
+    assert!(progress.total() > 50 && progress.done() == progress.total());
 }

@@ -211,7 +211,7 @@ fn over(limit: f64, seconds: f64, in_stage: f64, control: &Control, stopped: &Er
     let Some(progress) = control.progress() else {
         return error;
     };
-    let (more, is_searching) = match (progress.stage, progress.best) {
+    let (more, is_searching) = match (progress.stage(), progress.best()) {
         (Stage::Running, _) => (left(in_stage, progress), false),
         (_, Some(best)) => (predicted(best), true),
         (_, None) => (seconds, true),

@@ -40,11 +40,11 @@ impl Teller {
 
     /// A text, if it is time for one.
     pub fn tell(&mut self, elapsed: Duration, progress: Progress) -> Option<String> {
-        if progress.stages != self.stage.0 {
-            self.stage = (progress.stages, elapsed);
+        if progress.stages() != self.stage.0 {
+            self.stage = (progress.stages(), elapsed);
         }
         let is_long =
-            progress.stage == Stage::Running && predicted(progress.total as f64) > LONG_RUN;
+            progress.stage() == Stage::Running && predicted(progress.total() as f64) > LONG_RUN;
         if self.shown == Shown::Nowhere || (elapsed < SILENCE && !is_long) {
             return None;
         }
@@ -61,7 +61,7 @@ impl Teller {
     fn text(&self, elapsed: Duration, progress: Progress) -> String {
         let seconds = elapsed.as_secs();
         let in_stage = (elapsed - self.stage.1).as_secs_f64();
-        match (progress.stage, progress.share(), progress.best) {
+        match (progress.stage(), progress.share(), progress.best()) {
             (Stage::Waiting, ..) => format!("{} … {seconds} s", self.what),
             (Stage::Searching, _, Some(best)) => {
                 let run = About(predicted(best));
@@ -99,7 +99,7 @@ impl Teller {
 
 /// `running, 37 % done, about 3 min left`.
 fn running(share: f64, seconds: f64, progress: Progress) -> String {
-    let (left, first) = (left(seconds, progress), predicted(progress.total as f64));
+    let (left, first) = (left(seconds, progress), predicted(progress.total() as f64));
     let mut text = format!("running, {:.0} % done, {} left", 100.0 * share, About(left));
     if seconds > first + SLACK {
         text += &format!("; {} longer than predicted", About(seconds - first));
@@ -114,9 +114,9 @@ pub fn predicted(products: f64) -> f64 {
 
 /// The seconds that are left of a run: by the speed until now, and at first by the predicted one.
 pub fn left(seconds: f64, progress: Progress) -> f64 {
-    let done = progress.done as f64;
+    let done = progress.done() as f64;
     let speed = (done + PRODUCTS_PER_SECOND) / (seconds + 1.0);
-    (progress.total as f64 - done).max(0.0) / speed
+    (progress.total() as f64 - done).max(0.0) / speed
 }
 
 /// A time, roughly.

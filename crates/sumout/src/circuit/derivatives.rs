@@ -25,7 +25,7 @@ use crate::vars::VarId;
 /// that is left.
 ///
 /// The posterior of a circuit without a target is a single one.
-pub type LossGradient<'l> = dyn Fn(usize, &[f64], &mut [f64]) + Sync + 'l;
+pub(crate) type LossGradient<'l> = dyn Fn(usize, &[f64], &mut [f64]) + Sync + 'l;
 
 /// The derivatives of the sum of all losses of a batch.
 #[derive(Clone, Debug, PartialEq)]
@@ -148,6 +148,10 @@ impl Differentiator {
     }
 
     /// The derivatives of the sum of the losses of all examples.
+    ///
+    /// `loss` is called with an example's number and its posterior p, and writes the derivative of
+    /// its loss by ln P(k, e) for each value k of the target that is left, such as -p(k) for the
+    /// loss -ln P(e). Without a target there is a single value.
     pub fn run(&self, batch: &Batch, loss: &LossGradient<'_>) -> Result<Derivatives> {
         self.run_both(batch, Some(loss))
     }

@@ -33,7 +33,7 @@ use crate::tensor::schedule::{Schedule, Want};
 pub use answer::{Answer, Explanation};
 pub use batch::{Answers, Batch, Column};
 pub use compiled::Circuit;
-pub use derivatives::{Derivatives, Differentiator, LossGradient};
+pub use derivatives::{Derivatives, Differentiator};
 pub use explanations::{Explainer, Explanations};
 pub use export::{Export, Language, Onnx};
 pub use families::{Families, FamilyEvaluator};
@@ -120,7 +120,7 @@ impl Options {
 
     /// With a control, to watch the work from another thread and to stop it. A search that is
     /// stopped ends with its best plan so far; anything else ends with an error of kind
-    /// [`ErrorKind::Interrupted`]. There are no bounds of probabilities before an answer is exact.
+    /// [`ErrorKind::Interrupted`](crate::ErrorKind::Interrupted). There are no bounds of probabilities before an answer is exact.
     pub fn with_control(self, control: Control) -> Self {
         Options { control, ..self }
     }

@@ -115,10 +115,7 @@ impl Refusal<'_> {
         let best = found.max_by(|a, b| a.0.total_cmp(&b.0));
         match best.filter(|(factor, _)| *factor >= MIN_SHRINKING) {
             None => Remedy::MoreEvidence,
-            Some((factor, v)) => Remedy::Observe {
-                variable: self.model.variable(v).name.clone(),
-                factor,
-            },
+            Some((factor, v)) => Remedy::Observe(self.model.variable(v).name.clone(), factor),
         }
     }
 
@@ -229,7 +226,7 @@ mod tests {
         );
         assert!(message.ends_with("`x7` and 4 others)"), "{message}");
         let observed = error.remedies().iter().find_map(|remedy| match remedy {
-            Remedy::Observe { factor, .. } => Some(*factor),
+            Remedy::Observe(_, factor) => Some(*factor),
             _ => None,
         });
         assert!(observed.is_some_and(|factor| (factor - 3.0).abs() < 1e-9));

@@ -28,13 +28,9 @@ pub enum Remedy {
     FewerTargets,
     /// Give more evidence, on whatever variables.
     MoreEvidence,
-    /// Give more evidence, and on this variable first.
-    Observe {
-        /// The variable's name.
-        variable: String,
-        /// How many times smaller a value of it makes the largest cluster, about.
-        factor: f64,
-    },
+    /// Give more evidence, and on this variable first: a value of it makes the largest cluster
+    /// about this many times smaller.
+    Observe(String, f64),
     /// Turn an option on that is a yes or no.
     TurnOn {
         /// The name of the option.
@@ -78,7 +74,7 @@ impl fmt::Display for Remedy {
             Remedy::MoreTime(seconds) => write!(f, "allow {} seconds", seconds.ceil()),
             Remedy::FewerTargets => f.write_str("ask for fewer targets"),
             Remedy::MoreEvidence => f.write_str("give more evidence"),
-            Remedy::Observe { variable, factor } => {
+            Remedy::Observe(variable, factor) => {
                 let (variable, factor) = (shown(variable), Times(*factor));
                 write!(
                     f,

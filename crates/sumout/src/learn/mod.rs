@@ -34,7 +34,7 @@ pub use check::Difference;
 pub use checkpoint::Checkpoint;
 pub use examples::Examples;
 pub use fit::names::{Algorithm, DecayCurve, InitialWeights, Preset};
-pub use fit::{FitEvent, FitOptions, Fitted, Progress};
+pub use fit::{FitEvent, FitOptions, Fitted};
 pub use loss::Loss;
 pub use task::Task;
 pub use trainer::Epoch;

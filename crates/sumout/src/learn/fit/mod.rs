@@ -22,7 +22,7 @@ use crate::model::Network;
 use crate::vars::{VarId, VarSet};
 
 /// Is told how a fit goes; an error cancels the fit, which ends with that error.
-pub type Progress<'p> = dyn FnMut(&FitEvent<'_>) -> Result<()> + 'p;
+pub(crate) type Progress<'p> = dyn FnMut(&FitEvent<'_>) -> Result<()> + 'p;
 
 /// An event of a fit.
 #[derive(Clone, Copy, Debug)]
