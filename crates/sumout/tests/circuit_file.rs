@@ -32,6 +32,7 @@ fn a_circuit_that_is_read_answers_as_the_one_that_was_written() {
         Level::Functional,
         Level::Tables,
         Level::Support,
+        Level::Compiled,
     ] {
         let circuit = circuit(level);
         let bytes = circuit.to_bytes().unwrap();
@@ -84,7 +85,7 @@ fn a_newer_file_says_so() {
     let error = Circuit::from_bytes(&newer).unwrap_err();
     assert_eq!(
         error.message(),
-        "the circuit has version 9, and this program reads up to version 4"
+        "the circuit has version 9, and this program reads up to version 5"
     );
 }
 

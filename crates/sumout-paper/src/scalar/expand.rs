@@ -1,7 +1,7 @@
 //! Writes the entries of all tensors as single numbers.
 
 use sumout::VarId;
-use sumout::internals::graph::{AxisId, AxisSet, Graph, List, Map, NodeId, Op, Table};
+use sumout::internals::graph::{AxisId, AxisSet, Graph, List, Map, NodeId, Op, Pick, Table};
 
 use crate::scalar::Scalar;
 
@@ -54,6 +54,9 @@ impl Expansion<'_> {
                 Op::Project(a, _) => self.contract(node, &[*a]),
                 Op::Join(a, b, list) => self.join(node, *a, *b, &self.graph.lists()[list.index()]),
                 Op::Gather(a, map) => self.gather(node, *a, &self.graph.maps()[map.index()]),
+                Op::Collect(inputs, pick) => {
+                    self.collect(inputs, &self.graph.picks()[pick.index()])
+                }
                 Op::Rescale(a) => self.entries[a.index()].clone(),
                 Op::Select(..) => unreachable!("a graph with tests is not expanded"),
             };
@@ -61,6 +64,15 @@ impl Expansion<'_> {
         }
         self.expanded.outputs = self.entries[self.graph.output().index()].clone();
         self.expanded
+    }
+
+    fn collect(&self, inputs: &[NodeId], pick: &Pick) -> Vec<u32> {
+        let all = inputs.iter().zip(&pick.places);
+        let entries = all.flat_map(|(input, places)| {
+            let of = &self.entries[input.index()];
+            places.iter().map(|&place| of[place as usize])
+        });
+        entries.collect()
     }
 
     fn evidence(&mut self, var: VarId) -> Vec<u32> {

@@ -56,7 +56,7 @@ pub fn most_scalars(graph: &Graph) -> f64 {
             2.0 * graph.lists()[list.index()].outs.len() as f64 + graph.size(node)
         }
         Op::Gather(..) | Op::Select(..) => 1.0,
-        Op::Rescale(_) => 0.0,
+        Op::Collect(..) | Op::Rescale(_) => 0.0,
     };
     graph.ops().map(cost).sum()
 }

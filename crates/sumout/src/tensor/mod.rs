@@ -11,10 +11,11 @@ pub mod graph;
 pub(crate) mod layout;
 mod loops;
 mod number;
+mod order;
 pub(crate) mod schedule;
 pub(crate) mod select;
 
 pub use graph::{
-    AxisId, AxisSet, Graph, List, ListId, Map, MapId, NodeId, Op, Origin, Rule, RuleId, Table,
-    TableId, Weighing,
+    AxisId, AxisSet, Graph, List, ListId, Map, MapId, NodeId, Op, Origin, Pick, PickId, Rule,
+    RuleId, Table, TableId, Weighing,
 };

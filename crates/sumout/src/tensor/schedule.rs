@@ -13,7 +13,8 @@
 //! Marginals are those of the network that tests have selected: their backward pass stops at
 //! selections. So does any at a step, whose derivatives are zero.
 
-use crate::tensor::graph::{Graph, List, ListId, MapId, NodeId, Op, TableId};
+use crate::tensor::graph::{Graph, List, ListId, MapId, NodeId, Op, Pick, PickId, TableId};
+use crate::tensor::order::order;
 use crate::vars::VarSet;
 
 /// The results that a run must leave behind.
@@ -45,6 +46,10 @@ pub(crate) enum Guide {
     Gather(MapId),
     /// A map, to where it points to.
     Scatter(MapId),
+    /// A pick.
+    Collect(PickId),
+    /// The same backward, to one of its tensors, by its place among them.
+    Spread(PickId, usize),
     /// The rule of a selection.
     Select,
     /// The same backward, to one of the inputs of the selection, by its place among them.
@@ -81,13 +86,14 @@ impl Column {
     }
 }
 
-/// One contraction, join, gather or selection. Without `b` it is a projection of `a`, a gather, or
-/// a selection.
+/// One contraction, join, gather, collection or selection. Without `b` it is none of the first two,
+/// but for the projection of `a`.
 #[derive(Clone, Debug)]
 pub(crate) struct ScheduledStep {
     pub a: Slot,
     pub b: Option<Slot>,
-    /// Of a selection, the other tensors that are tested; backward all of them.
+    /// Of a selection, the other tensors that are tested; backward all of them. Of a collection, its
+    /// other tensors.
     pub more: Vec<Slot>,
     pub out: Slot,
     pub guide: Guide,
@@ -184,20 +190,29 @@ impl Schedule {
                 Op::Project(a, _) => (slot(*a), None, Guide::Axes),
                 Op::Join(a, b, list) => (slot(*a), Some(slot(*b)), Guide::List(*list, Column::Out)),
                 Op::Gather(a, map) => (slot(*a), None, Guide::Gather(*map)),
+                Op::Collect(inputs, pick) => {
+                    self.push_all(
+                        inputs.iter().copied().map(slot),
+                        slot(node),
+                        Guide::Collect(*pick),
+                    );
+                    continue;
+                }
                 Op::Select(inputs, rule) => {
-                    let mut of = graph
-                        .tested(inputs, *rule)
-                        .0
-                        .iter()
-                        .map(|input| slot(*input));
-                    let first = of.next().expect("a test is of something");
-                    self.push(first, None, slot(node), Guide::Select);
-                    self.steps.last_mut().expect("just pushed").more = of.collect();
+                    let of = graph.tested(inputs, *rule).0.iter().copied();
+                    self.push_all(of.map(slot), slot(node), Guide::Select);
                     continue;
                 }
             };
             self.push(a, b, slot(node), guide);
         }
+    }
+
+    /// Adds a step that reads any number of tensors.
+    fn push_all(&mut self, mut of: impl Iterator<Item = Slot>, out: Slot, guide: Guide) {
+        let first = of.next().expect("a checked operation reads a tensor");
+        self.push(first, None, out, guide);
+        self.steps.last_mut().expect("just pushed").more = of.collect();
     }
 
     fn push(&mut self, a: Slot, b: Option<Slot>, out: Slot, guide: Guide) {
@@ -234,6 +249,10 @@ impl Schedule {
                     self.unselect(graph, node, (inputs, of), leads_to, &mut has_adjoint);
                     continue;
                 }
+                Op::Collect(inputs, pick) => {
+                    self.spread(graph, node, (inputs, *pick), leads_to, &mut has_adjoint);
+                    continue;
+                }
                 Op::Contract(a, b, _) => (*a, Some(*b), [Guide::Axes; 2]),
                 Op::Project(a, _) => (*a, None, [Guide::Axes; 2]),
                 Op::Join(a, b, list) => (
@@ -254,6 +273,25 @@ impl Schedule {
                     self.push(Schedule::adjoint(graph, node), other.map(value), out, guide);
                     self.add_to(&mut has_adjoint);
                 }
+            }
+        }
+    }
+
+    /// A step for each tensor of a collection that leads to something.
+    fn spread(
+        &mut self,
+        graph: &Graph,
+        node: NodeId,
+        (inputs, pick): (&[NodeId], PickId),
+        leads_to: &[bool],
+        has_adjoint: &mut [bool],
+    ) {
+        for (k, &to) in inputs.iter().enumerate() {
+            let value = Schedule::value(graph, to);
+            if leads_to[value] {
+                let (from, out) = (Schedule::adjoint(graph, node), Schedule::adjoint(graph, to));
+                self.push(from, None, out, Guide::Spread(pick, k));
+                self.add_to(has_adjoint);
             }
         }
     }
@@ -314,7 +352,8 @@ impl Schedule {
     pub fn peak_bytes(&self, graph: &Graph) -> f64 {
         let lists: usize = graph.lists().iter().map(|list| 3 * list.outs.len()).sum();
         let maps: usize = graph.maps().iter().map(|map| map.index.len()).sum();
-        (size_of::<u32>() * (lists + maps)) as f64 + self.peak_tensors(graph)
+        let picks: usize = graph.picks().iter().map(Pick::len).sum();
+        (size_of::<u32>() * (lists + maps + picks)) as f64 + self.peak_tensors(graph)
     }
 
     /// The bytes of what an engine derives from lists and maps: each term's places, and where sums
@@ -329,6 +368,10 @@ impl Schedule {
                 Guide::Axes | Guide::Select | Guide::Unselect(_) => 0.0,
                 Guide::List(list, _) => 3.0 * graph.lists()[list.index()].outs.len() as f64 + to,
                 Guide::Gather(_) | Guide::Scatter(_) => 3.0 * from.max(to) + to,
+                Guide::Collect(_) => 2.0 * to,
+                Guide::Spread(pick, k) => {
+                    2.0 * graph.picks()[pick.index()].places[k].len() as f64 + to
+                }
             }
         };
         size_of::<u32>() as f64 * self.steps.iter().map(terms).sum::<f64>()
@@ -350,51 +393,6 @@ impl Schedule {
         }
         peak
     }
-}
-
-/// The nodes that the output depends on, inputs before uses, in an order in which few tensors are
-/// live at a time.
-///
-/// Of two inputs, the one first that needs more memory beyond its result.
-fn order(graph: &Graph) -> Vec<NodeId> {
-    let needs = needs(graph);
-    let mut order = vec![];
-    let mut is_done = vec![false; graph.len()];
-    let mut stack = vec![(graph.output(), false)];
-    while let Some((node, inputs_done)) = stack.pop() {
-        if is_done[node.index()] {
-            continue;
-        }
-        if inputs_done {
-            is_done[node.index()] = true;
-            order.push(node);
-            continue;
-        }
-        stack.push((node, true));
-        let mut inputs: Vec<NodeId> = graph.op(node).inputs().collect();
-        let beyond = |n: &NodeId| needs[n.index()] - graph.size(*n);
-        inputs.sort_by(|a, b| beyond(a).total_cmp(&beyond(b)));
-        stack.extend(inputs.into_iter().map(|input| (input, false)));
-    }
-    order
-}
-
-/// The memory that each node needs if nothing is shared.
-fn needs(graph: &Graph) -> Vec<f64> {
-    let mut needs = vec![0.0f64; graph.len()];
-    for (node, op) in graph.ops() {
-        let mut inputs: Vec<NodeId> = op.inputs().collect();
-        let size = |n: &NodeId| graph.size(*n);
-        inputs
-            .sort_by(|a, b| (needs[b.index()] - size(b)).total_cmp(&(needs[a.index()] - size(a))));
-        let (mut held, mut most) = (0.0, 0.0f64);
-        for input in &inputs {
-            most = most.max(held + needs[input.index()]);
-            held += size(input);
-        }
-        needs[node.index()] = most.max(held + graph.size(node));
-    }
-    needs
 }
 
 /// Which nodes depend on the evidence on some variables, or on some tables; maybe through

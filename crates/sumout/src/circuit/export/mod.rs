@@ -251,6 +251,7 @@ mod tests {
             Level::Functional,
             Level::Tables,
             Level::Support,
+            Level::Compiled,
         ] {
             for language in PYTHON {
                 let export = exported(

@@ -23,16 +23,19 @@ use crate::circuit::Circuit;
 use crate::error::{Error, ErrorKind, Remedy, Result};
 use crate::files;
 use crate::model::Variable;
-use crate::tensor::{AxisId, NodeId, Op, Rule};
+use crate::tensor::{AxisId, NodeId, Op, Pick, Rule};
 use crate::vars::{VarId, VarSet};
 use completing::Completing;
 use numbers::Numbers;
 use origins::Origins;
 use read::Reader;
 
-/// The newest version of the format. What is of a network without tests is written as version 1,
-/// which older programs read.
-const VERSION: u32 = 4;
+/// The newest version of the format, of circuits that are compiled from logic.
+const VERSION: u32 = 5;
+
+/// The version of circuits with tests, and of all others, which older programs read.
+const VERSION_WITH_TESTS: u32 = 4;
+const VERSION_OF_MOST: u32 = 1;
 
 /// The entry of the metadata.
 const KEY: &str = "sumout";
@@ -55,6 +58,10 @@ struct Header {
     lists: Vec<Option<AxisId>>,
     /// The axes that each map reads, and those that it has, with the tensor `map.N`.
     maps: Vec<(Vec<AxisId>, Vec<AxisId>)>,
+    /// The axis that each pick makes, and how many places of each tensor it reads, with the tensor
+    /// `pick.N`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    picks: Vec<(AxisId, Vec<usize>)>,
     operations: Vec<Op>,
     output: NodeId,
     /// How explanations are completed, if they are what the circuit is for.
@@ -149,6 +156,16 @@ impl Circuit {
         }
     }
 
+    fn version(&self) -> u32 {
+        if !self.graph.picks().is_empty() {
+            VERSION
+        } else if self.visible < self.variables.len() {
+            VERSION_WITH_TESTS
+        } else {
+            VERSION_OF_MOST
+        }
+    }
+
     fn header(&self) -> Header {
         let indices = |vars: &VarSet| vars.iter().map(VarId::index).collect();
         let named = |v: &Variable| Named {
@@ -157,11 +174,7 @@ impl Circuit {
         };
         let graph = &self.graph;
         Header {
-            version: if self.visible == self.variables.len() {
-                1
-            } else {
-                VERSION
-            },
+            version: self.version(),
             checksum: 0,
             variables: self.variables.iter().map(named).collect(),
             target: self.target.map(VarId::index),
@@ -176,6 +189,7 @@ impl Circuit {
                 .iter()
                 .map(|m| (m.from.clone(), m.over.clone()))
                 .collect(),
+            picks: graph.picks().iter().map(counted).collect(),
             operations: graph.ops().map(|(_, op)| op.clone()).collect(),
             output: graph.output(),
             completion: self.completion.as_deref().map(Completing::new),
@@ -204,6 +218,11 @@ impl Circuit {
     }
 }
 
+/// The axis of a pick, and how many places of each tensor it reads.
+fn counted(pick: &Pick) -> (AxisId, Vec<usize>) {
+    (pick.axis, pick.places.iter().map(Vec::len).collect())
+}
+
 /// A checksum of the whole content of a file.
 fn checksum(header: &Header, numbers: &[Numbers]) -> u32 {
     let mut crc = flate2::Crc::new();
@@ -221,7 +240,7 @@ fn check_version(text: &str) -> Result<()> {
     let Versioned { version } = serde_json::from_str(text).map_err(|e| damaged(&e.to_string()))?;
     match version {
         0 => return Err(damaged("there is no version 0")),
-        1 | VERSION => return Ok(()),
+        VERSION_OF_MOST | VERSION_WITH_TESTS | VERSION => return Ok(()),
         2 | 3 => {
             let message = format!(
                 "the circuit has version {version}, which used a different encoding for tests"

@@ -17,7 +17,7 @@ pub(super) fn words(numbers: &[u32]) -> Vec<u8> {
     numbers.iter().flat_map(|x| x.to_le_bytes()).collect()
 }
 
-/// The tables, the columns of lists, and the values of maps.
+/// The tables, the columns of lists, the values of maps, and the places of picks.
 pub(super) fn of_parts(graph: &Graph) -> Vec<Numbers> {
     let tables = graph.tables().iter().enumerate().map(|(i, table)| Numbers {
         name: format!("table.{i}"),
@@ -37,5 +37,11 @@ pub(super) fn of_parts(graph: &Graph) -> Vec<Numbers> {
         shape: vec![map.index.len()],
         bytes: words(&map.index),
     });
-    tables.chain(lists).chain(maps).collect()
+    let picks = graph.picks().iter().enumerate().map(|(i, pick)| Numbers {
+        name: format!("pick.{i}"),
+        dtype: Dtype::U32,
+        shape: vec![pick.len()],
+        bytes: words(&pick.places.concat()),
+    });
+    tables.chain(lists).chain(maps).chain(picks).collect()
 }

@@ -9,7 +9,7 @@ use crate::circuit::file::{Header, Named, damaged};
 use crate::error::Result;
 use crate::model::{LARGEST_WEIGHT, Variable};
 use crate::tensor::graph::{Parts, TableId};
-use crate::tensor::{AxisId, AxisSet, Graph, List, Map, NodeId, Op, Table, Weighing};
+use crate::tensor::{AxisId, AxisSet, Graph, List, Map, NodeId, Op, Pick, Table, Weighing};
 use crate::vars::VarId;
 
 /// Makes a circuit from the content of a file.
@@ -140,7 +140,8 @@ impl Reader<'_> {
             rule.tested.index() < self.visible()
                 && (rule.weighing != Weighing::Softmax || is_small(tables[0]))
         };
-        let is_explained = !graph.rules().is_empty() && self.header.completion.is_some();
+        let is_answered = graph.rules().is_empty() && graph.picks().is_empty();
+        let is_explained = !is_answered && self.header.completion.is_some();
         if is_explained || !graph.ops().all(|(_, op)| fits(op)) {
             return Err(damaged("a test does not fit the circuit"));
         }
@@ -173,6 +174,7 @@ impl Reader<'_> {
             tables,
             lists,
             maps,
+            picks,
             rules,
             ..
         } = self.header;
@@ -195,6 +197,9 @@ impl Reader<'_> {
             let (from, over) = (from.clone(), over.clone());
             let index = self.words(&format!("map.{i}"))?;
             parts.maps.push(Map { from, over, index });
+        }
+        for (i, (axis, counts)) in picks.iter().enumerate() {
+            parts.picks.push(self.pick(i, *axis, counts)?);
         }
         Ok(parts)
     }
@@ -221,6 +226,20 @@ impl Reader<'_> {
             a: column(1),
             b: column(2),
         })
+    }
+
+    fn pick(&self, index: usize, axis: AxisId, counts: &[usize]) -> Result<Pick> {
+        let words = self.words(&format!("pick.{index}"))?;
+        let mut rest = &words[..];
+        let mut places = vec![];
+        for &count in counts {
+            let (these, others) = rest
+                .split_at_checked(count)
+                .ok_or_else(|| damaged("a pick does not fit its tensors"))?;
+            places.push(these.to_vec());
+            rest = others;
+        }
+        Ok(Pick { axis, places })
     }
 
     pub fn axis(&self, index: usize) -> Result<AxisId> {

@@ -14,6 +14,7 @@
 //! Numbers of one tensor may differ so much that the small ones would be lost, and may be the ones
 //! that count in the end. A run in which that could happen is repeated with logarithms.
 
+mod collect;
 mod kernel;
 mod maxima;
 mod pieces;
@@ -299,7 +300,8 @@ mod tests {
             let graph = compile(net.model(), &question, &search).unwrap().graph;
             let program = Program::new(&graph, &Schedule::new(&graph, &Want::Output));
             let run = Run::sum(&graph, &program, |_| vec![1.0, 0.0]);
-            assert!(!run.is_log, "{level}");
+            // The numbers of a layer share an exponent, however far apart they are.
+            assert!(!run.is_log || level == Level::Compiled, "{level}");
             assert!(
                 (run.log_sum() - expected).abs() < 1e-9,
                 "{level}: {}",

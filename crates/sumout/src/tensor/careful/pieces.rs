@@ -27,7 +27,7 @@ pub(super) fn of_step(graph: &Graph, step: &Step) -> u64 {
             let entries = graph.maps()[map.index()].index.len() as u64;
             entries.saturating_mul(of_loops(step.nest.loops()))
         }
-        Guide::Select | Guide::Unselect(_) => 0,
+        Guide::Collect(_) | Guide::Spread(..) | Guide::Select | Guide::Unselect(_) => 0,
     }
 }
 

@@ -24,6 +24,8 @@ impl Run<'_> {
                     self.gather::<C>(step, index, a, b, out);
                 })
             }
+            Guide::Collect(pick) => self.collect::<C>(&step.planned, pick),
+            Guide::Spread(pick, k) => self.spread::<C>(&step.planned, (pick, k)),
             Guide::Select => self.select::<C>(&step.planned),
             Guide::Unselect(k) => self.unselect(&step.planned, k),
         }
@@ -68,6 +70,9 @@ pub(super) fn products(graph: &Graph, program: &Program, step: &Step) -> Product
             let cards = over.iter().map(|&v| (v, graph.cards()[v.index()]));
             let from = index.iter().map(|&value| step.walk.from(value));
             Products::Map(cards.collect(), from.collect())
+        }
+        Guide::Collect(_) | Guide::Spread(..) => {
+            unreachable!("what is explained is not compiled from logic")
         }
         Guide::Select | Guide::Unselect(_) => unreachable!("what is explained has no tests"),
     }

@@ -77,7 +77,7 @@ impl Tensor {
         distance.abs() <= MAX_EXPONENT_DISTANCE
     }
 
-    fn is_zero(&self) -> bool {
+    pub(super) fn is_zero(&self) -> bool {
         self.data.iter().all(|&x| x == 0.0)
     }
 

@@ -7,7 +7,8 @@
 //! which at most r have the same number of a, and s that of b:
 //!
 //! ```text
-//! error ≤ error_a · min(n·peak_b, s·total_b) + error_b · min(n·peak_a, r·total_a) + n·error_a·error_b·η
+//! error ≤ error_a · min(n·peak_b, s·total_b) + error_b · min(n·peak_a, r·total_a)
+//!         + n·(1 + error_a·error_b·η), if there are errors in both
 //!         + n, unless low_a · low_b ≥ η
 //! low   ≥ low_a · low_b
 //! ```
@@ -51,6 +52,25 @@ impl<'a, T: Number> Known<'a, T> {
         }
     }
 
+    fn of_lane(numbers: &[T], lane: usize) -> T {
+        numbers[if numbers.len() == 1 { 0 } else { lane }]
+    }
+
+    /// The largest entry of an example.
+    pub fn peak(&self, lane: usize) -> T {
+        Self::of_lane(self.peaks, lane)
+    }
+
+    /// The bound of an example's errors.
+    pub fn error(&self, lane: usize) -> T {
+        Self::of_lane(self.errors, lane)
+    }
+
+    /// The bound of an example's smallest positive entry.
+    pub fn low(&self, lane: usize) -> T {
+        Self::of_lane(self.lows, lane)
+    }
+
     fn varies(&self, lanes: usize) -> bool {
         self.peaks.len() == lanes
     }
@@ -89,6 +109,17 @@ struct Bound<T> {
 }
 
 impl<T: Number> Bound<T> {
+    /// A bound of the product of two errors. It is far below η, but not zero: that would hide that
+    /// both factors were lost.
+    #[inline(always)]
+    fn both(self, b: Self) -> T {
+        if self.error > T::ZERO && b.error > T::ZERO {
+            T::ONE + self.error * (b.error * T::power_of_two(T::MIN_EXPONENT))
+        } else {
+            T::ZERO
+        }
+    }
+
     /// Of products, each with a number of both.
     #[inline(always)]
     fn times(self, b: Self, tiny: T) -> Self {
@@ -97,7 +128,7 @@ impl<T: Number> Bound<T> {
         Bound {
             peak: self.peak * b.peak,
             total: self.total * b.total,
-            error: self.error * b.peak + b.error * self.peak + self.error * (b.error * tiny) + new,
+            error: self.error * b.peak + b.error * self.peak + self.both(b) + new,
             low,
         }
     }
@@ -138,25 +169,43 @@ pub(super) fn exact<T: Number>(numbers: &[T]) -> [T; BOUNDS] {
 }
 
 /// The bounds of exact numbers, for the examples of a block.
+#[inline(always)]
 pub(super) fn bound_exact<T: Number>(numbers: &[T], row: &mut [T]) {
     let lanes = row.len() / BOUNDS;
     let (first, last) = row.split_at_mut(2 * lanes);
     let ((peaks, totals), (errors, lows)) = (first.split_at_mut(lanes), last.split_at_mut(lanes));
-    [&mut *peaks, &mut *totals, errors]
-        .into_iter()
-        .for_each(|x| x.fill(T::ZERO));
-    lows.fill(T::ONE);
-    for entry in numbers.chunks_exact(lanes) {
-        for l in 0..lanes {
-            let x = entry[l];
-            peaks[l] = peaks[l].larger(x);
-            totals[l] = totals[l] + x;
-            lows[l] = if x > T::ZERO {
-                lows[l].smaller(x)
-            } else {
-                lows[l]
-            };
+    errors.fill(T::ZERO);
+    match (lanes % 16, lanes % 8) {
+        (0, _) => measure::<T, 16>(numbers, peaks, totals, lows),
+        (_, 0) => measure::<T, 8>(numbers, peaks, totals, lows),
+        _ => measure::<T, 1>(numbers, peaks, totals, lows),
+    }
+}
+
+/// Measures `V` examples at a time, in registers.
+#[inline(always)]
+fn measure<T: Number, const V: usize>(
+    numbers: &[T],
+    peaks: &mut [T],
+    totals: &mut [T],
+    lows: &mut [T],
+) {
+    let lanes = peaks.len();
+    for chunk in (0..lanes).step_by(V) {
+        let (mut peak, mut total, mut low) = ([T::ZERO; V], [T::ZERO; V], [T::ONE; V]);
+        for entry in numbers.chunks_exact(lanes) {
+            let entry = &entry[chunk..chunk + V];
+            for l in 0..V {
+                let x = entry[l];
+                let positive = if x > T::ZERO { x } else { T::ONE };
+                peak[l] = peak[l].larger(x);
+                total[l] = total[l] + x;
+                low[l] = low[l].smaller(positive);
+            }
         }
+        peaks[chunk..chunk + V].copy_from_slice(&peak);
+        totals[chunk..chunk + V].copy_from_slice(&total);
+        lows[chunk..chunk + V].copy_from_slice(&low);
     }
 }
 
@@ -270,7 +319,7 @@ impl Growth {
             let from_b = (n * a.peak).smaller(same_first * a.total);
             let low = a.low * b.low;
             let new = if low >= tiny { T::ZERO } else { n };
-            errors[l] = a.error * from_a + b.error * from_b + n * a.error * (b.error * tiny) + new;
+            errors[l] = a.error * from_a + b.error * from_b + n * a.both(b) + new;
             lows[l] = low;
         }
     }

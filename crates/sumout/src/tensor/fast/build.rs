@@ -1,15 +1,18 @@
 //! Compiles a program for blocks: places for tensors, and loops for steps.
 
+use std::ops::Range;
+
 use crate::tensor::fast::arena::Arena;
+use crate::tensor::fast::collect::Part;
 use crate::tensor::fast::fuse::Fusion;
 use crate::tensor::fast::operands::{Form, MAX_INPUTS, Store, Terms, Tiles};
 use crate::tensor::fast::program::{BlockProgram, BlockStep, Loops, Place};
 use crate::tensor::fast::single::Matrices;
-use crate::tensor::graph::{Graph, MapId, Op, TableId};
+use crate::tensor::graph::{Graph, MapId, Op, PickId, TableId};
 use crate::tensor::layout;
 use crate::tensor::layout::Step;
 use crate::tensor::loops::Loop;
-use crate::tensor::schedule::{Guide, Schedule, Slot};
+use crate::tensor::schedule::{Guide, Schedule, ScheduledStep, Slot};
 
 /// Which nodes depend on evidence, or on some tables; the tables themselves do not.
 fn varying(graph: &Graph, each: &[TableId]) -> Vec<bool> {
@@ -133,7 +136,11 @@ impl<'a> Builder<'a> {
         if !self.varies(planned.out) && !slots.iter().any(|&slot| self.varies(slot)) {
             return;
         }
-        let inputs: Vec<Place> = slots.iter().map(|&slot| self.place(slot)).collect();
+        let mut inputs: Vec<Place> = slots.iter().map(|&slot| self.place(slot)).collect();
+        if let Guide::Spread(pick, k) = planned.guide {
+            let range = self.graph.picks()[pick.index()].range(k);
+            inputs[0] = within(Some(inputs[0]), range);
+        }
         let out = self.place(planned.out);
         let store = match (out, planned.accumulate) {
             (Place::Sum(_), _) => Store::Reduce,
@@ -173,17 +180,47 @@ impl<'a> Builder<'a> {
             .for_each(|slot| self.free(slot));
     }
 
+    /// The tensors of a collection that it has entries of.
+    fn parts(&self, planned: &ScheduledStep, pick: PickId) -> Vec<Part> {
+        let pick = &self.graph.picks()[pick.index()];
+        let out = self.built.places[planned.out];
+        let tensors = planned.reads().zip(&pick.places).enumerate();
+        let tensors = tensors.filter(|(_, (_, places))| !places.is_empty());
+        let part = |(k, (slot, places)): (usize, (Slot, &Vec<u32>))| Part {
+            from: self.built.places[slot].unwrap_or(Place::Shared(slot)),
+            places: places.clone(),
+            to: match out {
+                Some(Place::Block { start, .. }) => start + pick.range(k).start,
+                _ => unreachable!("a collection differs between examples"),
+            },
+        };
+        tensors.map(part).collect()
+    }
+
+    /// The loops that hand derivatives on to a tensor of a collection.
+    fn spread(&self, planned: &ScheduledStep, pick: PickId, k: usize, form: &Form) -> Loops {
+        let pick = &self.graph.picks()[pick.index()];
+        let from: Vec<u32> = (0..pick.places[k].len() as u32).collect();
+        let entries = self.program.sizes[planned.out];
+        let terms = self.terms(&[from], &pick.places[k], form, entries);
+        let value = |adjoint: Slot| {
+            let value = self.schedule.node(adjoint).index();
+            self.built.places[value].unwrap_or(Place::Shared(value))
+        };
+        Loops::Spread(terms, [planned.out, planned.a].map(value))
+    }
+
     /// The loops of a step, and the one around them that threads can share.
     fn loops(&self, step: &Step, columns: &[Vec<u32>], form: &Form) -> (Loops, Option<Loop>) {
         let planned = &step.planned;
         let loops = match planned.guide {
             Guide::List(list, to) => {
                 let [_, _, outs] = to.roles(&self.graph.lists()[list.index()]);
-                Loops::Terms(self.terms(columns, outs, form, planned.out))
+                Loops::Terms(self.terms(columns, outs, form, self.program.sizes[planned.out]))
             }
             Guide::Gather(map) | Guide::Scatter(map) => {
                 let (from, to): (Vec<u32>, Vec<u32>) = self.mapped(step, map).into_iter().unzip();
-                Loops::Terms(self.terms(&[from], &to, form, planned.out))
+                Loops::Terms(self.terms(&[from], &to, form, self.program.sizes[planned.out]))
             }
             Guide::Axes if form.lanes == 1 => {
                 let mut loops = scaled(step.nest.loops(), form);
@@ -191,6 +228,8 @@ impl<'a> Builder<'a> {
                 return (Loops::Matrices(Matrices::new(&loops)), split);
             }
             Guide::Axes => Loops::Tiles(tiles(scaled(step.nest.loops(), form))),
+            Guide::Collect(pick) => Loops::Collect(self.parts(planned, pick)),
+            Guide::Spread(pick, k) => self.spread(planned, pick, k, form),
             Guide::Select => Loops::Select(self.schedule.node(planned.out), None),
             Guide::Unselect(k) => Loops::Select(self.schedule.node(planned.a), Some(k)),
         };
@@ -241,9 +280,9 @@ impl<'a> Builder<'a> {
 
     /// The terms of each entry of the output, in the order in which their places in each input are
     /// given.
-    fn terms(&self, columns: &[Vec<u32>], outs: &[u32], form: &Form, out: Slot) -> Terms {
+    fn terms(&self, columns: &[Vec<u32>], outs: &[u32], form: &Form, entries: usize) -> Terms {
         let arity = columns.len();
-        let mut starts = vec![0u32; self.program.sizes[out] + 1];
+        let mut starts = vec![0u32; entries + 1];
         outs.iter().for_each(|&o| starts[o as usize + 1] += 1);
         (1..starts.len()).for_each(|i| starts[i] += starts[i - 1]);
         let mut next = starts.clone();
@@ -277,6 +316,18 @@ impl<'a> Builder<'a> {
         }
         self.built.arena = self.arena.len();
         self.built
+    }
+}
+
+/// Some entries of a tensor of a block.
+fn within(place: Option<Place>, range: Range<usize>) -> Place {
+    let Some(Place::Block { start, slot, .. }) = place else {
+        unreachable!("a collection differs between examples")
+    };
+    Place::Block {
+        start: start + range.start,
+        entries: range.len(),
+        slot,
     }
 }
 

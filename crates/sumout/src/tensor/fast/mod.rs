@@ -24,6 +24,7 @@
 mod arena;
 mod bounds;
 mod build;
+mod collect;
 mod flush;
 mod fuse;
 mod lanes;

@@ -9,6 +9,7 @@
 
 use crate::tensor::fast::bounds::Growth;
 use crate::tensor::fast::build::Builder;
+use crate::tensor::fast::collect::Part;
 use crate::tensor::fast::operands::{Form, Terms, Tiles};
 use crate::tensor::fast::single::Matrices;
 use crate::tensor::graph::{Graph, NodeId, Op, TableId};
@@ -40,6 +41,10 @@ pub(super) enum Loops {
     Matrices(Matrices),
     /// By lists, for either.
     Terms(Terms),
+    /// Of a collection: its tensors.
+    Collect(Vec<Part>),
+    /// The same backward, to a tensor: the list, and the places of the tensor and of the collection.
+    Spread(Terms, [Place; 2]),
     /// None: the selection that a node is, or its derivative with respect to one of the inputs.
     Select(NodeId, Option<usize>),
 }
@@ -50,7 +55,8 @@ impl Loops {
             Loops::Tiles(tiles) => Growth::of_tiles(tiles),
             Loops::Matrices(matrices) => Growth::of_matrices(matrices),
             Loops::Terms(terms) => Growth::of_terms(terms),
-            Loops::Select(..) => Growth::default(), // weights are exact
+            Loops::Collect(_) | Loops::Spread(..) => Growth::default(), // bounds are measured
+            Loops::Select(..) => Growth::default(),                     // weights are exact
         }
     }
 }

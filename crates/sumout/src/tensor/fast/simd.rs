@@ -7,6 +7,7 @@
 use std::sync::OnceLock;
 
 use crate::tensor::combine::{Combine, FusedSum, Max, Sum};
+use crate::tensor::fast::bounds;
 use crate::tensor::fast::bounds::{Growth, Known};
 use crate::tensor::fast::lanes;
 use crate::tensor::fast::operands::{Form, Operands};
@@ -122,6 +123,7 @@ fn largest(loops: &Loops, form: &Form, on: &mut Operands<'_, f64>) {
         Loops::Tiles(tiles) => lanes::contract::<Max, f64, 8>(tiles, form, on),
         Loops::Terms(terms) => lanes::by_list::<Max, f64, 8>(terms, form, on),
         Loops::Matrices(_) => unreachable!("a block has more than one example"),
+        Loops::Collect(_) | Loops::Spread(..) => unreachable!("a collection runs part by part"),
         Loops::Select(..) => unreachable!("what is explained has no tests"),
     }
 }
@@ -174,6 +176,31 @@ fn bound_avx2<T: Number>(growth: &Growth, inputs: &[Known<'_, T>], row: &mut [T]
     growth.bound(inputs, row);
 }
 
+/// Bounds exact numbers.
+#[allow(unsafe_code)]
+pub(super) fn bound_exact<T: Number>(isa: Isa, numbers: &[T], row: &mut [T]) {
+    match isa {
+        // SAFETY: `Isa::detect` has found the features that these functions are compiled for.
+        #[cfg(target_arch = "x86_64")]
+        Isa::Avx512 => unsafe { bound_exact_avx512(numbers, row) },
+        #[cfg(target_arch = "x86_64")]
+        Isa::Avx2 => unsafe { bound_exact_avx2(numbers, row) },
+        _ => bounds::bound_exact(numbers, row),
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,fma")]
+fn bound_exact_avx2<T: Number>(numbers: &[T], row: &mut [T]) {
+    bounds::bound_exact(numbers, row);
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f,avx2,fma")]
+fn bound_exact_avx512<T: Number>(numbers: &[T], row: &mut [T]) {
+    bounds::bound_exact(numbers, row);
+}
+
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma")]
 fn run_avx2<T: Number>(loops: &Loops, form: &Form, on: &mut Operands<'_, T>) {
@@ -196,6 +223,10 @@ fn dispatch<C: Combine, T: Number>(loops: &Loops, form: &Form, on: &mut Operands
         (Loops::Terms(terms), _) if form.lanes == 1 => single::by_list::<C, T>(terms, form, on),
         (Loops::Terms(terms), 16) => lanes::by_list::<C, T, 16>(terms, form, on),
         (Loops::Terms(terms), _) => lanes::by_list::<C, T, 8>(terms, form, on),
+        (Loops::Spread(terms, _), _) if form.lanes == 1 => single::by_list::<C, T>(terms, form, on),
+        (Loops::Spread(terms, _), 16) => lanes::by_list::<C, T, 16>(terms, form, on),
+        (Loops::Spread(terms, _), _) => lanes::by_list::<C, T, 8>(terms, form, on),
+        (Loops::Collect(_), _) => unreachable!("a collection runs part by part"),
         (Loops::Select(..), _) => unreachable!("selections are not sums of products"),
     }
 }

@@ -7,7 +7,6 @@
 use rayon::prelude::*;
 
 use crate::tensor::fast::Worker;
-use crate::tensor::fast::bounds;
 use crate::tensor::fast::bounds::{BOUNDS, Known};
 use crate::tensor::fast::flush::flushed;
 use crate::tensor::fast::memory::BlockMemory;
@@ -101,10 +100,34 @@ impl<T: Number> Worker<'_, T> {
             .zip(&mut inputs)
             .for_each(|(place, known)| *known = of(*place));
         simd::bound(self.isa, &step.growth, &inputs[..step.inputs.len()], row);
+        if matches!(step.inputs[..], [a, b] if a == b) {
+            self.measure_low(step.out);
+        }
         self.add_exponents(slot, step);
         self.rescale(slot, step.out);
         let row = self.memory.bounds.len() - BOUNDS * lanes;
         self.memory.bounds.copy_within(row.., slot * BOUNDS * lanes);
+    }
+
+    /// A tensor that is multiplied with itself, as in a circuit of many layers, would square the
+    /// bound of its smallest number each time: it is measured instead.
+    fn measure_low(&mut self, place: Place) {
+        let Place::Block { start, entries, .. } = place else {
+            return;
+        };
+        let lanes = self.engine.lanes();
+        let BlockMemory {
+            arena,
+            start: first,
+            bounds,
+            ..
+        } = &mut self.memory;
+        let numbers = &arena[*first + start * lanes..][..entries * lanes];
+        let row = bounds.len() - BOUNDS * lanes;
+        let row = &mut bounds[row..];
+        let errors = row[2 * lanes..3 * lanes].to_vec();
+        simd::bound_exact(self.isa, numbers, row);
+        row[2 * lanes..3 * lanes].copy_from_slice(&errors);
     }
 
     fn add_exponents(&mut self, slot: usize, step: &BlockStep) {
@@ -200,7 +223,8 @@ impl<T: Number> Worker<'_, T> {
             ..
         } = &mut self.memory;
         let numbers = &arena[*first + start * lanes..][..entries * lanes];
-        bounds::bound_exact(
+        simd::bound_exact(
+            self.isa,
             numbers,
             &mut bounds[slot * BOUNDS * lanes..][..BOUNDS * lanes],
         );

@@ -125,6 +125,7 @@ impl<'e, T: Number> Worker<'e, T> {
             }
             match step.loops {
                 Loops::Select(node, _) => self.select(step, node),
+                Loops::Collect(ref parts) => self.collect(step, parts),
                 _ => self.step_forward(step, kernel),
             }
         }
@@ -155,6 +156,7 @@ impl<'e, T: Number> Worker<'e, T> {
             }
             match step.loops {
                 Loops::Select(node, Some(to)) => self.unselect(step, node, to),
+                Loops::Spread(_, values) => self.spread(step, values),
                 _ => self.run(step, simd::run),
             }
         }
@@ -255,7 +257,7 @@ impl<'e, T: Number> Worker<'e, T> {
         }
     }
 
-    fn exponent_of(&self, place: Place, lane: usize) -> i32 {
+    pub(super) fn exponent_of(&self, place: Place, lane: usize) -> i32 {
         match place {
             Place::Shared(slot) | Place::Sum(slot) => self.engine.exponents[slot],
             Place::Block { slot, .. } => self.memory.exponents[slot * self.lanes() + lane],

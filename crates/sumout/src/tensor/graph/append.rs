@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::tensor::graph::{AxisId, Graph, List, Map, NodeId, Op, Origin, Table};
+use crate::tensor::graph::{AxisId, Graph, List, Map, NodeId, Op, Origin, Pick, Table};
 use crate::vars::VarId;
 
 /// Tables that are there already, by their axes, their numbers and where these come from: those of
@@ -61,6 +61,14 @@ impl Graph {
                             index: index.clone(),
                         },
                     )
+                }
+                Op::Collect(inputs, pick) => {
+                    let pick = &part.picks()[pick.index()];
+                    let pick = Pick {
+                        axis: axis(&pick.axis),
+                        ..pick.clone()
+                    };
+                    self.collect(inputs.iter().map(node).collect(), pick)
                 }
                 Op::Rescale(a) => self.add(Op::Rescale(node(a))),
                 Op::Select(..) => unreachable!("parts have no tests of their own"),

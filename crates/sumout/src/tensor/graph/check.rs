@@ -7,7 +7,8 @@
 use std::collections::BTreeSet;
 
 use crate::tensor::graph::{
-    AxisId, Graph, List, ListId, Map, MapId, NodeId, Op, Rule, RuleId, Table, TableId, Weighing,
+    AxisId, Graph, List, ListId, Map, MapId, NodeId, Op, PickId, Rule, RuleId, Table, TableId,
+    Weighing,
 };
 use crate::vars::VarId;
 
@@ -90,6 +91,20 @@ impl Graph {
         ensure(fits, "a map does not fit its tensor")
     }
 
+    pub(super) fn check_pick(&self, inputs: &[NodeId], id: PickId) -> Result<(), Fault> {
+        let pick = self.picks().get(id.index()).ok_or("a pick is not there")?;
+        self.check_axes([pick.axis])?;
+        let is_read = |(input, places): (&NodeId, &Vec<u32>)| {
+            let size = self.size(*input);
+            self.axes(*input).len() <= 1 && places.iter().all(|&i| f64::from(i) < size)
+        };
+        let fits = !inputs.is_empty()
+            && inputs.len() == pick.places.len()
+            && pick.len() == self.cards[pick.axis.index()]
+            && inputs.iter().zip(&pick.places).all(is_read);
+        ensure(fits, "a pick does not fit its tensors")
+    }
+
     pub(super) fn check_selection(&self, inputs: &[NodeId], id: RuleId) -> Result<(), Fault> {
         let rule = self.rules().get(id.index()).ok_or("a rule is not there")?;
         self.check_axes([rule.axis])?;
@@ -132,33 +147,35 @@ impl Graph {
         fits && of.iter().all(|node| self.axes(*node).len() == 1)
     }
 
-    /// Tables, lists, maps and rules are in the order in which operations first refer to them, and
-    /// no two operations share a table or a list.
+    /// Tables, lists, maps, picks and rules are in the order in which operations first refer to them,
+    /// and no two operations share a table, a list or a pick.
     fn check_order(&self) -> Result<(), Fault> {
-        let (mut tables, mut lists, mut maps, mut rules) = (0, 0, 0, 0);
+        let (mut tables, mut lists, mut maps, mut picks, mut rules) = (0, 0, 0, 0, 0);
         for (_, op) in self.ops() {
             let is_next = match op {
                 Op::Table(table) => is_next(table.index(), &mut tables),
                 Op::Join(_, _, list) => is_next(list.index(), &mut lists),
+                Op::Collect(_, pick) => is_next(pick.index(), &mut picks),
                 Op::Gather(_, map) => map.index() < maps || is_next(map.index(), &mut maps),
                 Op::Select(_, rule) => rule.index() < rules || is_next(rule.index(), &mut rules),
                 _ => true,
             };
             ensure(
                 is_next,
-                "a table, list, map or rule does not fit the operations",
+                "a table, list, map, pick or rule does not fit the operations",
             )?;
         }
-        let used = [tables, lists, maps, rules];
+        let used = [tables, lists, maps, picks, rules];
         let there = [
             self.tables().len(),
             self.lists().len(),
             self.maps().len(),
+            self.picks().len(),
             self.rules().len(),
         ];
         ensure(
             used == there,
-            "a table, list, map or rule does not fit the operations",
+            "a table, list, map, pick or rule does not fit the operations",
         )
     }
 

@@ -27,7 +27,7 @@ pub use axis::{AxisId, AxisSet};
 pub(crate) use check::Fault;
 pub use op::Op;
 pub(crate) use parts::Parts;
-pub use parts::{List, ListId, Map, MapId, Origin, Table, TableId};
+pub use parts::{List, ListId, Map, MapId, Origin, Pick, PickId, Table, TableId};
 pub use rule::{Rule, RuleId, Weighing};
 
 /// A node of a [`Graph`]. Its inputs have smaller ids.
@@ -146,6 +146,13 @@ impl Graph {
         self.add(Op::Join(a, b, id))
     }
 
+    /// Adds some entries of several tensors, side by side.
+    pub fn collect(&mut self, inputs: Vec<NodeId>, pick: Pick) -> NodeId {
+        let id = PickId::new(self.parts.picks.len());
+        self.parts.picks.push(pick);
+        self.add(Op::Collect(inputs, id))
+    }
+
     /// Adds what a map reads of a tensor. Equal maps are shared.
     pub fn gather(&mut self, a: NodeId, map: Map) -> NodeId {
         let maps = &mut self.parts.maps;
@@ -242,6 +249,11 @@ impl Graph {
     /// The maps.
     pub fn maps(&self) -> &[Map] {
         &self.parts.maps
+    }
+
+    /// The picks.
+    pub fn picks(&self) -> &[Pick] {
+        &self.parts.picks
     }
 
     /// The numbers of values of the variables, and of the axes that were added.

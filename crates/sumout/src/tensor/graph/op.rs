@@ -6,7 +6,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::tensor::graph::{
-    AxisId, AxisSet, Fault, Graph, ListId, Map, MapId, NodeId, RuleId, TableId,
+    AxisId, AxisSet, Fault, Graph, ListId, Map, MapId, NodeId, PickId, RuleId, TableId,
 };
 use crate::vars::VarId;
 
@@ -26,6 +26,8 @@ pub enum Op {
     Join(NodeId, NodeId, ListId),
     /// The entries of a tensor that a map points to.
     Gather(NodeId, MapId),
+    /// Some entries of several tensors, side by side.
+    Collect(Vec<NodeId>, PickId),
     /// The same tensor, with a power of two moved into its exponent, so that products do not
     /// underflow.
     Rescale(NodeId),
@@ -50,7 +52,7 @@ impl Op {
             Op::Evidence(_) | Op::Table(_) => (None, None, vec![]),
             Op::Contract(a, b, _) | Op::Join(a, b, _) => (Some(*a), Some(*b), vec![]),
             Op::Project(a, _) | Op::Gather(a, _) | Op::Rescale(a) => (Some(*a), None, vec![]),
-            Op::Select(inputs, _) => (None, None, inputs.clone()),
+            Op::Select(inputs, _) | Op::Collect(inputs, _) => (None, None, inputs.clone()),
         };
         a.into_iter().chain(b).chain(more)
     }
@@ -68,6 +70,7 @@ impl Op {
                 let rest = graph.axes(*a).iter().filter(|v| !from.contains(v));
                 rest.chain(over.iter().copied()).collect()
             }
+            Op::Collect(_, pick) => AxisSet::from_iter([graph.picks()[pick.index()].axis]),
             Op::Rescale(a) => graph.axes(*a).clone(),
             Op::Select(_, rule) => AxisSet::from_iter([graph.rules()[rule.index()].axis]),
         }
@@ -85,6 +88,7 @@ impl Op {
             Op::Contract(_, _, keep) | Op::Project(_, keep) => graph.check_axes(keep.iter()),
             Op::Join(a, b, list) => graph.check_list(*a, *b, *list),
             Op::Gather(a, map) => graph.check_map(*a, *map),
+            Op::Collect(inputs, pick) => graph.check_pick(inputs, *pick),
             Op::Rescale(_) => Ok(()),
             Op::Select(inputs, rule) => graph.check_selection(inputs, *rule),
         }
@@ -95,7 +99,7 @@ impl Op {
     pub(crate) fn products(&self, graph: &Graph) -> Option<(f64, usize)> {
         match self {
             Op::Evidence(_) | Op::Table(_) | Op::Rescale(_) => None,
-            Op::Gather(..) | Op::Select(..) => None,
+            Op::Gather(..) | Op::Collect(..) | Op::Select(..) => None,
             Op::Join(_, _, list) => Some((graph.lists()[list.index()].outs.len() as f64, 1)),
             Op::Project(a, _) => Some((graph.size(*a), graph.axes(*a).len())),
             Op::Contract(a, b, _) => {
@@ -122,6 +126,10 @@ impl Op {
                 format!("join, {} products", graph.lists()[list.index()].outs.len())
             }
             Op::Gather(..) => format!("→ looked up over {}", names(&self.axes(graph))),
+            Op::Collect(inputs, pick) => {
+                let entries = graph.picks()[pick.index()].len();
+                format!("{entries} entries of {} tensors", inputs.len())
+            }
             Op::Rescale(_) => return None,
             Op::Select(_, rule) => {
                 format!(

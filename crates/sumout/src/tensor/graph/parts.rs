@@ -52,6 +52,21 @@ impl MapId {
     }
 }
 
+/// A pick of a graph.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct PickId(u32);
+
+impl PickId {
+    pub(crate) fn new(index: usize) -> Self {
+        PickId(u32::try_from(index).expect("a graph has fewer than 2^32 picks"))
+    }
+
+    /// The position, to index a slice with.
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
 /// Numbers over some axes, the last axis fastest.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Table {
@@ -122,6 +137,28 @@ impl Map {
     pub const NOWHERE: u32 = u32::MAX;
 }
 
+/// Which entries of some tensors, of one axis at most, stand side by side in another one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pick {
+    /// The axis of the result.
+    pub axis: AxisId,
+    /// For each tensor, the places that are read; those of the first tensor come first.
+    pub places: Vec<Vec<u32>>,
+}
+
+impl Pick {
+    /// The places of the result at which the entries of a tensor begin and end.
+    pub(crate) fn range(&self, input: usize) -> std::ops::Range<usize> {
+        let start = self.places[..input].iter().map(Vec::len).sum();
+        start..start + self.places[input].len()
+    }
+
+    /// The number of entries of the result.
+    pub(crate) fn len(&self) -> usize {
+        self.places.iter().map(Vec::len).sum()
+    }
+}
+
 /// All that the operations of a graph refer to.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Parts {
@@ -129,5 +166,6 @@ pub(crate) struct Parts {
     pub origins: BTreeMap<TableId, Origin>,
     pub lists: Vec<List>,
     pub maps: Vec<Map>,
+    pub picks: Vec<Pick>,
     pub rules: Vec<Rule>,
 }

@@ -37,7 +37,7 @@ impl Writer<'_> {
     }
 
     /// A factor with one axis, besides the batch.
-    fn flat(&mut self, tensor: &Value, name: &str) -> String {
+    pub(crate) fn flat(&mut self, tensor: &Value, name: &str) -> String {
         if tensor.axes.is_empty() {
             self.build.unsqueeze(name, 0)
         } else {

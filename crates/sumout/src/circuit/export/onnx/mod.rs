@@ -8,6 +8,7 @@
 //! once: states with equally many products are gathered together, and summed along an axis.
 
 mod build;
+mod collect;
 mod join;
 mod options;
 mod proto;
@@ -214,6 +215,7 @@ impl<'a> Writer<'a> {
             ),
             Call::Join(list) => self.join(step, &of, *list),
             Call::Gather(places) => self.gather(step, &of[0], *places),
+            Call::Collect(pick) => return self.collect(step, &of, *pick),
             Call::Select(rule) => self.select(step, &of, *rule),
             Call::Rescale => {
                 let (scaled, shift) = self.rescale(&of[0], step.to.axes.len());
@@ -232,7 +234,7 @@ impl<'a> Writer<'a> {
     }
 
     /// The name of a variable of the program in the model.
-    fn value(&self, variable: &str) -> String {
+    pub(crate) fn value(&self, variable: &str) -> String {
         self.values[variable].clone()
     }
 
@@ -345,7 +347,7 @@ impl<'a> Writer<'a> {
     }
 
     /// A column for each example, all of them the same.
-    fn across(&mut self, column: &str) -> String {
+    pub(crate) fn across(&mut self, column: &str) -> String {
         let (zero, one) = (self.build.axes(&[0]), self.build.axes(&[1]));
         let shape = self.build.add("Shape", &["evidence"], &[]);
         let batch = self

@@ -16,7 +16,7 @@ use crate::circuit::Circuit;
 use crate::error::{Error, ErrorKind, Remedy, Result};
 use crate::tensor::select::Selector;
 use crate::tensor::{
-    AxisId, AxisSet, Graph, ListId, Map, MapId, NodeId, Op, RuleId, TableId, Weighing,
+    AxisId, AxisSet, Graph, ListId, Map, MapId, NodeId, Op, PickId, RuleId, TableId, Weighing,
 };
 use crate::vars::VarId;
 
@@ -76,6 +76,8 @@ pub(crate) enum Call {
     Join(ListId),
     /// The entries that a list of places, with this number, points to.
     Gather(usize),
+    /// Entries of several tensors side by side, with the largest of their exponents.
+    Collect(PickId),
     /// A power of two moves into the exponent.
     Rescale,
     /// The weights of copies, from tensors up to a factor; the tables of the rule come last.
@@ -144,6 +146,11 @@ impl<'a> Listing<'a> {
                 Call::Join(*list)
             }
             Op::Gather(_, map) => self.gather(&of[0], *map, &mut to),
+            Op::Collect(_, pick) => {
+                to = collected(node.index(), &of);
+                to.axes = vec![self.graph.picks()[pick.index()].axis];
+                Call::Collect(*pick)
+            }
             Op::Select(_, rule) => {
                 to = Value {
                     exponent: None,
@@ -293,6 +300,16 @@ fn combined(number: usize, of: &[Value]) -> Value {
         varies,
         exponent,
         lost,
+    }
+}
+
+/// The same for a collection, whose exponent is the largest of all.
+fn collected(number: usize, of: &[Value]) -> Value {
+    let has_exponent = of.iter().any(|input| input.exponent.is_some());
+    Value {
+        exponent: has_exponent.then_some(number),
+        lost: of.iter().map(|input| input.lost).fold(0.0, f64::max),
+        ..combined(number, of)
     }
 }
 

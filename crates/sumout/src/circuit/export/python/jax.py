@@ -22,6 +22,21 @@ def join(a, b, pairs, size):
     return jnp.zeros((*product.shape[:-1], size), product.dtype).at[..., to].add(product, indices_are_sorted=True)
 
 
+def collect(tensors, counts, places, exponents):
+    """Some entries of several tensors side by side, and the largest of their exponents."""
+    lead = jnp.broadcast_shapes(*(x.shape[:-1] for x in tensors))
+    largest = 0
+    for exponent in exponents:
+        largest = jnp.maximum(largest, exponent)
+    parts, start = [], 0
+    for x, count, exponent in zip(tensors, counts, exponents):
+        part = x[..., places[start : start + count]]
+        scale = jnp.exp2(jnp.asarray(exponent - largest, x.dtype))[..., None]
+        parts.append(jnp.broadcast_to(part * scale, (*lead, count)))
+        start += count
+    return jnp.concatenate(parts, -1), largest
+
+
 def log(x):
     """The logarithm, -inf of zero, where its gradient is zero."""
     possible = x > 0

@@ -12,7 +12,7 @@ use crate::circuit::Circuit;
 use crate::circuit::export::Export;
 use crate::circuit::export::program::{Call, Listing, Step, Value};
 use crate::error::{Error, ErrorKind, Result};
-use crate::tensor::{List, ListId, NodeId, Op, RuleId, TableId, Weighing};
+use crate::tensor::{List, ListId, NodeId, Op, PickId, RuleId, TableId, Weighing};
 use crate::vars::VarId;
 use names::{named_hard, named_inputs, named_target, quoted, target_note};
 
@@ -209,6 +209,7 @@ impl Writer<'_> {
             Call::Sum(places) => sum(&step.of[0], places),
             Call::Join(list) => self.join(&step.of[0], &step.of[1], *list),
             Call::Gather(places) => self.gather(step, *places),
+            Call::Collect(pick) => return self.collect(step, *pick),
             Call::Select(rule) => self.select(step, *rule),
             Call::Rescale => {
                 let line = format!(
@@ -315,20 +316,33 @@ impl Writer<'_> {
         let columns = [outs.as_slice(), of_a, of_b].concat();
         self.numbers
             .push(places(name.clone(), vec![3, outs.len()], &columns));
-        let flat = |t: &Value| {
-            format!(
-                "{}{}",
-                t.name(),
-                if t.axes.is_empty() { "[..., None]" } else { "" }
-            )
-        };
         let size = axis.map_or(1, |v| self.program.graph.cards()[v.index()]);
         let single = if axis.is_none() { "[..., 0]" } else { "" };
         format!(
             "join({}, {}, self.{name}, {size}){single}",
-            flat(a),
-            flat(b)
+            flat_name(a),
+            flat_name(b)
         )
+    }
+
+    /// Entries of several tensors, and the largest of their exponents.
+    fn collect(&mut self, step: &Step, id: PickId) -> String {
+        let all = &self.program.graph.picks()[id.index()].places;
+        let name = format!("pick_{}", id.index());
+        let flat = all.concat();
+        self.numbers
+            .push(places(name.clone(), vec![flat.len()], &flat));
+        let counts: Vec<usize> = all.iter().map(Vec::len).collect();
+        let tensors: Vec<String> = step.of.iter().map(flat_name).collect();
+        let tensors = tensors.join(", ");
+        let exponents = step.of.iter().map(Value::exponent);
+        let exponents: Vec<String> = exponents.map(|e| e.unwrap_or("0".into())).collect();
+        let exponents = exponents.join(", ");
+        let collected = format!("collect([{tensors}], {counts:?}, self.{name}, [{exponents}])");
+        match step.to.exponent() {
+            Some(exponent) => format!("{}, {exponent} = {collected}", step.to.name()),
+            None => format!("{}, _ = {collected}", step.to.name()),
+        }
     }
 
     fn gather(&mut self, step: &Step, number: usize) -> String {
@@ -384,6 +398,12 @@ impl Writer<'_> {
         };
         format!("{name}({}{more})", arguments.join(", "))
     }
+}
+
+/// A tensor with one axis, besides the batch.
+fn flat_name(t: &Value) -> String {
+    let axis = if t.axes.is_empty() { "[..., None]" } else { "" };
+    t.name() + axis
 }
 
 fn sum(a: &Value, places: &[usize]) -> String {

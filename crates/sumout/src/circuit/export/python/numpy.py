@@ -25,6 +25,21 @@ def join(a, b, pairs, size):
     return sums
 
 
+def collect(tensors, counts, places, exponents):
+    """Some entries of several tensors side by side, and the largest of their exponents."""
+    lead = np.broadcast_shapes(*(x.shape[:-1] for x in tensors))
+    largest = 0
+    for exponent in exponents:
+        largest = np.maximum(largest, exponent)
+    parts, start = [], 0
+    for x, count, exponent in zip(tensors, counts, exponents):
+        part = x[..., places[start : start + count]]
+        scale = np.exp2(np.asarray(exponent - largest))[..., None].astype(x.dtype)
+        parts.append(np.broadcast_to(part * scale, (*lead, count)))
+        start += count
+    return np.concatenate(parts, -1), largest
+
+
 def log(x):
     """The logarithm, -inf of zero."""
     with np.errstate(divide="ignore"):

@@ -21,6 +21,21 @@ def join(a, b, pairs, size):
     return product.new_zeros(*product.shape[:-1], size).index_add(-1, to, product)
 
 
+def collect(tensors, counts, places, exponents):
+    """Some entries of several tensors side by side, and the largest of their exponents."""
+    lead = torch.broadcast_shapes(*(x.shape[:-1] for x in tensors))
+    largest = places.new_zeros(())
+    for exponent in exponents:
+        largest = torch.maximum(largest, torch.as_tensor(exponent, device=places.device))
+    parts, start = [], 0
+    for x, count, exponent in zip(tensors, counts, exponents):
+        part = x.index_select(-1, places[start : start + count])
+        scale = torch.exp2((exponent - largest).to(x.dtype))[..., None]
+        parts.append((part * scale).expand(*lead, count))
+        start += count
+    return torch.cat(parts, -1), largest
+
+
 def log(x):
     """The logarithm, -inf of zero, where its gradient is zero."""
     possible = x > 0
