@@ -242,6 +242,7 @@ fn images_are_explained_as_by_single_questions() {
         Level::Functional,
         Level::Tables,
         Level::Support,
+        Level::Compiled,
         Level::Auto,
     ] {
         let options = Options::default().with_level(level).with_effort(0.1);

@@ -9,12 +9,13 @@ use sumout::{
     Batch, Circuit, Column, EvalOptions, Evidence, Finding, Network, Options, Precision, Query,
 };
 
-const LEVELS: [Level; 6] = [
+const LEVELS: [Level; 7] = [
     Level::Classical,
     Level::Paper,
     Level::Functional,
     Level::Tables,
     Level::Support,
+    Level::Compiled,
     Level::Auto,
 ];
 

@@ -10,17 +10,18 @@ use sumout::{
     VarId,
 };
 
-const LEVELS: [Level; 5] = [
+const LEVELS: [Level; 6] = [
     Level::Classical,
     Level::Paper,
     Level::Functional,
     Level::Tables,
     Level::Support,
+    Level::Compiled,
 ];
 
 /// Cross entropy with random labels, or the logarithm of the probability of the evidence.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Loss {
+pub enum Loss {
     CrossEntropy,
     Likelihood,
 }
@@ -105,7 +106,7 @@ fn close(found: f64, expected: f64) -> bool {
     (found - expected).abs() <= 1e-6 * (1.0 + expected.abs())
 }
 
-fn check(circuit: &Circuit, loss: Loss, rng: &mut ChaCha8Rng) {
+pub fn check(circuit: &Circuit, loss: Loss, rng: &mut ChaCha8Rng) {
     let rows = rng.random_range(1..40);
     let tables: Vec<TableId> = circuit
         .graph()

@@ -16,6 +16,7 @@ mod functional;
 mod gradients;
 #[path = "learning/main.rs"]
 mod learning;
+mod logic;
 mod mutations;
 mod near;
 mod networks;

@@ -42,6 +42,7 @@ fn all_options(seed: u64) -> impl Iterator<Item = Options> {
         (Level::Tables, 0.0),
         (Level::Tables, 1e4),
         (Level::Support, 1.0),
+        (Level::Compiled, 0.0),
         (Level::Auto, 1.0),
         (Level::Auto, 1e4),
     ];
@@ -331,6 +332,7 @@ fn a_long_chain_of_functions_with_fan_out_does_not_blow_up() {
         Level::Functional,
         Level::Tables,
         Level::Support,
+        Level::Compiled,
         Level::Auto,
     ] {
         let options = Options::default().with_level(level).with_effort(0.1);

@@ -8,11 +8,12 @@ use sumout::model::random::{Shape, network};
 use sumout::model::{Body, Role};
 use sumout::{Evidence, Finding, Level, Network, Options, Query, VarId};
 
-const LEVELS: [Level; 4] = [
+const LEVELS: [Level; 5] = [
     Level::Classical,
     Level::Paper,
     Level::Functional,
     Level::Support,
+    Level::Compiled,
 ];
 
 /// A network with its functions declared, and their tables changed by a noise; the other CPTs are

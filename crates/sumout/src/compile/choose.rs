@@ -8,6 +8,7 @@
 //! best plan takes longer.
 
 use crate::compile::ask::{Level, Search};
+use crate::compile::logic;
 use crate::compile::plan;
 use crate::compile::plan::Plan;
 use crate::compile::plan::problem::Problem;
@@ -18,6 +19,7 @@ use crate::compile::plan::tree::Cost;
 use crate::compile::prune::Pruned;
 use crate::compile::support;
 use crate::compile::support::Supported;
+use crate::control::Stage;
 use crate::model::FactorModel;
 use crate::vars::VarId;
 
@@ -70,6 +72,31 @@ const MIN_PRODUCTS_TO_ENUMERATE: f64 = 2e7;
 /// The share of the search for plans that comes before supports are tried.
 const EFFORT_BEFORE_SUPPORTS: f64 = 0.2;
 
+/// A plan of this cost is hopeless, and logic is tried before there is a better one.
+const MIN_HOPELESS_COST: f64 = 1e10;
+
+/// A question that is run once, or many times, may be worth logic if its plan costs more.
+const MIN_COST_FOR_LOGIC: f64 = 1e8;
+const MIN_COST_FOR_LOGIC_OF_MANY: f64 = 3e6;
+
+/// What is run many times is worth a search that takes as long as this many runs.
+const RUNS_OF_MANY: f64 = 200.0;
+
+/// The circuit of logic must cost less than this share of a plan: its numbers lie far apart.
+const MAX_LOGIC_SHARE_OF_PLAN: f64 = 0.2;
+
+/// A step of the search for logic takes about as long as this much of a plan's cost.
+const COST_OF_WORK: f64 = 50.0;
+
+/// The steps of that search before there is a good plan: the more hopeless plans are, the more. Some
+/// twenty millions take a second.
+const MIN_WORK_AT_FIRST: f64 = 1e7;
+const MAX_WORK_AT_FIRST: f64 = 6e7;
+const COST_OF_WORK_AT_FIRST: f64 = 1e5;
+
+/// The most steps of that search.
+const WORK_FOR_LOGIC: f64 = 4e8;
+
 /// Plans at the level that is asked for, or at the one that costs least.
 ///
 /// The plan is not worse than the one that is given, and with no effort the same.
@@ -89,14 +116,14 @@ pub(crate) fn choose(pruned: Pruned, search: &Search, given: Option<Plan>) -> Pl
     let (plan, supported) = match search.level {
         _ if chooser.given.is_some() && search.effort == 0.0 => (chooser.plan(search), None),
         Level::Support => chooser.supports_first(1.0),
-        Level::Auto if search.is_for_many() => chooser.supports_first_or_plan(),
-        Level::Auto => chooser.supports_last(),
+        Level::Compiled => chooser.logic_first(),
+        Level::Auto => chooser.logic_or_plan(),
         _ => (chooser.plan(search), None),
     };
-    let level = match search.level {
-        Level::Auto if supported.is_some() => Level::Support,
-        Level::Auto => known(&problem, &plan),
-        level => level,
+    let level = match (search.level, &supported) {
+        (Level::Auto | Level::Compiled, Some(supported)) => supported.level,
+        (Level::Auto | Level::Compiled, None) => known(&problem, &plan),
+        (level, _) => level,
     };
     Planned {
         pruned,
@@ -143,6 +170,76 @@ impl Chooser<'_> {
             ..self.search.clone()
         };
         self.with_supports(self.plan(&hasty), share)
+    }
+
+    /// The circuit that logic leads to; all that is left if that would be too large.
+    fn logic_first(&self) -> Chosen {
+        let work = WORK_FOR_LOGIC * self.search.effort.max(1.0);
+        let is_possible = logic::is_possible(self.pruned);
+        match is_possible.then(|| self.logic(work)).flatten() {
+            Some(logic) => (self.sketch(), Some(logic)),
+            None => self.supports_first(1.0),
+        }
+    }
+
+    /// Where a plan is hopeless logic comes first, and where it is expensive last.
+    fn logic_or_plan(&self) -> Chosen {
+        if !logic::may_pay(self.pruned) || self.search.effort == 0.0 {
+            return self.supports_or_plan();
+        }
+        let sketch = self.sketch();
+        if self.total(&sketch.cost) > MIN_HOPELESS_COST {
+            let total = self.total(&sketch.cost);
+            let work = total / COST_OF_WORK_AT_FIRST;
+            let work = work.clamp(MIN_WORK_AT_FIRST, MAX_WORK_AT_FIRST);
+            if let Some(logic) = self.cheap_logic(work, total) {
+                return (sketch, Some(logic));
+            }
+        }
+        let (plan, supported) = self.supports_or_plan();
+        let cost = supported.as_ref().map_or(plan.cost, |s| s.cost);
+        let logic = self.logic_instead(self.total(&cost));
+        (plan, logic.or(supported))
+    }
+
+    /// The circuit that logic leads to, if a plan of this cost is expensive, and it is not.
+    fn logic_instead(&self, total: f64) -> Option<Supported> {
+        let (least, runs) = if self.search.is_for_many() {
+            (MIN_COST_FOR_LOGIC_OF_MANY, RUNS_OF_MANY)
+        } else {
+            (MIN_COST_FOR_LOGIC, 1.0)
+        };
+        let work = (runs * total / COST_OF_WORK).min(WORK_FOR_LOGIC) * self.search.effort;
+        let is_worth = total > least && logic::may_pay(self.pruned);
+        is_worth.then(|| self.cheap_logic(work, total))?
+    }
+
+    /// The circuit that logic leads to, if it costs less than a share of a plan.
+    fn cheap_logic(&self, work: f64, total: f64) -> Option<Supported> {
+        let logic = self.logic(work)?;
+        (self.total(&logic.cost) < MAX_LOGIC_SHARE_OF_PLAN * total).then_some(logic)
+    }
+
+    fn logic(&self, work: f64) -> Option<Supported> {
+        let logic = logic::compile(self.pruned, self.search, work);
+        self.search.control.begin(Stage::Searching, 0);
+        logic
+    }
+
+    /// The first plan that comes along.
+    fn sketch(&self) -> Plan {
+        self.plan(&Search {
+            effort: 0.0,
+            ..self.search.clone()
+        })
+    }
+
+    fn supports_or_plan(&self) -> Chosen {
+        if self.search.is_for_many() {
+            self.supports_first_or_plan()
+        } else {
+            self.supports_last()
+        }
     }
 
     fn supports_first_or_plan(&self) -> Chosen {

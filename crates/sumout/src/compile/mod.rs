@@ -1,7 +1,7 @@
 //! From a network and a question to a graph.
 //!
 //! ```text
-//! ask ◀── prune ◀── simplify ◀── plan ◀── support ◀── choose ◀── lower ◀── report
+//! ask ◀── prune ◀── simplify ◀── plan ◀── support ◀── logic ◀── choose ◀── lower ◀── report
 //! ```
 //!
 //! A stage uses those to its left and never one to its right. Each keeps the answers: a pruned
@@ -11,6 +11,7 @@
 pub mod ask;
 mod choose;
 pub mod factor;
+pub(crate) mod logic;
 pub mod lower;
 pub mod plan;
 pub mod prune;

@@ -45,7 +45,8 @@ const LIBRARY: Rules = Rules {
     stages: &[(
         "compile",
         &[
-            "factor", "ask", "prune", "simplify", "plan", "support", "choose", "lower", "report",
+            "factor", "ask", "prune", "simplify", "plan", "support", "logic", "choose", "lower",
+            "report",
         ],
     )],
     never_execute: &["compile", "draw", "tensor::graph"],

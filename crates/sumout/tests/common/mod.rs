@@ -9,12 +9,13 @@ use rand_chacha::ChaCha8Rng;
 use sumout::{Batch, Circuit, Column, Cpt, Evidence, Finding, Level, Network, VarId};
 
 /// What a planner may know: all of it.
-pub const LEVELS: [Level; 6] = [
+pub const LEVELS: [Level; 7] = [
     Level::Classical,
     Level::Paper,
     Level::Functional,
     Level::Tables,
     Level::Support,
+    Level::Compiled,
     Level::Auto,
 ];
 

@@ -17,12 +17,13 @@ use sumout::{
     TrainingOptions, VarId,
 };
 
-const LEVELS: [Level; 5] = [
+const LEVELS: [Level; 6] = [
     Level::Classical,
     Level::Paper,
     Level::Functional,
     Level::Tables,
     Level::Support,
+    Level::Compiled,
 ];
 
 /// What is to become small, each alone and all together.

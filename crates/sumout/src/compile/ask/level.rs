@@ -22,6 +22,9 @@ pub enum Level {
     Tables,
     /// Also where all factors are zero: tensors have entries only for states that can occur.
     Support,
+    /// Also the logic of zeros and functions: the circuit is found by a search over assignments, and
+    /// not by a plan.
+    Compiled,
     /// All of this but the paper's procedure, as far as it pays by predicted cost.
     #[default]
     Auto,
@@ -34,6 +37,7 @@ const NAMES: &[(Level, &str)] = &[
     (Level::Functional, "functional"),
     (Level::Tables, "tables"),
     (Level::Support, "support"),
+    (Level::Compiled, "compiled"),
 ];
 
 impl Level {
@@ -65,12 +69,20 @@ impl Level {
 
     /// Which functions they are.
     pub fn knows_tables(self) -> bool {
-        matches!(self, Level::Tables | Level::Support | Level::Auto)
+        matches!(
+            self,
+            Level::Tables | Level::Support | Level::Compiled | Level::Auto
+        )
     }
 
     /// Where factors are zero.
     pub fn knows_zeros(self) -> bool {
-        matches!(self, Level::Support | Level::Auto)
+        matches!(self, Level::Support | Level::Compiled | Level::Auto)
+    }
+
+    /// That a circuit need not follow a plan.
+    pub fn knows_logic(self) -> bool {
+        matches!(self, Level::Compiled | Level::Auto)
     }
 
     /// Of two levels, the one that knows more.
@@ -89,7 +101,8 @@ impl Level {
             Level::Functional => 2,
             Level::Tables => 3,
             Level::Support => 4,
-            Level::Auto => 5,
+            Level::Compiled => 5,
+            Level::Auto => 6,
         }
     }
 }
@@ -139,6 +152,7 @@ mod tests {
                 level.knows_implied_functions(),
                 level.knows_tables(),
                 level.knows_zeros(),
+                level.knows_logic(),
             ]
         };
         let mut levels: Vec<Level> = NAMES.iter().map(|(level, _)| *level).collect();
@@ -147,7 +161,7 @@ mod tests {
             .iter()
             .map(|level| known(*level).iter().filter(|known| **known).count())
             .collect();
-        assert_eq!(counts, [0, 1, 2, 3, 4, 4]);
+        assert_eq!(counts, [0, 1, 2, 3, 4, 5, 5]);
         assert_eq!(Level::Tables.or_more(Level::Functional), Level::Tables);
         assert_eq!(Level::Tables.or_more(Level::Support), Level::Support);
     }

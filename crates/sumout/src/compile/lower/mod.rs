@@ -51,6 +51,7 @@ impl Planned {
                 graph,
                 cost,
                 decoders,
+                ..
             }) => (graph, cost, decoders),
             None => (lower(&pruned, &problem, &plan), plan.cost, vec![]),
         };

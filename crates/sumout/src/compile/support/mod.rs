@@ -25,7 +25,7 @@ mod weigh;
 #[cfg(test)]
 mod tests;
 
-use crate::compile::ask::Search;
+use crate::compile::ask::{Level, Search};
 use crate::compile::plan::Plan;
 use crate::compile::plan::problem::Problem;
 use crate::compile::plan::tree::Cost;
@@ -42,6 +42,8 @@ pub struct Supported {
     pub cost: Cost,
     /// What added axes stand for, as far as explanations need it.
     pub decoders: Vec<Decoder>,
+    /// How much was known to find it.
+    pub level: Level,
 }
 
 /// What the values of an added axis stand for: joint states of some variables.
@@ -116,7 +118,7 @@ fn related(pruned: &Pruned, plan: &Plan) -> Option<Supported> {
 
 /// The rescaled product of two tensors by triples: where a product goes, and which entries it is
 /// of.
-fn join(
+pub(crate) fn join(
     graph: &mut Graph,
     [a, b]: [NodeId; 2],
     axis: Option<AxisId>,
@@ -138,7 +140,7 @@ fn join(
 }
 
 /// What it costs to evaluate a graph once: every step counts with the size of what it computes.
-fn cost(graph: &Graph) -> Cost {
+pub(crate) fn cost(graph: &Graph) -> Cost {
     let mut cost = Cost::default();
     let varies = graph.varies();
     for (node, op) in graph.ops() {

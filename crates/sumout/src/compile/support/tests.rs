@@ -270,6 +270,7 @@ fn images_have_the_posteriors_of_the_plan_with_functions() {
             graph: dense,
             cost: plan.cost,
             decoders: vec![],
+            level: Level::Support,
         };
         let enumerated = enumerated(&pruned, &SEARCH, 100_000).unwrap();
         for seed in 0..20 {

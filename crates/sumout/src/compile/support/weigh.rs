@@ -11,6 +11,7 @@
 //!
 //! so that the largest product of all, that of a and b, need not be stored if the sums m are fewer.
 
+use crate::compile::ask::Level;
 use crate::compile::support::classes::{Interner, Products};
 use crate::compile::support::states::{FactorPart, ProductLeaf, Space};
 use crate::compile::support::{Decoder, Supported, cost, join};
@@ -47,6 +48,7 @@ pub(crate) fn lower(space: &Space<'_>, products: &Products) -> Supported {
         graph: lowering.graph,
         cost,
         decoders,
+        level: Level::Support,
     }
 }
 

@@ -10,6 +10,7 @@ mod lower;
 
 use std::collections::BTreeMap;
 
+use crate::compile::ask::Level;
 use crate::compile::factor::Factor;
 use crate::compile::plan::Plan;
 use crate::compile::prune::Pruned;
@@ -59,6 +60,7 @@ pub(crate) fn lower(pruned: &Pruned, plan: &Plan, most: usize) -> Option<Support
         graph: lowering.graph,
         cost,
         decoders: lowering.decoders,
+        level: Level::Support,
     })
 }
 
