@@ -121,7 +121,8 @@ impl Asking {
 pub struct Computing {
     /// The structure that plans may use: `classical`, the factors alone; `paper`, the paper's own
     /// procedure; `functional`, which variables are functions of others; `tables`, also which
-    /// functions; `support`, also which states are reachable; `auto`, the cheapest of these.
+    /// functions; `support`, also which states are reachable; `compiled`, the logic of zeros and
+    /// functions, without a plan; `auto`, the cheapest of these.
     #[arg(long, default_value_t = Level::default(), value_parser = level_parser())]
     level: Level,
 

@@ -8,7 +8,7 @@ from typing import Literal
 from . import _sumout
 from ._errors import Error
 
-Level = Literal["auto", "classical", "paper", "functional", "tables", "support"]
+Level = Literal["auto", "classical", "paper", "functional", "tables", "support", "compiled"]
 Precision = Literal["f32", "f64"]
 
 _UNITS = "kmgt"
