@@ -35,7 +35,10 @@ QUESTIONS = [
     ("digits:8", ["d", "--given", "p_*"], LEVELS[1:]),
     (MODELS / "alarm.bif.gz", ["HYPOVOLEMIA", "--given", "HR*", "CVP", "BP", "EXPCO2"], ["functional", "support"]),
     (MODELS / "water.bif.gz", ["C_NI_12_45", "--given", "C_NI_12_15", "CKNI_12_45", "CBODN_12_00"], ["functional", "support"]),
-    *[(f"random:14,3,0.6,{seed}", ["x0", "--given", "x1*"], ["functional", "support"]) for seed in range(3)],
+    *[(f"random:14,3,0.6,{seed}", ["x0", "--given", "x1*"], ["functional", "support", "compiled"]) for seed in range(3)],
+    ("asia", ["either", "--given", "xray", "tub"], ["compiled"]),
+    ("rect:4", ["label", "--given", "pixel_*"], ["compiled"]),
+    ("rect:4,noise=0", ["row", "--given", "pixel_*", "label"], ["compiled"]),
 ]
 ROWS = 12
 
@@ -111,7 +114,7 @@ def check(sumout, folder, model, question, level):
     cells = rows(module.INPUTS, sampled, missing=not is_hard)
     np.save(cases, cells)
     expected = answers(run(sumout, "eval", circuit, cases, "--precision", "f64"), module.TARGET)
-    libraries = ["numpy"] + ["torch"] * (torch is not None) + ["jax"] * (jax is not None and level in ["functional", "support"])
+    libraries = ["numpy"] + ["torch"] * (torch is not None) + ["jax"] * (jax is not None and level in ["functional", "support", "compiled"])
     for what, answer, tolerance in outcomes(sumout, folder, libraries, circuit, module.INPUTS, cells, is_hard):
         compare(answer, expected, tolerance, f"{model} {question} {level} {what}")
     if is_hard:

@@ -79,7 +79,7 @@ const MIN_HOPELESS_COST: f64 = 1e10;
 const MIN_COST_FOR_LOGIC: f64 = 1e8;
 const MIN_COST_FOR_LOGIC_OF_MANY: f64 = 3e6;
 
-/// What is run many times is worth a search that takes as long as this many runs.
+/// A question that is run many times is worth a search that takes as long as this many runs.
 const RUNS_OF_MANY: f64 = 200.0;
 
 /// The circuit of logic must cost less than this share of a plan: its numbers lie far apart.

@@ -24,7 +24,7 @@ pub(super) struct Cell {
     pub of: Of,
 }
 
-/// What a cell is computed from.
+/// The content of a cell.
 #[derive(Debug)]
 pub(super) enum Of {
     Leaf(Kind),

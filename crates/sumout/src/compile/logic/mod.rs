@@ -52,7 +52,7 @@ const MIN_SHARE_OF_ZEROS: f64 = 0.2;
 
 /// Memory: the inputs of all nodes, and the numbers of all states.
 const MAX_EDGES: usize = 20_000_000;
-const MAX_STATES: usize = 200_000_000;
+const MAX_STATES: usize = 50_000_000;
 
 /// The rounds of a search, each with its share of the work: one order may be far better than another.
 const ROUNDS: [(u64, f64); 4] = [(0, 0.35), (1, 0.15), (2, 0.15), (3, 0.35)];

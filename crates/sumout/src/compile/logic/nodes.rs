@@ -24,7 +24,7 @@ const MIN_NUMBER: f64 = 1e-200;
 /// Products and sums of numbers that are larger, too.
 const MAX_NUMBER: f64 = 1e200;
 
-/// What a node computes.
+/// The operation of a node, or the leaf that it is.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Kind {
     /// A number.

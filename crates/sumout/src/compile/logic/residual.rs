@@ -1,4 +1,4 @@
-//! What is left of a network while values are assigned: the values that variables may still have,
+//! The rest of a network while values are assigned: the values that variables may still have,
 //! and the states of factors.
 //!
 //! An assignment is propagated until every value left has support in every factor. Two kinds of
@@ -180,7 +180,7 @@ impl Residual {
         is_possible
     }
 
-    /// What assignments have contributed since this was asked last.
+    /// The factors that assignments have contributed since the last call.
     pub fn take_leaves(&mut self) -> Vec<Leaf> {
         std::mem::take(&mut self.leaves)
     }

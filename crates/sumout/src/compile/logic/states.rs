@@ -16,22 +16,22 @@ pub(super) type Mask = u64;
 /// A state by its number.
 pub(super) type StateId = u32;
 
-/// What a factor may still say.
+/// A state of a factor.
 #[derive(Debug)]
 struct State {
     scope: Box<[u32]>,
     masks: Box<[Mask]>,
     table: Box<[SymbolId]>,
-    /// What became of it when a variable was left with some values.
+    /// Its outcome for each variable that was left with some values, by number.
     restricted: Vec<(u32, Mask, u32)>,
-    /// What became of it when a variable was summed out.
+    /// The sum over each variable that was summed out; none if its numbers are not known.
     summed: Vec<(u32, Option<StateId>)>,
 }
 
-/// What tells states apart: variables, values and table.
+/// The content that tells states apart: variables, values and table.
 type Content = (Box<[u32]>, Box<[Mask]>, Box<[SymbolId]>);
 
-/// What becomes of a state.
+/// The result of leaving a variable only some values.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Outcome {
     /// All of its numbers are zero.
@@ -108,7 +108,7 @@ impl States {
         id
     }
 
-    /// What becomes of a state when a variable has only these values; none if that changes nothing.
+    /// The outcome for a state if a variable has only these values; none if that changes nothing.
     pub fn restrict(&mut self, id: StateId, var: u32, values: Mask) -> Option<&Outcome> {
         let state = &self.states[id as usize];
         let axis = state.scope.iter().position(|&v| v == var)?;

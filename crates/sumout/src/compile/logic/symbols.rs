@@ -16,7 +16,7 @@ pub(super) const ZERO: SymbolId = 0;
 #[cfg(test)]
 pub(super) const ONE: SymbolId = 1;
 
-/// What a symbol stands for.
+/// The meaning of a symbol.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Symbol {
     /// A number that is known.
@@ -62,7 +62,7 @@ impl Symbols {
         self.all.len() as SymbolId - 1
     }
 
-    /// What a symbol stands for.
+    /// The meaning of a symbol.
     pub fn get(&self, id: SymbolId) -> Symbol {
         self.all[id as usize]
     }

@@ -159,7 +159,7 @@ impl<T: Number> Worker<'_, T> {
         self.run(step, simd::run);
     }
 
-    /// What is known of the numbers of a tensor.
+    /// The bounds of a tensor.
     fn known(&self, place: Place) -> Known<'_, T> {
         match place {
             Place::Shared(slot) | Place::Sum(slot) => Known::of(&self.engine.bounds[slot]),
