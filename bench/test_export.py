@@ -114,7 +114,7 @@ def check(sumout, folder, model, question, level):
     cells = rows(module.INPUTS, sampled, missing=not is_hard)
     np.save(cases, cells)
     expected = answers(run(sumout, "eval", circuit, cases, "--precision", "f64"), module.TARGET)
-    libraries = ["numpy"] + ["torch"] * (torch is not None) + ["jax"] * (jax is not None and level in ["functional", "support", "compiled"])
+    libraries = ["numpy"] + ["torch"] * (torch is not None and level != "compiled") + ["jax"] * (jax is not None and level in ["functional", "support", "compiled"])
     for what, answer, tolerance in outcomes(sumout, folder, libraries, circuit, module.INPUTS, cells, is_hard):
         compare(answer, expected, tolerance, f"{model} {question} {level} {what}")
     if is_hard:
