@@ -59,7 +59,7 @@ def sumout(*arguments):
 
 
 def limited(command, args, extra={}):
-    """What a program prints as JSON, or why it does not."""
+    """The JSON that a program prints, or the reason why it fails."""
     gib = int(args.memory * 2**30)
     cap = lambda: resource.setrlimit(resource.RLIMIT_DATA, (gib, gib))
     environment = {**os.environ, "OMP_NUM_THREADS": "1", **extra}
@@ -287,7 +287,7 @@ def order(uai, variables):
 
 
 def checked(found, mine):
-    """What a peer found, unless its posteriors are not ours: then it has no time that could be compared."""
+    """A peer's result; without a time if its posteriors differ from ours."""
     value = found.pop("value", None)
     if not isinstance(value, dict) or not mine:
         return found
@@ -324,7 +324,7 @@ def row_b(args, folder, name, file, evidence, target):
 
 
 def attempt(peer, task, args, folder, gone):
-    """What a peer finds, unless it had not enough time or memory for another task on the same network."""
+    """A peer's result, unless it ran out of time or memory on another task for the same network."""
     if peer in gone:
         return {"failed": f"not tried: {gone[peer]}"}
     found = limited([sys.executable, str(HERE / "peers.py"), peer, task, str(folder)], args)
@@ -366,7 +366,7 @@ class Clock:
         return f"{seconds // 60:.0f}:{seconds % 60:02.0f}"
 
     def end(self, part):
-        """What one part does not use, the next ones may."""
+        """Time that one part leaves goes to the next ones."""
         shares = [SHARES[p] for p in self.parts]
         return self.total * sum(shares[: self.parts.index(part) + 1]) / sum(shares)
 

@@ -1,4 +1,4 @@
-"""What the benchmarks print, and the page of plots that they write."""
+"""The printed report of the benchmarks, and the page of plots."""
 
 import math
 import platform

@@ -142,7 +142,7 @@ def compare(answer, expected, tolerance, what):
 
 
 def outcomes(sumout, folder, libraries, circuit, inputs, cells, is_hard):
-    """What every exported program answers, with the tolerance of its precision."""
+    """Checks the answers of every exported program, within the tolerance of its precision."""
     hard = dict(zip(inputs, cells.T))
     for library in libraries:
         program = folder / f"{library}_program.py"

@@ -1,4 +1,4 @@
-//! What must hold for every input, however broken.
+//! Properties that hold for every input, however broken.
 //!
 //! Reading never panics. A network that was read is written back without loss or refused, and what
 //! is written reads back equal; the JSON format carries everything that any other can. A circuit

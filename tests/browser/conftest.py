@@ -125,7 +125,7 @@ def explore(sumout):
 
 @pytest.fixture
 def cli(sumout):
-    """What the command line answers, as JSON."""
+    """The JSON answer of the command line."""
 
     def run(*arguments):
         done = subprocess.run([sumout, *arguments, "--json"], capture_output=True, text=True)

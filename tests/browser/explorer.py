@@ -1,4 +1,4 @@
-"""What the tests of `sumout explore` have in common."""
+"""Helpers for the tests of `sumout explore`."""
 
 import subprocess
 

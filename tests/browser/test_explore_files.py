@@ -1,4 +1,4 @@
-"""What comes to `sumout explore` from elsewhere and goes there: files, links, lines for the shell and for Python, CSV and SVG."""
+"""Imports and exports of `sumout explore`: files, links, lines for the shell and for Python, CSV and SVG."""
 
 import ast
 import json

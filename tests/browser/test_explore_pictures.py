@@ -93,7 +93,7 @@ def test_a_thousand_nodes_stay_interactive(browser_page, explore, tmp_path, scre
 
 
 def frame_cost(page):
-    """What a frame takes while zooming: processor time of the page's thread, and the time between frames."""
+    """The cost of a frame while zooming: processor time of the page's thread, and the time between frames."""
     session = page.context.new_cdp_session(page)
     session.send("Performance.enable", {"timeDomain": "threadTicks"})
     spent = lambda: next(m["value"] for m in session.send("Performance.getMetrics")["metrics"] if m["name"] == "TaskDuration")

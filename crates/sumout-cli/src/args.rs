@@ -50,7 +50,7 @@ impl Reading {
         )
     }
 
-    /// The same in Python, where strings are written as in JSON.
+    /// How the model is read in Python, where strings are written as in JSON.
     pub fn in_python(&self, model: &Path) -> String {
         let from = self.from.map_or_else(String::new, |format| {
             format!(", format={:?}", format.extensions()[0])
@@ -104,7 +104,7 @@ pub struct Asking {
 }
 
 impl Asking {
-    /// The same for the library.
+    /// Converts it to the option of the library.
     pub fn query(&self) -> Query {
         self.inputs(self.target.as_ref().map_or_else(Query::all, Query::of))
     }
@@ -158,7 +158,7 @@ fn near(text: &str) -> Result<f64, String> {
 }
 
 impl Computing {
-    /// The same for the library.
+    /// Converts it to the option of the library.
     pub fn options(&self) -> Options {
         Options::default()
             .with_level(self.level)
@@ -182,7 +182,7 @@ pub struct Using {
 }
 
 impl Using {
-    /// The same for the library.
+    /// Converts it to the option of the library.
     pub fn running(&self, memory: Option<u64>) -> EvalOptions {
         let (precision, threads) = (self.precision, self.threads);
         EvalOptions::default()

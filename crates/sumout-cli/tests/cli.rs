@@ -130,7 +130,7 @@ fn a_model_can_come_from_standard_input() {
     );
 }
 
-/// What a command prints, which ends with this exit code.
+/// The output of a command that ends with this exit code.
 fn output(code: i32, arguments: &str) -> Output {
     let output = Command::new(SUMOUT)
         .args(arguments.split(' '))

@@ -27,7 +27,7 @@ fn commands(text: &str) -> Vec<(Vec<String>, String)> {
         .collect()
 }
 
-/// What a command says of a plan.
+/// The report on a plan that a command prints.
 fn report(arguments: &[String]) -> Value {
     let mut command = Command::new(env!("CARGO_BIN_EXE_sumout"));
     let output = command

@@ -36,7 +36,7 @@ pub struct Table {
     pub rows: Vec<Value>,
     /// The same for people.
     pub grids: Vec<Grid>,
-    /// What its columns mean, and what came out.
+    /// The meaning of its columns, and the results.
     pub notes: Vec<String>,
     /// Where the paper's text, and the program of its author, do not say the same.
     pub differences: Vec<&'static str>,

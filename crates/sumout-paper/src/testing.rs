@@ -13,7 +13,7 @@ use rand_chacha::ChaCha8Rng;
 use sumout::Result;
 use sumout::model::{Builder, Comparison, Network, Node, Role, Selection, SelectionKind};
 
-/// What x may be: a probability is the likelihood of the first value, and its complement that of
+/// The inputs x: a probability is the likelihood of the first value, and its complement that of
 /// the second.
 const YES_NO: [&str; 2] = ["yes", "no"];
 
@@ -193,7 +193,7 @@ pub fn kidney(tested: bool) -> Result<Network> {
     b.build()
 }
 
-/// What is known of the size of a stone and of its treatment, by position, and how often patients
+/// The observed size of a stone and its treatment, by position, and how often patients
 /// recovered then.
 ///
 /// The counts are those of Charig, Webb, Payne and Wickham, British Medical Journal 292 (1986).

@@ -89,7 +89,7 @@ fn sizes_stay_as_they_are() {
     }
 }
 
-/// What a plan for a question about nothing has, of what it should have little of.
+/// The objective value of a plan for a question without targets.
 fn amount(net: &Network, objective: Objective, level: Level, seed: u64) -> f64 {
     let question = Question {
         goal: Goal::Explanation,

@@ -10,7 +10,7 @@ use sumout_paper::scenes::{Noise, Scenes};
 
 const NOISE: f64 = 0.1;
 
-/// What there may be to see: how probable it is, what is asked about it, and which pixels are on.
+/// The possible scenes: probability, label and pixels that are on.
 struct Scene {
     prior: f64,
     answer: Vec<f64>,
@@ -190,7 +190,7 @@ fn digits_agree_with_their_scenes() {
     }
 }
 
-/// What training may change is not relied on, and before any training the answers are the same.
+/// Plans do not rely on trainable numbers, and before training the answers are the same.
 #[test]
 fn networks_without_knowledge_agree_with_the_same_scenes() {
     let (query, scenes) = (Query::of("label").given(["pixel_*"]), rectangles(5));

@@ -1,4 +1,4 @@
-//! What testing networks are for: functions, neurons, and models that lack something.
+//! Uses of testing networks: functions, neurons, and incomplete models.
 
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -83,7 +83,7 @@ impl Dense {
             .collect()
     }
 
-    /// What the neurons say with steps, and how near the nearest sum is to zero.
+    /// The outputs of the neurons with steps, and how near the nearest sum is to zero.
     fn steps(&self, x: &[f64]) -> (f64, f64) {
         let mut nearest = f64::INFINITY;
         let mut now = x.to_vec();

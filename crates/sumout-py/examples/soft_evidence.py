@@ -1,6 +1,6 @@
 """A neural network learns to read digits although nobody tells it which they are: only sums of two are labelled.
 
-What the network believes of each digit is soft evidence for a circuit that knows how to add. The loss is that of the sum, and its gradient
+Its distribution over each digit is soft evidence for a circuit that knows how to add. The loss is that of the sum, and its gradient
 goes through the circuit into the network.
 """
 

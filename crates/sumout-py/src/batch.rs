@@ -42,7 +42,7 @@ impl Batch {
 }
 
 impl Batch {
-    /// What is in it, which it no longer has: columns are long, and are not copied.
+    /// Moves the columns out: they are long, and are not copied.
     pub fn take(&mut self) -> Batch {
         Batch {
             rows: self.rows,

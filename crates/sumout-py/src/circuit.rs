@@ -264,13 +264,13 @@ fn arrays(py: Python<'_>, cpts: Cpts) -> Arrays<'_> {
         .collect()
 }
 
-/// So few examples are over before anybody could press a key.
+/// Batches up to this size are too short to be interrupted.
 const FEW: usize = 64;
 
 /// Examples are explained in parts of about this many, and interrupted between them.
 const PART: usize = 4096;
 
-/// So many examples are evaluated at a time, before it is told how many are done.
+/// The number of examples between two progress reports.
 const TOLD: usize = 1 << 16;
 
 fn evaluate(

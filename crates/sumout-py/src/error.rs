@@ -12,7 +12,7 @@ pub type Result<T> = std::result::Result<T, Raised>;
 pub enum Raised {
     /// Becomes `sumout.Error`.
     Ours(Error),
-    /// Is what it is.
+    /// An exception of Python, raised unchanged.
     Theirs(PyErr),
 }
 

@@ -261,7 +261,7 @@ impl Network {
         Ok(Network(Arc::new(builder.build()?)))
     }
 
-    /// The values of a function, in the order of the parents' joint states; none if it is no known
+    /// The values of a function, in the order of the parents' joint states; none if it is not a known
     /// function.
     fn function(&self, factor: usize) -> Option<Vec<u32>> {
         match self.0.cpts()[factor].body() {

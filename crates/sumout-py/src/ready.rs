@@ -1,6 +1,6 @@
 //! Circuits that are ready to run, kept as long as the circuit is.
 //!
-//! To get ready takes threads and memory, and much longer than to evaluate a few examples. What was
+//! Preparation takes threads and memory, and much longer than evaluating a few examples. Evaluators
 //! made ready in one process is of no use in a fork of it, which has none of its threads.
 
 use std::sync::{Arc, Mutex};
@@ -29,7 +29,7 @@ fn key(running: &EvalOptions) -> Key {
 /// A few things that were made ready, the last used at the end.
 struct Kept<T>(Mutex<Vec<(Key, Arc<T>)>>);
 
-/// So many are kept of each kind.
+/// The size of each cache.
 const MOST: usize = 4;
 
 impl<T> Default for Kept<T> {

@@ -1,4 +1,4 @@
-"""What notebooks show: well-formed, complete, and safe whatever the names are."""
+"""The HTML for notebooks: well-formed, complete, and safe whatever the names are."""
 
 import base64
 import io

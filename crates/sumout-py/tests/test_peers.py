@@ -12,7 +12,7 @@ MODELS = Path(__file__).resolve().parents[3] / "models"
 SMALL = ["asia", "cancer", "earthquake", "sachs", "survey", "child", "insurance", "alarm", "hailfinder", "win95pts", "hepar2", "paper/rect8"]
 LARGE = ["water", "munin1", "andes", "link", "mildew", "pathfinder"]
 QUICK = SMALL + LARGE[:2]
-"""What pgmpy does not need a minute for, to read or to answer."""
+"""The networks that pgmpy reads and answers within a minute."""
 ROWS = 4
 
 

@@ -132,7 +132,7 @@ def test_circuits_are_the_same(options, folder, tmp_path):
 
 
 def test_other_seeds_learn_something_else(folder, tmp_path):
-    """What is compared above depends on the options."""
+    """The files compared above depend on the options."""
     found = set()
     for seed in [1, 2]:
         learned = sumout.read("asia").fit(columns(folder / "cases.csv"), target="lung", epochs=1, seed=seed)

@@ -55,7 +55,7 @@ pub enum Stage {
     Waiting,
     /// A question is made smaller, before there are plans for it.
     Simplifying,
-    /// A plan is looked for. What is done is not known as a share.
+    /// Searching for a plan; the share that is done is not known.
     Searching,
     /// A circuit is built from a plan, or from logic.
     Compiling,

@@ -34,7 +34,7 @@
 //! variable may be summed out sooner than others. The representation of models and questions is
 //! made for that.
 //!
-//! # The way of a question
+//! # How a query is answered
 //!
 //! ```text
 //! file ──format──▶ Network ┐

@@ -1,6 +1,6 @@
 //! Broken files: what is said about each of them, to the letter.
 //!
-//! Every file in `tests/bad-models/` has one mistake and is named for it. What a person gets to
+//! Every file in `tests/bad-models/` has one mistake and is named for it. The messages that users
 //! read about them is in `snapshots/`, a page for each format. After a change, read the new pages,
 //! then take them over with `INSTA_UPDATE=always cargo test -p sumout --test bad_models`.
 
@@ -34,7 +34,7 @@ fn page(name: &str) -> &str {
     }
 }
 
-/// What is wrong with a file. Finding out takes no time.
+/// The error for a file, found within two seconds.
 fn mistake(name: &str) -> Error {
     println!("{name}");
     let start = Instant::now();

@@ -300,7 +300,7 @@ fn entry(net: &Network, cpt: &sumout::Cpt, states: &[usize]) -> f64 {
         .fold(0, |at, v| at * cards[v.index()] + states[v.index()])]
 }
 
-/// What is 1e-600 times as likely as the rest of a tensor may be all that is possible in the end.
+/// An entry 1e-600 times the rest of a tensor may be the only possible one in the end.
 #[test]
 fn rows_whose_numbers_are_far_apart_are_explained_beside_others() {
     let mut b = Network::builder("two causes");

@@ -1,5 +1,5 @@
 //! Circuits that are compiled from logic: networks of gates that no plan reaches, numbers that are
-//! far apart, and learning. What small networks answer is compared in all other tests, at every
+//! far apart, and learning. Small networks are compared in all other tests, at every
 //! level.
 
 use crate::common::close;

@@ -14,7 +14,7 @@ use sumout::compile::{self, Runs, Search};
 use sumout::model::format::read_evidence;
 use sumout::{ErrorKind, Evidence, Level, Network, Objective, Options, Query};
 
-/// What one answer may use.
+/// The memory limit of one answer.
 const MEMORY: u64 = 8 << 30;
 
 fn root() -> PathBuf {

@@ -357,7 +357,7 @@ fn a_long_chain_of_functions_with_fan_out_does_not_blow_up() {
     }
 }
 
-/// What is 1e-480 times as likely as the rest of a tensor may be all that is possible in the end.
+/// An entry 1e-480 times the rest of a tensor may be the only possible one in the end.
 #[test]
 fn small_numbers_beside_large_ones_are_not_lost() {
     for n in [50, 54, 80, 200] {

@@ -1,4 +1,4 @@
-//! What runs circuits can be kept, shared and sent, and answers one example as it does many.
+//! Evaluators can be kept, shared and sent between threads; one example is answered like many.
 
 use std::sync::Mutex;
 

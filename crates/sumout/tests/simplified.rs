@@ -19,7 +19,7 @@ fn networks() -> u64 {
     if is_sweep() { 20_000 } else { 150 }
 }
 
-/// What a variable is.
+/// The kinds of variables.
 struct Planted {
     node: Node,
     parents: Vec<Node>,

@@ -135,7 +135,7 @@ pub struct Rows<'a> {
     pub labels: Vec<i32>,
     /// The number of rows; there may be more answers.
     pub count: usize,
-    /// So many rows have been written by an earlier run.
+    /// The number of rows written by an earlier run.
     pub skip: usize,
     /// The rows that have no answer, in order.
     pub bad: Vec<usize>,

@@ -113,7 +113,7 @@ impl Cases<'_> {
     }
 }
 
-/// What is behind an error of the CSV writer; its own conversion hides that a pipe was closed.
+/// The cause of an error of the CSV writer; its own conversion hides that a pipe was closed.
 fn cause(error: csv::Error) -> io::Error {
     match error.into_kind() {
         csv::ErrorKind::Io(error) => error,

@@ -16,7 +16,7 @@ pub trait Schema {
     /// The name that may have been meant by another one.
     fn meant(&self, name: &str) -> Option<String>;
 
-    /// What a file without any of them has no column for.
+    /// The kind of column to name in the error if the file has none of them.
     fn wanted(&self) -> &'static str;
 
     /// Whether columns `NAME=VALUE` may be there, which say something else than the value of a
@@ -25,7 +25,7 @@ pub trait Schema {
         false
     }
 
-    /// What the columns of a matrix are, which have no names.
+    /// The variables of the columns of a matrix, which have no names.
     fn order(&self) -> &'static str {
         "a column for each input, in the order of the network"
     }
@@ -363,7 +363,7 @@ mod tests {
             error.message(),
             "`cases.csv`: the column `xray=yes` is not a value of `xray`"
         );
-        // What `eval` has written of others may stay in the file.
+        // Columns that `eval` wrote for other variables may stay in the file.
         let columns = Columns::find(
             "cases.csv",
             ["xray", "dysp", "lung=yes", "lung=no"],

@@ -21,7 +21,7 @@ use super::answers::Titles;
 pub struct Fingerprint(u64);
 
 impl Fingerprint {
-    /// What came before, and then a number.
+    /// The earlier hash, then a number.
     pub fn with(self, number: u64) -> Self {
         Fingerprint((self.0.rotate_left(5) ^ number).wrapping_mul(0x9e37_79b9_7f4a_7c15))
     }
@@ -99,7 +99,7 @@ impl Journal {
         Ok(Journal(file))
     }
 
-    /// Goes on with a journal. What it says of the data, if that is of the same circuit.
+    /// Resumes a journal; returns its checks of the data if it belongs to the same circuit.
     pub fn resume(path: &Path, manifest: &Manifest) -> io::Result<(Self, Vec<Check>)> {
         let mut lines = BufReader::new(File::open(path)?).lines();
         let first: Option<Value> = lines

@@ -55,7 +55,7 @@ impl Kind {
         }
     }
 
-    /// The columns of a matrix of variables with so many values.
+    /// The columns of a matrix, given the number of values of each variable.
     fn columns(self, bytes: &[u8], cards: &[usize]) -> Vec<Values> {
         match self {
             Kind::U8 => columns(bytes, cards, i64::from),

@@ -257,7 +257,7 @@ impl Cells<'_> {
                 Cell::Text(if *x { b"true" } else { b"false" })
             }),
             _ => Err(ParquetError::General(
-                "a column of another kind than the schema says".into(),
+                "a column of a different type than in the schema".into(),
             )),
         }
     }

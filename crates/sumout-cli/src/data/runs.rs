@@ -18,7 +18,7 @@ pub struct Runs {
     /// The bits of a number.
     width: usize,
     run: Run,
-    /// So many numbers are left in the run.
+    /// The number of remaining numbers in the run.
     left: usize,
 }
 
@@ -31,7 +31,7 @@ enum Run {
 }
 
 impl Runs {
-    /// Numbers of so many bits, in some of the bytes.
+    /// Packed numbers with this bit width.
     pub fn new(bytes: &[u8], rest: Range<usize>, width: u32) -> Result<Self> {
         if width > u32::BITS {
             return Err(damaged(&format!("a number of {width} bits")));

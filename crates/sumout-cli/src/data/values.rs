@@ -17,13 +17,13 @@ pub enum Values {
     Wide(Vec<i32>),
 }
 
-/// Whether so many values are few.
+/// Whether positions of a variable with this many values fit a byte.
 pub fn is_narrow(card: usize) -> bool {
     card <= MAX_NARROW_CARD
 }
 
 impl Values {
-    /// No positions yet of a variable that has so many values, and room for some.
+    /// An empty column for a variable with this many values, with capacity.
     pub fn empty(card: usize, room: usize) -> Self {
         if is_narrow(card) {
             Values::Narrow(Vec::with_capacity(room))
@@ -50,7 +50,7 @@ impl Values {
         }
     }
 
-    /// The rows whose positions are not those of so many values.
+    /// The rows whose positions are out of range.
     pub fn beyond(&self, card: usize) -> Vec<usize> {
         match self {
             Values::Narrow(values)
@@ -118,7 +118,7 @@ impl Values {
 const ROWS_IN_CACHE: usize = 64;
 
 /// The columns of a matrix of cells, each of which stands for a number, of variables with so many
-/// values. Numbers that are no positions are still too large, or negative.
+/// values. Invalid positions remain too large or negative.
 pub fn columns<C: Copy>(cells: &[C], cards: &[usize], number: impl Fn(C) -> i64) -> Vec<Values> {
     if cards.iter().all(|&card| is_narrow(card)) {
         let narrow = |cell: C| number(cell).clamp(-1, i8::MAX.into()) as i8;

@@ -84,7 +84,7 @@ async fn open(
         return Err(Refusal::new(
             StatusCode::BAD_REQUEST,
             "malformed",
-            "say with `?name=…` what is to be opened",
+            "name the model with `?name=…`",
         ));
     };
     Ok(Json(wire::network(&*models.open(name, body).await?)))

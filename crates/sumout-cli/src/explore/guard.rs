@@ -1,4 +1,4 @@
-//! Who may ask: only the page itself, and those who know its address.
+//! Access control: only the page itself, and clients that know its address.
 //!
 //! Any page in any browser on this machine can send requests to a local server. It cannot know the
 //! token, which is the first part of every path. A name that an attacker lets point to this machine

@@ -35,7 +35,7 @@ use models::{Models, Named};
 
 /// A network to begin with.
 pub struct FirstModel {
-    /// What it is called, as the user typed it.
+    /// The name, as the user typed it.
     pub name: String,
     /// How it was read.
     pub reading: Reading,

@@ -17,7 +17,7 @@ use super::wire::{self, Refusal};
 use super::worker::{Waiting, Worker};
 use crate::args::Reading;
 
-/// So many models are kept, besides the one that the explorer was started with; the one used
+/// The maximum number of kept models, besides the one that the explorer was started with; the one used
 /// longest ago goes first.
 const MAX_MODELS: usize = 8;
 

@@ -19,7 +19,7 @@ use crate::output::{Failure, Result};
 /// Work is mentioned after this time.
 const SILENCE: Duration = Duration::from_secs(2);
 
-/// Who waits is told of changes after this time, on a terminal and elsewhere.
+/// The minimum time between two progress reports, on a terminal and elsewhere.
 const BETWEEN: [Duration; 2] = [Duration::from_millis(500), Duration::from_secs(5)];
 
 /// The time between two looks at a time limit.

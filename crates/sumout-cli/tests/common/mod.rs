@@ -31,7 +31,7 @@ pub fn output(folder: &Path, line: &str) -> Output {
         .unwrap()
 }
 
-/// What a command line that succeeds prints.
+/// The output of a command that must succeed.
 pub fn sumout(folder: &Path, line: &str) -> String {
     let Output {
         status,

@@ -168,7 +168,7 @@ fn numbers_of_all_kinds_are_read_and_those_that_are_no_positions_are_named() {
     }
 }
 
-/// A variable with so many values that a byte is not enough, and one with few, in all formats.
+/// A variable with too many values for a byte, and one with few, in all formats.
 #[test]
 fn variables_with_many_values_are_read_as_others_are() {
     let folder = folder("eval-wide", CASES);

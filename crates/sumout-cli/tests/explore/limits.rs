@@ -208,7 +208,7 @@ fn questions_that_nobody_waits_for_are_dropped() {
     assert!(server.works());
 }
 
-/// What is sent is not in memory before it is its turn.
+/// A request body is not read before its turn.
 #[test]
 fn few_files_are_received_at_a_time() {
     let server = Server::start("asia");

@@ -131,7 +131,7 @@ const PROMISE: &str = r#"{"sumout": 1, "kind": "bayes", "name": "promise", "vari
   {"child": "a", "parents": ["u", "x"], "table": [[0.9, 0.1], [0.3, 0.7], [0.8, 0.2], [0.5, 0.5], [0.4, 0.6], [0.1, 0.9]], "fixed": true},
   {"child": "b", "parents": ["u", "x"], "table": [[0.7, 0.3], [0.2, 0.8], [0.6, 0.4], [0.1, 0.9], [0.9, 0.1], [0.3, 0.7]], "fixed": true}]}"#;
 
-/// What is declared a function and learned: how far the circuit is from the network is said, until
+/// A CPT that is declared functional and learned: the report gives the distance of the circuit from the network, until
 /// both are the same.
 #[test]
 fn unknown_functions_are_checked_and_snapped() {

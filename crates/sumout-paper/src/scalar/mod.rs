@@ -108,7 +108,7 @@ impl ScalarGraph {
         self.places
     }
 
-    /// What has to be given: variables, each with the number of its values that are left.
+    /// The inputs: variables, each with the number of its values that are left.
     pub fn inputs(&self) -> &[(VarId, usize)] {
         &self.inputs
     }

@@ -27,7 +27,7 @@ use sumout::{Dataset, Error, ErrorKind, Network, Result, VarId};
 
 pub use columns::{batch, examples};
 
-/// There are 18 million images of rectangles to test on in so many rows.
+/// With this many rows there are 18 million rectangle images to test on.
 const MAX_ROWS: usize = 32;
 
 /// The content of images.
@@ -271,7 +271,7 @@ fn each_digit(n: usize, mut visit: impl FnMut(u32, usize, usize)) {
     }
 }
 
-/// What there is to see, and where.
+/// The objects of a scene, and their places.
 #[derive(Clone, Debug)]
 struct Scene {
     label: u32,

@@ -30,7 +30,7 @@ const NO_PROMISE: &str = "Without background knowledge, the released program doe
     runs).";
 
 const PROMISE: &str = "Without background knowledge, the program still declares its tables functional, so that the trainable circuit \
-    is no posterior of the network until they are: it is the function that was trained.";
+    is not a posterior of the network until they are: it is the function that was trained.";
 
 const STEPS: &str = "The program takes 32 examples at a time, which of 25 examples makes one step an epoch, and does not reach the printed \
     accuracies with fewer than 250 examples; our preset `paper` makes at least five steps an epoch, and does.";

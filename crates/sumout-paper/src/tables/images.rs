@@ -23,7 +23,7 @@ const LEVELS: [Level; 3] = [Level::Paper, Level::Functional, Level::Support];
 /// With `--quick` there are no larger images than this.
 const QUICK: usize = 3;
 
-/// So many examples are evaluated at once, as in the paper; fewer of a circuit with very many
+/// The batch size, as in the paper; smaller for circuits with very many
 /// entries.
 const BATCH: usize = 64;
 const LARGE: (f64, usize) = (1e7, 8);
@@ -184,7 +184,7 @@ fn evaluated(circuit: &Circuit, batch: &Batch) -> sumout::Result<f64> {
     Ok(times[times.len() / 2] / batch.len() as f64)
 }
 
-/// What the paper prints of an image, and what we find.
+/// The paper's numbers for an image, and ours.
 struct Row {
     printed: &'static Image,
     found: Found,

@@ -48,7 +48,7 @@ pub fn digits(work: &Work<'_>) -> sumout::Result<Table> {
     )
 }
 
-/// What is learned.
+/// The target and the inputs.
 struct Asked {
     target: &'static str,
     inputs: &'static str,

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::printed::Mean;
 
 /// The mean and the standard deviation of a sample; a single number says nothing of the latter,
-/// which is no number then.
+/// which is NaN then.
 pub fn mean(numbers: impl IntoIterator<Item = f64>) -> Mean {
     let numbers: Vec<f64> = numbers.into_iter().collect();
     let n = numbers.len() as f64;
@@ -28,7 +28,7 @@ pub fn to_json(mean: &Mean) -> Value {
     json!({"mean": mean.mean, "stdev": mean.stdev})
 }
 
-/// `22.4 ± 2.8`, with so many decimals; `22.4` if the deviation is not known.
+/// `22.4 ± 2.8`, with this many decimals; `22.4` if the deviation is unknown.
 pub fn text(Mean { mean, stdev }: &Mean, decimals: usize) -> String {
     if stdev.is_nan() {
         format!("{mean:.decimals$}")

@@ -38,7 +38,7 @@ class Circuit:
         self._inputs = raw.inputs()
         self._targets = raw.targets()
 
-    # What it is
+    # Properties
 
     @property
     def inputs(self) -> list[str]:

@@ -197,7 +197,7 @@ def _pandas(variables: Variables, inputs: list[int], frame: Any) -> tuple[int, d
         if frame[name].ndim != 1:
             raise Error("name", f"there are several columns `{name}`")
     texts = [name for name in wanted if str(frame.dtypes[name]) in ("str", "string")] if "pyarrow" in sys.modules else []
-    # An index is no evidence, whatever it is called.
+    # An index is never evidence.
     found = _arrow(variables, [wanted[name] for name in texts], frame[texts].reset_index(drop=True))[1] if texts else {}
     others = {name: frame[name] for name in wanted if name not in set(texts)}
     return len(frame), {**found, **(_named(variables, inputs, others)[1] if others or not texts else {})}

@@ -34,7 +34,7 @@ class Network:
         self._variables = Variables(raw.variables())
         self._factors = raw.factors()
 
-    # What it is
+    # Properties
 
     @property
     def name(self) -> str:
@@ -304,7 +304,7 @@ class Network:
     def write(self, path: str | PathLike[str], *, format: str | None = None, lossy: bool = False) -> None:
         """Writes the network to a file, in the format that its extension names: bif, xmlbif, uai, net, xdsl or json, and .gz.
 
-        What the format cannot carry is an error, or left out if that is accepted as ``lossy``.
+        Information that the format cannot represent is an error; with ``lossy`` it is dropped.
         """
         self._raw.write(path, format, lossy)
 

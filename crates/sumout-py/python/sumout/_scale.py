@@ -1,4 +1,4 @@
-"""What every engine for many machines needs: a circuit that is loaded once in each process, and its answers as columns."""
+"""Shared by Ray and Dask: a circuit that is loaded once in each process, and its answers as columns."""
 
 from __future__ import annotations
 

@@ -164,7 +164,7 @@ class Network:
     def find(self, /, name: str) -> int: ...
     def function(self, /, factor: int) -> list[int] | None:
         """
-        The values of a function, in the order of the parents' joint states; none if it is no known
+        The values of a function, in the order of the parents' joint states; none if it is not a known
         function.
         """
     def is_markov(self, /) -> bool: ...

@@ -44,7 +44,7 @@ class NetworkClassifier(ClassifierMixin, BaseEstimator):
         Whether ``fit`` learns CPTs from the examples: of each variable whose family is the target and features only, by counting,
         with the network's CPT as prior. Functions and zeros stay what they are. Otherwise the network answers as it is.
     smoothing : float
-        What the prior is worth, in examples for each value of a variable, in each row of its CPT.
+        The weight of the prior, in examples for each value of a variable, in each row of its CPT.
     bins : int
         How many bins a feature is cut into at most, without a network.
     effort : float
@@ -178,7 +178,7 @@ check_fit_idempotent check_fit_check_is_fitted check_n_features_in check_fit2d_p
 def expected_failed_checks(estimator: NetworkClassifier) -> dict[str, str]:
     """The checks of scikit-learn that cannot pass with a given network, for ``parametrize_with_checks``.
 
-    They fit examples of their own, whose features and labels are no values of the network's variables. Without a network all pass.
+    They fit examples of their own, whose features and labels are not values of the network's variables. Without a network all pass.
     """
     why = "its examples are no values of the network's variables"
     return {} if estimator.network is None else dict.fromkeys(_OF_OTHER_DATA, why)

@@ -56,7 +56,7 @@ class Circuit(torch.nn.Module):
         """The variables whose CPTs are trained."""
         self.logits = torch.nn.ParameterList(torch.nn.Parameter(_logits(torch.from_numpy(cpt)).to(dtype)) for cpt in cpts.values())
         for place, cpt in enumerate(cpts.values()):
-            # Values that evidence can never find are no part of a circuit. What they have of a row stays theirs.
+            # Impossible values are not part of a circuit. Their share of a row does not change.
             self.register_buffer(f"mass_{place}", torch.from_numpy(cpt.sum(1, keepdims=True)).to(dtype))
         self.register_buffer("_like", torch.zeros(0, dtype=dtype), persistent=False)
         """Positions become likelihoods of this type, on this device."""

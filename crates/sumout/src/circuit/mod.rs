@@ -177,7 +177,7 @@ fn free_memory() -> u64 {
     system.available_memory().min(container)
 }
 
-/// So few bytes are always there; to ask how many are free takes longer than to use them.
+/// Below this many bytes the free memory is not queried: the query takes longer than the answer.
 const SMALL: f64 = (64 << 20) as f64;
 
 /// The program for a compiled question, if it fits in memory.
@@ -196,7 +196,7 @@ fn admit(compiled: &Compiled, want: &Want, refusal: &Refusal<'_>) -> Result<Prog
     Ok(Program::new(&compiled.graph, &schedule))
 }
 
-/// The bytes that may be used: three quarters of what is free, if nothing else was said.
+/// The bytes that may be used: by default three quarters of the free memory.
 fn memory_limit(given: Option<u64>) -> f64 {
     given.unwrap_or_else(|| free_memory() / 4 * 3) as f64
 }

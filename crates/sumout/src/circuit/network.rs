@@ -72,7 +72,7 @@ impl Network {
         Compilation::new(self, self.question(query, options)?, options, None)
     }
 
-    /// The same, from a plan that was saved, or from an elimination order: the plan found is never
+    /// Plans from a saved plan, or from an elimination order: the plan found is never
     /// worse than that one, and without any [effort](Options::effort) it is that one.
     pub fn plan_from(
         &self,

@@ -1,4 +1,4 @@
-//! The way from a question to a circuit.
+//! From a question to a circuit.
 //!
 //! A question is put to the network with explicit selectors (`selection`), which is the network's
 //! own model if nothing is selected. That makes one part that answers, and a stage for each
@@ -103,7 +103,7 @@ impl<'a> Compilation<'a> {
         self.clone().into_circuit()
     }
 
-    /// The same, of a plan that is not needed any more.
+    /// The circuit of the plan, consuming it.
     pub(crate) fn into_circuit(self) -> Circuit {
         let compiled = self.answer.planned.lower();
         let circuit = Circuit::new(&self.expanded.model, self.question.clone(), compiled);

@@ -355,7 +355,7 @@ mod tests {
         }
     }
 
-    /// Who stops a run gets nothing, and the next run is not the worse for it.
+    /// A stopped run returns nothing, and does not affect the next one.
     #[test]
     fn a_run_can_be_stopped() {
         let asia = Network::read("asia").unwrap();

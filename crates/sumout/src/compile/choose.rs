@@ -26,20 +26,20 @@ use crate::vars::VarId;
 /// A question with a plan for it.
 #[derive(Clone, Debug)]
 pub struct Planned {
-    /// What is left of the network.
+    /// The pruned network.
     pub pruned: Pruned,
-    /// What the planner saw of it.
+    /// The planning problem for it.
     pub problem: Problem,
     /// The plan.
     pub plan: Plan,
     /// The same on reachable states only, where that is asked for and cheaper.
     pub supported: Option<Supported>,
-    /// What the planner was allowed to know; if that was left to it, what paid.
+    /// The level of the plan; with `auto`, the level that was chosen.
     pub level: Level,
 }
 
 impl Planned {
-    /// What it costs to evaluate the plan, or the supports that are cheaper, once.
+    /// The cost of one evaluation of the plan, or of the supports if they are cheaper.
     pub fn cost(&self) -> Cost {
         self.supported.as_ref().map_or(self.plan.cost, |s| s.cost)
     }

@@ -1,7 +1,7 @@
 //! The tensors of a compiled query as a picture: what is computed from what, and how many numbers
 //! that is.
 //!
-//! The output is on the left. What does not depend on evidence is one box. Steps that read one
+//! The output is on the left. Everything that does not depend on evidence is one box. Steps that read one
 //! tensor only stand in its box; rescaling is not shown. A tensor that is read twice is drawn where
 //! it is read first.
 
@@ -163,7 +163,7 @@ impl Drawing<'_> {
         }
     }
 
-    /// What is computed from several tensors of evidence names them.
+    /// Nodes computed from several evidence tensors name them.
     fn several(&mut self, of: &[NodeId], label: String, size: String) -> usize {
         let axes = of.iter().map(|node| self.names(self.graph.axes(*node)));
         let inputs = format!("λ({})", axes.collect::<Vec<_>>().join(" "));

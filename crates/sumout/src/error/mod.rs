@@ -100,7 +100,7 @@ impl Error {
         Error::new(ErrorKind::Io, format!("{tried}: {cause}")).caused_by(cause)
     }
 
-    /// Says what the user can do about it, in place of an earlier hint.
+    /// Sets the remedy, replacing earlier ones.
     pub fn hint(mut self, remedy: impl Into<Remedy>) -> Self {
         self.0.remedies = vec![remedy.into()];
         self
@@ -112,7 +112,7 @@ impl Error {
         self
     }
 
-    /// Says first where the mistake is: in a file, in a row, …
+    /// Prefixes the message with a context: a file, a row, …
     pub(crate) fn within(mut self, context: impl fmt::Display) -> Self {
         self.0.message = format!("{context}: {}", self.0.message);
         self

@@ -93,7 +93,7 @@ impl Cpt {
         &self.parts
     }
 
-    /// Whether anything is said of it, or of one of its copies, beyond its numbers.
+    /// Whether it, or one of its copies, has a role.
     pub fn has_role(&self) -> bool {
         let of_copies = |it: &SelectedCpt| {
             it.is_fixed || it.tie.is_some() || it.roles.iter().any(|role| *role != Role::default())

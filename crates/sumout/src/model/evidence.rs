@@ -84,7 +84,7 @@ impl Evidence {
         self.findings.iter().map(|(&var, finding)| (var, finding))
     }
 
-    /// The same without what is known of one variable.
+    /// This evidence without the finding on one variable.
     pub fn without(&self, var: VarId) -> Self {
         let mut rest = self.clone();
         rest.findings.remove(&var);

@@ -1,6 +1,6 @@
 //! Chooses the order of each tensor's axes, and turns a schedule into loops.
 //!
-//! Nothing is transposed at run time: whoever reads a tensor says how it is laid out. A contraction
+//! Nothing is transposed at run time: the reader of a tensor decides its layout. A contraction
 //! walks through its output's last axes in the innermost loop. An input that has them keeps them
 //! last, and its summed axes first; the other input is read one number at a time, with its summed
 //! axes last.

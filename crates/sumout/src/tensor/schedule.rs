@@ -233,7 +233,7 @@ impl Schedule {
         let mut has_adjoint = vec![false; self.slots()];
         let value = |node: NodeId| Schedule::value(graph, node);
         has_adjoint[Schedule::adjoint(graph, graph.output())] = true;
-        // What only tests depend on has no derivative if these are not gone through.
+        // Nodes that only tests read have no derivative if it does not pass through tests.
         for &node in order.iter().rev() {
             if !has_adjoint[Schedule::adjoint(graph, node)] {
                 continue;

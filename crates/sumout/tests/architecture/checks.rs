@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::source::{code, reexports, resolved};
 use crate::{COMMAND, LIBRARY};
 
-/// What a module of the library breaks, where others re-export something.
+/// The rules that a module of the library breaks, given re-exports of others.
 fn broken_with(exports: &[(&str, &str)], module: &str, text: &str) -> Vec<String> {
     let exports: BTreeMap<String, String> = exports
         .iter()
@@ -14,7 +14,7 @@ fn broken_with(exports: &[(&str, &str)], module: &str, text: &str) -> Vec<String
     LIBRARY.broken(module, &code(text), &exports)
 }
 
-/// What a module of the library breaks.
+/// The rules that a module of the library breaks.
 fn broken(module: &str, text: &str) -> Vec<String> {
     broken_with(&[("tensor", "pub use graph::{Graph, Op};")], module, text)
 }

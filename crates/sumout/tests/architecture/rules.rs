@@ -1,4 +1,4 @@
-//! What a module may use, and what it uses all the same.
+//! The rules for modules, and their violations.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -38,7 +38,7 @@ impl Rules {
             .collect()
     }
 
-    /// What a module uses that it should not.
+    /// The violations of a module.
     pub fn broken(
         &self,
         module: &str,

@@ -85,7 +85,7 @@ pub fn paths(module: &str, code: &str) -> Vec<String> {
     found.into_iter().map(|(path, _)| path).collect()
 }
 
-/// What a module re-exports: by the path that others may write, the path that it stands for.
+/// The re-exports of a module: by the path that others may write, the path that it stands for.
 ///
 /// An alias of a type is a re-export by another name.
 pub fn reexports(module: &str, code: &str) -> BTreeMap<String, String> {

@@ -8,7 +8,7 @@ use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 use sumout::{Batch, Circuit, Column, Cpt, Evidence, Finding, Level, Network, VarId};
 
-/// What a planner may know: all of it.
+/// All levels.
 pub const LEVELS: [Level; 7] = [
     Level::Classical,
     Level::Paper,
@@ -19,7 +19,7 @@ pub const LEVELS: [Level; 7] = [
     Level::Auto,
 ];
 
-/// What enumeration finds.
+/// The result of enumeration.
 pub struct Truth {
     /// P(x, e) for each value of each variable.
     pub joints: Vec<Vec<f64>>,

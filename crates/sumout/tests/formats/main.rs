@@ -1,6 +1,6 @@
-//! What holds for every file format, on every network at hand.
+//! Properties of every file format, on all available networks.
 //!
-//! Two laws. What is written without loss reads back equal; what a format cannot carry is refused.
+//! Two laws. A network written without loss reads back equal; one that a format cannot represent is refused.
 //! And what is written with loss reads back with the same numbers.
 
 mod files;

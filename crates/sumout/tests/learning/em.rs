@@ -193,7 +193,7 @@ fn assert_tables(net: &Network, found: &Params, expected: &[Vec<f64>], context: 
 fn expectation_and_maximisation_is_what_enumeration_finds() {
     for seed in 0..12 {
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
-        // What is tied starts equal: at the mean.
+        // Tied parameters start at their mean.
         let mut net = latent(&mut rng);
         let prior = 0.5 * (seed % 2) as f64;
         let examples = hidden(&mut rng, &net, 25, 0.2, false);
@@ -316,7 +316,7 @@ fn the_likelihood_never_becomes_less() {
     }
 }
 
-/// What becomes ever less probable becomes zero, before products of such numbers are too small for
+/// Vanishing probabilities become zero, before products of such numbers are too small for
 /// numbers; and what is saved can be read again.
 #[test]
 fn numbers_that_vanish_do_no_harm() {

@@ -5,7 +5,7 @@ use sumout::{Column, Examples, Level, Method, Network, Task, TrainingOptions, Va
 
 use super::training;
 
-/// What is saved in the middle and goes on ends where it would have ended.
+/// Training that is saved and resumed ends as an uninterrupted one.
 #[test]
 fn an_interrupted_training_ends_where_it_would_have() {
     let net = Network::read("rect:4").unwrap();
@@ -156,7 +156,7 @@ fn examples_without_weight_are_left_out() {
     }
 }
 
-/// What is kept in the end is as good, on the examples that are watched, as all that was seen
+/// The kept parameters are as good on the validation set as any seen
 /// there: starts, too.
 #[test]
 fn the_epoch_that_is_kept_is_the_best_in_validation() {

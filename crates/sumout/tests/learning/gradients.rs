@@ -113,7 +113,7 @@ fn enumerated(net: &Network, loss: &Loss, task: &Task, examples: &Examples) -> (
     (total / weights, is_whole)
 }
 
-/// What a loss was checked with.
+/// The setting of a check.
 fn features(net: &Network, params: &Params) -> Vec<&'static str> {
     let mut features = vec![];
     for group in params.groups() {

@@ -26,7 +26,7 @@ const LEVELS: [Level; 6] = [
     Level::Compiled,
 ];
 
-/// What is to become small, each alone and all together.
+/// The losses, each alone and all together.
 const LOSSES: [Loss; 4] = [
     Loss {
         cross_entropy: 1.0,

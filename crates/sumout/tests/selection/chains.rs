@@ -273,7 +273,7 @@ fn a_softmax_of_many_joint_states_is_compiled() {
     assert_eq!(circuit.evaluate(&batch).unwrap().row(0), [0.5, 0.5]);
 }
 
-/// What the tests of a chain cost grows as the chain does, and not as its square.
+/// The cost of a chain of tests is linear in its length, not quadratic.
 #[test]
 fn a_chain_of_tests_costs_as_much_as_it_is_long() {
     let entries = |n: usize| {

@@ -185,7 +185,7 @@ fn a_testing_circuit_has_no_marginals_of_families() {
     );
 }
 
-/// What is left beside a probability of nearly one is not lost.
+/// The complement of a probability near one is not lost.
 #[test]
 fn linear_weights_do_not_cancel() {
     for p in [1e-9, 1e-15, 1e-20, 1e-200] {

@@ -104,7 +104,7 @@ fn rules_in_files_fit_what_they_are_applied_to() {
         },
         &|h| h["axes"].as_array_mut().unwrap().push(json!(0)),
         &|h| h["aliases"] = json!([[h["visible"].clone(), 0]]),
-        // What is tested is a table of the rule itself; and such a table is a tensor of the
+        // The tested tensor is a table of the rule itself; and such a table is a tensor of the
         // circuit.
         &|h| {
             let (at, inputs) = (select(h), inputs(h));

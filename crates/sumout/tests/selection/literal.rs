@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use sumout::model::{Body, Comparison, SelectedCpt, Selection, SelectionKind, Sight};
 use sumout::{Evidence, Finding, Network, VarId};
 
-/// What comes out.
+/// The result.
 pub struct Literal {
     pub joints: Vec<Vec<f64>>,
     pub evidence: f64,
@@ -73,7 +73,7 @@ impl Literal {
 }
 
 impl Selecting<'_> {
-    /// Selects the CPT of a variable; says whether the evidence that is seen is possible.
+    /// Selects the CPT of a variable; returns whether the evidence that is seen is possible.
     fn select(&mut self, x: VarId, it: &SelectedCpt, evidence: &Evidence) -> bool {
         let seen = seen(self.net, x);
         let part = evidence

@@ -92,7 +92,7 @@ fn queries_are_what_the_semantics_says() {
     assert!(impossible > 5, "only {impossible} impossible cases");
 }
 
-/// What is selected does not depend on the order of the variables, by the generalised rule.
+/// The selection does not depend on the order of the variables, by the generalised rule.
 #[test]
 fn the_order_of_variables_does_not_matter() {
     let mut different = 0;
@@ -340,7 +340,7 @@ fn rounding_decides_no_test() {
     }
 }
 
-/// What is very improbable is not impossible.
+/// Very improbable evidence is not impossible.
 #[test]
 fn steep_sigmoids_are_never_zero() {
     let mut b = Network::builder("steep");

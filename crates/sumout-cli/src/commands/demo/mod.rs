@@ -50,12 +50,9 @@ pub fn run(json: bool, out: &mut dyn Write) -> Result<Outcome> {
 fn tell(stories: &[Story], out: &mut dyn Write) -> Result<()> {
     writeln!(out, "1. Noisy images\n")?;
     stories.iter().try_for_each(|story| story.show(out))?;
-    writeln!(out, "2. What it costs to recognise them, exactly\n")?;
+    writeln!(out, "2. The cost of recognising them exactly\n")?;
     images::compare(stories, out)?;
-    writeln!(
-        out,
-        "\n3. What is to be believed of them, given all pixels\n"
-    )?;
+    writeln!(out, "\n3. Posteriors given all pixels\n")?;
     stories.iter().try_for_each(|story| story.believe(out))?;
     out.flush()?;
     writeln!(

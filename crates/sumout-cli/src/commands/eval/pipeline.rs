@@ -22,21 +22,21 @@ use crate::output::{Result, talk};
 use crate::patience::Lines;
 use crate::text::{counted, grouped};
 
-/// So many rows are in a chunk at first, and at most: a chunk should take a fraction of a second.
+/// The initial and the maximum number of rows of a chunk, which takes a fraction of a second.
 const ROWS: [usize; 2] = [512, 16384];
 
 /// A chunk that takes fewer seconds is followed by longer ones, and one that takes more by shorter
 /// ones.
 const SECONDS: [f64; 2] = [0.02, 0.2];
 
-/// So many chunks wait at most.
+/// The maximum number of waiting chunks.
 const WAITING: usize = 2;
 
-/// Chunks behind the first have at least so many examples: a handful would be computed by other
+/// The minimum number of examples of later chunks: a handful would be computed by other
 /// means, with other roundings, and then answers would depend on where a run was interrupted.
 const LEAST: usize = 8;
 
-/// So many bad rows are named.
+/// The maximum number of bad rows that are named.
 const NAMED: u64 = 10;
 
 /// Counts of a run.
@@ -58,7 +58,7 @@ pub struct Pipeline<'a> {
     pub skip_bad_rows: bool,
     /// Stops after a chunk.
     pub control: Control,
-    /// So many rows have been written by an earlier run.
+    /// The number of rows written by an earlier run.
     pub earlier: u64,
     /// Fingerprints of the data in that run.
     pub checks: Vec<Check>,
@@ -67,7 +67,7 @@ pub struct Pipeline<'a> {
 /// A chunk on its way.
 struct Piece {
     chunk: Chunk,
-    /// What is known of the data up to its end.
+    /// The state of the run so far.
     check: Check,
     /// The number of rows of all chunks, as far as is known.
     total: Option<u64>,

@@ -1,4 +1,4 @@
-//! How loss and accuracy went, as a picture: two panels, one above the other.
+//! Draws the learning curve: two panels, one above the other.
 //!
 //! Epochs of the start that went on are counted from 1. Before them, from 0 down, stand the epochs
 //! of all starts, in grey, so that the one that went on meets the curve that it became. A dot is
@@ -14,7 +14,7 @@ const WIDTH: f64 = 720.0;
 const HEIGHT: f64 = 440.0;
 const LEFT: f64 = 72.0;
 const RIGHT: f64 = WIDTH - 20.0;
-/// Losses are that many times apart, at least, where their logarithms are drawn.
+/// The minimum ratio of losses for a logarithmic axis.
 const WIDE: f64 = 20.0;
 
 const TRAINING: &str = "#0072b2";
@@ -80,7 +80,7 @@ pub fn draw(history: &[Epoch], kept: Option<usize>) -> String {
     svg + "</svg>\n"
 }
 
-/// What epochs are called, and where they stand.
+/// The labels of epochs, and their positions.
 struct Time {
     /// The epochs of each start, and of the one that went on.
     tried: usize,

@@ -116,7 +116,7 @@ impl Tables {
 }
 
 impl Learning {
-    /// The same for the library.
+    /// Converts it to the options of the library.
     pub fn options(&self, tables: &Tables, seed: u64) -> FitOptions {
         FitOptions::from(self.preset)
             .method(self.method)

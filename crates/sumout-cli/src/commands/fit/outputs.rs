@@ -76,7 +76,7 @@ fn refuse_nowhere(path: &Path) -> Result<()> {
         .into())
 }
 
-/// Writes a network; of what its format cannot carry, names are missed, and so that is said.
+/// Writes a network; warns if the format loses names.
 pub(super) fn write_network(net: &Network, path: &Path) -> Result<()> {
     if Format::of_path(path) == Some(Format::Uai) {
         talk("UAI files have no names: variables are x0, x1, …, values s0, s1, …");

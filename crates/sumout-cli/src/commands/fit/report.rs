@@ -62,7 +62,7 @@ fn write_difference(found: &Difference, what: &str, out: &mut dyn Write) -> io::
     let largest = significant(found.largest(), 3);
     writeln!(
         out,
-        "functions    not yet: {what} of the network differ from the circuit's by up to {largest}"
+        "functions    not snapped: {what} of the network differ from the circuit's by up to {largest}"
     )?;
     writeln!(
         out,

@@ -70,7 +70,7 @@ impl Shown {
             .into_iter()
     }
 
-    /// What the copies are called: where rows are a softmax themselves, they are the values.
+    /// The labels of the copies: where rows are a softmax themselves, they are the values.
     fn copies(&self, net: &Network) -> Vec<String> {
         let variable = self.selected.variable();
         match net.cpts()[variable.index()]

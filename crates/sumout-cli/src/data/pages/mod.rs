@@ -10,7 +10,7 @@
 //! data page    0 0 1 0 1 1 2   ──look up──▶ 0 0 1 0 1 1 mark
 //! ```
 //!
-//! A word that is no value is only wrong in the rows that use it. It is translated to a _mark_, a
+//! An unknown word is an error only in the rows that use it. It is translated to a _mark_, a
 //! number that tells where the word stands, and so what is to be said of these rows. A writer that
 //! gives up its dictionary in the middle of a column writes words into data pages, which are
 //! translated one by one. Columns that are written in other ways are left to the `parquet` crate.
@@ -56,14 +56,14 @@ struct Dictionary {
 /// A data page from which something has been read.
 struct DataPage {
     page: Page,
-    /// So many cells are left.
+    /// The number of remaining cells.
     left: usize,
     /// Their definition levels, if any can be null.
     levels: Option<Runs>,
     values: Values,
 }
 
-/// What a data page has for cells that are not null.
+/// The encoding of the non-null cells of a data page.
 enum Values {
     /// Numbers of words.
     Numbers(Runs),
@@ -71,10 +71,10 @@ enum Values {
     Words(usize),
 }
 
-/// What a number stands for that is none of a word: no mark, as pages are shorter.
+/// Marks out-of-range word numbers; larger than any position in a page.
 const OUTSIDE: i32 = i32::MIN;
 
-/// What a word is translated to that is no value, by where it stands in its page.
+/// The mark for a word that is not a value, from its position in its page.
 fn mark(at: usize) -> i32 {
     -2 - at as i32
 }

@@ -73,7 +73,7 @@ function odds(variable, value) {
   const p = state.answer?.posteriors[variable]?.[value] ?? 1 / values.length;
   const flat = values.map(() => 1);
   const hard = state.given.get(variable);
-  // What is certain has no odds: a drag starts as if all values were equally probable.
+  // A certain value has no odds: a drag starts as if all values were equally probable.
   const isCertain = hard !== undefined || p <= 0 || p >= 1;
   return { p: isCertain ? 1 / values.length : p, likelihood: state.soft.get(variable) ?? flat };
 }

@@ -1,4 +1,4 @@
-// The list of variables: every value with its bar. What is given, P(e) and the most probable explanation are above it.
+// The list of variables: every value with its bar. The evidence, P(e) and the most probable explanation are above it.
 
 import * as api from "./api.js";
 import { $, digits, h, percent, plural, toast } from "./dom.js";

@@ -28,7 +28,7 @@ export const $ = (selector, root = document) => root.querySelector(selector);
 /** What differs from 1 by rounding only is certain. */
 const CERTAIN = 1 - 1e-12;
 
-/** A probability as people read it: 12.3 %, and small ones with an exponent. What is not certain is not shown as 100 %. */
+/** A probability as people read it: 12.3 %, and small ones with an exponent. Only certain values are shown as 100 %. */
 export function percent(p) {
   if (p === 0) return "0 %";
   if (p >= 0.9995) return p < CERTAIN ? "> 99.9 %" : "100 %";

@@ -28,7 +28,7 @@ export function initFiles() {
 const openFile = (file) => opened(file.name, async () => api.open(file.name, await contentOf(file)));
 const openNamed = (name) => opened(name, () => api.open(name));
 
-/** The bytes of a file, if the server takes so many: while it is being sent, a refusal would not be heard. */
+/** The bytes of a file, if it is within the limit of the server; during the upload a refusal would not be seen. */
 async function contentOf(file) {
   const { most_bytes: most } = await api.about();
   const mib = (bytes) => `${(bytes / 2 ** 20).toFixed(0)} MiB`;

@@ -1,9 +1,9 @@
 // Variables by name: `pixel_0_0`, `pixel_0_1`, … are the group `pixel_*`, and in large networks `R_MED_AMP`, `R_MED_LAT`, … are `R_MED_*`.
 
-/** Fewer variables than this are no group. */
+/** The minimum size of a group. */
 const LEAST = 6;
 
-/** So many names without numbers are grouped by their first words. */
+/** The minimum number of names without numbers to group by first word. */
 const MANY = 100;
 
 /** The groups of a model: {pattern, members: indices, grid: rows and columns of a picture, if they are one}. */

@@ -7,7 +7,7 @@ import { emit, on, question, state } from "./state.js";
 /** A question that takes longer than this is given up when there is a newer one. */
 const PATIENT = 700;
 
-/** Who waits longer than this is told what is going on. */
+/** Show a progress message after this time. */
 const SILENT = 250;
 
 const live = { running: null, isStale: false };

@@ -1,4 +1,4 @@
-// The drawing pad: pixels are evidence. What is not painted is what the model imagines there.
+// The drawing pad: pixels are evidence. The model fills in pixels that are not painted.
 
 import * as api from "./api.js";
 import { $, h, percent, s, toast } from "./dom.js";

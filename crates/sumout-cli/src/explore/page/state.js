@@ -1,4 +1,4 @@
-// What the page is about: a model, evidence, a view. All of it can be told by an address.
+// The state of the page: a model, evidence, a view. The address encodes all of it.
 
 const listeners = new Map();
 

@@ -1,4 +1,4 @@
-// A jointree: the root on the left, messages flow to it. What functions allow to drop from a separator is red.
+// A jointree: the root on the left, messages flow to it. Variables that functions remove from a separator are red.
 //
 // Of a large tree the most expensive nodes are shown, as many as can be read; one that is cut says how many are below it, and opens when clicked.
 

@@ -77,7 +77,7 @@ fn panel(name: &str, rows: &[Value]) -> Panel {
     }
 }
 
-/// What tests save of the cross entropy, by what it is without them.
+/// The reduction of the cross entropy by tests, over the cross entropy without them.
 fn markov(rows: &[Value]) -> Option<Panel> {
     let row = rows.iter().find(|row| row["row"] == "hmm")?;
     let saved = |pair: &Value| {

@@ -44,7 +44,7 @@ impl Stones {
     }
 }
 
-/// What a model of kidney stones learns of the nine cases: rates of recovery.
+/// The recovery rates that a model of kidney stones learns for the nine cases.
 fn rates(net: &Network, seed: u64) -> sumout::Result<Vec<f64>> {
     let cases = kidney_cases();
     let mut examples = Examples::new(cases.len());

@@ -155,7 +155,7 @@ impl Approximation {
     }
 }
 
-/// What ICML 2019 prints: the largest errors in points; of how many models the tested one is
+/// The numbers printed at ICML 2019: the largest errors in points; of how many models the tested one is
 /// better, and surely so.
 const STONES: [f64; 2] = [3.0, 0.2];
 const BETTER: [usize; 2] = [178, 82];

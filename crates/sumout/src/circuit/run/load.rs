@@ -38,7 +38,7 @@ pub(super) fn load<T: Number>(
     }
 }
 
-/// The same for the values of a variable that has many.
+/// Fills in the values of a variable with many.
 fn load_values<T: Number>(
     worker: &mut Worker<'_, T>,
     var: VarId,
@@ -63,7 +63,7 @@ fn load_values<T: Number>(
     }
 }
 
-/// The same for likelihoods, so many for each example, each divided by a power of two.
+/// Loads likelihoods, `card` for each example, each row divided by a power of two.
 fn load_likelihoods<T: Number>(
     worker: &mut Worker<'_, T>,
     var: VarId,

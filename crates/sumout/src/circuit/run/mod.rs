@@ -73,7 +73,7 @@ pub(crate) trait Pass: Sync {
 
 /// A pass by the fast executor.
 pub(crate) trait Fast<T: Number>: Pass {
-    /// Answers the examples of a block, whose evidence is loaded. All of them are lost until it says
+    /// Answers the examples of a block, whose evidence is loaded. All of them are lost unless it marks them done
     /// otherwise.
     fn block(&self, worker: &mut Worker<'_, T>, block: Block<'_, Self::Item>);
 }
@@ -246,7 +246,7 @@ impl Runner {
         self.careful.get_or_init(|| self.new_program())
     }
 
-    /// The same, to be kept.
+    /// A new program of the careful executor.
     pub fn new_program(&self) -> Program {
         Program::new(&self.circuit.graph, &self.schedule)
     }
@@ -274,7 +274,7 @@ impl Runner {
         })
     }
 
-    /// The same of a pass that is made in 64 bits only.
+    /// Answers all examples in 64 bits only.
     pub fn run_long<P>(&self, pass: &P, batch: &Batch) -> Result<Rows<P::Item>>
     where
         P: Fast<f64> + Careful,

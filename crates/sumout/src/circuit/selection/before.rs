@@ -214,7 +214,7 @@ fn ancestors(net: &FactorModel, of: VarSet) -> Vec<bool> {
     found
 }
 
-/// What is kept and connected with some variables by CPTs that are kept.
+/// The kept variables that are connected with some variables through kept CPTs.
 fn connected(net: &FactorModel, children: &[Vec<VarId>], with: &VarSet, kept: &[bool]) -> VarSet {
     let mut found = vec![false; kept.len()];
     let mut waiting: VecDeque<VarId> = with.iter().collect();

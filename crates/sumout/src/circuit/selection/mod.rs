@@ -101,7 +101,7 @@ impl Expanded {
             .collect()
     }
 
-    /// What is before each selection, and before the answer to a question.
+    /// The part of the network before each selection, and before the answer.
     pub(crate) fn before<'e>(&'e self, question: &'e Question) -> Result<Before<'e>> {
         Before::new(self, question).ok_or_else(|| nothing_possible(&self.model))
     }

@@ -2,7 +2,7 @@
 
 use crate::vars::{VarId, VarSet};
 
-/// What is asked for.
+/// The kind of answer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Goal {
     /// The probability of the evidence, and nothing else.

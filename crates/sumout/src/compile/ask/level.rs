@@ -55,7 +55,7 @@ impl Level {
     }
 }
 
-/// What a planner at each level may know.
+/// The structure that a planner may use at each level.
 impl Level {
     /// That some variables are functions of others.
     pub fn knows_functions(self) -> bool {

@@ -18,7 +18,7 @@ pub use query::Query;
 /// A question about a network.
 #[derive(Clone, Debug, Default)]
 pub struct Question {
-    /// What is asked for.
+    /// The kind of answer.
     pub goal: Goal,
     /// The variables whose likelihood is given when the circuit is evaluated; see
     /// `Question::evidence`.
@@ -64,9 +64,9 @@ impl Question {
 /// How to search for a plan.
 #[derive(Clone, Debug)]
 pub struct Search {
-    /// What the planner may know.
+    /// The structure that the planner may use.
     pub level: Level,
-    /// What the plan should have little of.
+    /// The quantity that the planner minimises.
     pub objective: Objective,
     /// The same seed gives the same plan.
     pub seed: u64,

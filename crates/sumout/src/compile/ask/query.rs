@@ -67,7 +67,7 @@ impl Query {
     /// Names the variables whose CPTs are yet to be learned, instead of those whose
     /// [roles](crate::model::Role) say so.
     ///
-    /// Without this, it is all CPTs that are not fixed; but none if the network does not say
+    /// Without this, it is all CPTs that are not fixed; but none if the network has no roles
     /// anything about roles. Explanations take tables as they are.
     pub fn trainable<S: Into<String>>(mut self, names: impl IntoIterator<Item = S>) -> Self {
         self.trainable

@@ -1,6 +1,6 @@
 //! The circuit that a search finds: sums and products of likelihoods and numbers.
 //!
-//! Equal nodes are one. What depends on no input and on no visible number is computed at once,
+//! Equal nodes are one. A node without inputs and visible numbers is computed at once,
 //! unless the number would become too small for that.
 
 use rustc_hash::FxHashMap;

@@ -1,4 +1,4 @@
-//! What the run of an explanation leaves open.
+//! Completes an explanation: variables whose values the run does not determine.
 //!
 //! Going back from a maximum decides the variables that tensors have for axes. Two kinds are left:
 //! variables behind axes that were added to the graph, whose values stand for joint states, and
@@ -14,14 +14,14 @@ use crate::vars::VarId;
 /// How the variables that a run does not decide are decided by those that it does.
 #[derive(Clone, Debug, Default)]
 pub struct Completion {
-    /// What added axes stand for.
+    /// The meaning of added axes.
     pub decoders: Vec<Decoder>,
     /// The functions that are computed, in order.
     pub functions: Vec<Function>,
 }
 
 impl Completion {
-    /// What a compiled question needs.
+    /// The completion of a compiled question.
     pub fn new(
         Compiled {
             graph,

@@ -24,15 +24,15 @@ use crate::vars::{VarId, VarSet};
 /// A compiled question.
 #[derive(Clone, Debug)]
 pub struct Compiled {
-    /// What is to be computed.
+    /// The computation.
     pub graph: Graph,
-    /// What is left of the network, with the values that each variable may still have.
+    /// The pruned network, with the values that each variable may still have.
     pub pruned: Pruned,
     /// How it is computed, unless supports are cheaper.
     pub plan: Plan,
-    /// What it costs to evaluate the graph once.
+    /// The cost of one evaluation of the graph.
     pub cost: Cost,
-    /// What the added axes of the graph stand for.
+    /// The meaning of the added axes of the graph.
     pub decoders: Vec<Decoder>,
 }
 

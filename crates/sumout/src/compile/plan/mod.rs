@@ -37,7 +37,7 @@ pub struct Plan {
     pub tree: Tree,
     /// The separator of each node of the tree.
     pub separators: Vec<VarSet>,
-    /// What it costs to evaluate it once.
+    /// The cost of one evaluation.
     pub cost: Cost,
 }
 

@@ -289,7 +289,7 @@ impl<'a> Pool<'a> {
     /// Where too many numbers are stored once, looks nearby for a plan that computes more for each
     /// example instead.
     ///
-    /// What is multiplied into a constant can as well be multiplied, one after the other, into what
+    /// Factors of a constant can also be multiplied, one after the other, into what
     /// varies: that is a rotation. The dearer constants are, the more rotations pay.
     fn trade_constants(&mut self) {
         for dearer in tuning::CONSTANT_PRICE_FACTORS {

@@ -1,4 +1,4 @@
-//! What a planner sees of a pruned network: factors, and which of them may be copied.
+//! The planning problem of a pruned network: factors, and which of them may be copied.
 //!
 //! The factor that makes X a function of other variables is the *definer* of X. It may occur in a
 //! plan any number of times (Theorem 4): once as itself, hosting evidence, and as copies without
@@ -29,7 +29,7 @@ pub struct Problem {
     /// The variable that each factor defines by a table that plans may know; empty if they may know
     /// none.
     pub known: Vec<Option<VarId>>,
-    /// What plans are compared by.
+    /// The prices that plans are compared by.
     pub prices: Prices,
 }
 
@@ -178,7 +178,7 @@ impl Problem {
     }
 }
 
-/// What plans cost: by how often what is the same for all examples is computed.
+/// Prices of plans, by how often constant tensors are computed.
 fn prices(pruned: &Pruned, objective: Objective, varies: bool) -> Prices {
     let is_learned = |v: VarId| !pruned.selected.contains_key(&v);
     if !varies {
@@ -196,7 +196,7 @@ mod tests {
     use crate::compile::{Goal, Question, prune};
     use crate::model::Network;
 
-    /// What is the same for all examples is computed once, unless it is learned: then once for each
+    /// Constant tensors are computed once; if they are learned, once for each
     /// step.
     #[test]
     fn constants_are_dearer_where_functions_are_learned() {

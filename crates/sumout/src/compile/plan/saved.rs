@@ -48,7 +48,7 @@ pub struct SavedPlan {
     /// The two children of each inner node: leaves are counted from 0, inner nodes go on from
     /// there.
     joins: Vec<(usize, usize)>,
-    /// What each node keeps, leaves first.
+    /// The separator of each node, leaves first.
     separators: Vec<Vec<String>>,
 }
 

@@ -88,7 +88,7 @@ impl<'a> Thinner<'a> {
         }
     }
 
-    /// Thins every functional variable of which there are copies; says whether anything changed.
+    /// Thins every functional variable of which there are copies; returns whether anything changed.
     fn sweep(&mut self) -> bool {
         let mut mentions: Vec<Vec<usize>> = vec![vec![]; self.problem.cards.len()];
         let mut definers = vec![0; self.problem.cards.len()];
@@ -106,7 +106,7 @@ impl<'a> Thinner<'a> {
         changed
     }
 
-    /// Chooses the edges that carry `x`; says whether that changed.
+    /// Chooses the edges that carry `x`; returns whether that changed.
     fn place(&mut self, x: VarId, mentions: &[usize]) -> bool {
         let above = self.above(mentions);
         for &leaf in mentions {
@@ -209,7 +209,7 @@ impl<'a> Thinner<'a> {
         choice
     }
 
-    /// What it costs to have `x` on the edge above a node.
+    /// The cost of `x` on the edge above a node.
     fn edge_cost(&self, x: VarId, node: usize) -> f64 {
         self.prices[node]
             * self
@@ -218,7 +218,7 @@ impl<'a> Thinner<'a> {
                 .step(0.0, self.extra(x, self.separators[node].iter()))
     }
 
-    /// What it costs to have `x` in the cluster of a node.
+    /// The cost of `x` in the cluster of a node.
     fn cluster_cost(&self, x: VarId, node: usize) -> f64 {
         let (l, r) = self.tree.joins[node - self.tree.leaves];
         let left = &self.separators[l];
@@ -251,7 +251,7 @@ impl<'a> Thinner<'a> {
         }
     }
 
-    /// Removes copies that keep what they define to themselves; says whether there were any.
+    /// Removes copies that keep what they define to themselves; returns whether there were any.
     fn remove_dead(&mut self) -> bool {
         self.keep_live_originals();
         let defined = |leaf: &Leaf| self.problem.defines(leaf.factor);

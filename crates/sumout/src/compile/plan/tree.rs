@@ -10,7 +10,7 @@ use crate::compile::plan::tables;
 use crate::compile::plan::tables::{Gather, Way};
 use crate::vars::{VarId, VarSet};
 
-/// What a tree is made over: the axes of the leaves, and of the output.
+/// The domain of a tree: the axes of the leaves, and of the output.
 ///
 /// A variable may be a clone of another. Clones of one variable have consecutive numbers; where two
 /// of them meet they are one axis, since they are equal with probability one.
@@ -24,11 +24,11 @@ pub struct Leaves {
     pub output: VarSet,
     /// The number of values of each variable.
     pub cards: Vec<usize>,
-    /// What each variable is a clone of; of most, itself.
+    /// The original of each variable; most are their own.
     pub original: Vec<VarId>,
     /// The axis that each leaf is known to define as a function of its others, if any.
     pub known: Vec<Option<VarId>>,
-    /// What trees are compared by.
+    /// The prices that trees are compared by.
     pub prices: Prices,
 }
 
@@ -74,7 +74,7 @@ pub struct Tree {
     pub joins: Vec<(usize, usize)>,
 }
 
-/// What it takes to evaluate a tree once.
+/// The cost of one evaluation of a tree.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Cost {
     /// The numbers stored for each example: the sizes of all separators above evidence.
@@ -91,7 +91,7 @@ pub struct Cost {
     pub rank: usize,
 }
 
-/// What the steps of a plan cost, relative to each other.
+/// The relative prices of the steps of a plan.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Prices {
     /// The price of storing a number: it is written, read, and read again on the way back.

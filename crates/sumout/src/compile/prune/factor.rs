@@ -94,7 +94,7 @@ impl Candidate {
     /// Whether its numbers are zeros and ones, at most a single one for each state of the parents,
     /// and stay so.
     ///
-    /// What evidence takes away of a function leaves rows of zeros, and Theorems 3 and 4 hold all
+    /// Evidence leaves rows of zeros in a function; Theorems 3 and 4 hold all
     /// the same.
     pub fn is_function(&self, card: usize) -> bool {
         let is_hot = |row: &[f64]| {

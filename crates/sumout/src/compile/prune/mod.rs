@@ -6,7 +6,7 @@
 //! * A value is *impossible* if some factor is zero for all joint states that contain it and only
 //!   values that are still possible. Removing it may make others impossible; this is repeated until
 //!   nothing changes. A known value makes all other values of its variable impossible.
-//! * A variable with one value left is no axis of any tensor. If its CPT is one whatever the
+//! * A variable with one value left is not an axis of any tensor. If its CPT is one whatever the
 //!   parents are, it goes.
 //!
 //! Numbers that are yet to be learned say nothing, not even where they are zero, unless their role
@@ -33,7 +33,7 @@ use crate::vars::{VarId, VarSet};
 
 pub(crate) use values::each_state;
 
-/// What is left of a network.
+/// A pruned network.
 #[derive(Clone, Debug)]
 pub struct Pruned {
     /// For each variable, the positions of the values that it may still have.

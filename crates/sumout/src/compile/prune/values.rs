@@ -36,7 +36,7 @@ pub(super) fn remove_impossible(
     Some(())
 }
 
-/// Keeps the values that have a positive joint state in this table; says which domains became
+/// Keeps the values that have a positive joint state in this table; returns which domains became
 /// smaller.
 fn narrow(table: &Factor, cards: &[usize], domains: &mut [Vec<usize>]) -> Option<Vec<VarId>> {
     if table.values.iter().all(|&p| p > 0.0) {

@@ -84,7 +84,7 @@ fn viewed_from(tree: &Tree, leaf: usize) -> Tree {
             joins.push((place[l], place[r]));
         }
     }
-    // What is above a node of the path, from the root down.
+    // The part above each node of the path, from the root down.
     let mut above = None;
     for pair in path.windows(2).rev() {
         let (l, r) = tree.joins[pair[1] - tree.leaves];

@@ -47,7 +47,7 @@ pub use near::Near;
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Report {
-    /// What the planner knew, or what of it paid.
+    /// The level of the plan; with `auto`, the level that was chosen.
     pub(crate) level: Level,
     /// Whether that was left to the planner.
     pub(crate) level_is_automatic: bool,

@@ -1,7 +1,7 @@
 //! How hard a network is if nothing but its graph is known.
 //!
 //! The graph connects two variables if a factor has both. Summing variables out in min-fill order
-//! makes clusters; the largest says what a classical answer takes, whatever the question.
+//! makes clusters; the largest bounds the cost of a classical answer, whatever the question.
 //! Functions, zeros and evidence can make a question much easier.
 
 use crate::compile::plan::order;

@@ -39,7 +39,7 @@ pub(super) struct Draft {
     pub factors: Vec<Part>,
     /// The number of values of each variable.
     pub cards: Vec<usize>,
-    /// What stands for each variable of the pruned network.
+    /// The replacement of each variable of the pruned network.
     pub stands: Substitution,
     /// Whether each variable must stay: its evidence or its value is asked for, or a variable that
     /// it stands for.

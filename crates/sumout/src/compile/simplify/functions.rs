@@ -31,7 +31,7 @@ pub(super) fn equal(draft: &Draft) -> Option<Classes> {
 
 struct Merging<'a> {
     cards: &'a [usize],
-    /// What stands for each variable so far.
+    /// The replacement of each variable so far.
     stands: Substitution,
     /// For each function, its variable and the value for each number.
     known: HashMap<Key, (VarId, Vec<usize>)>,

@@ -4,7 +4,7 @@
 use crate::compile::factor::Factor;
 use crate::vars::{VarId, VarSet};
 
-/// What each target needs.
+/// The variables that each target needs.
 pub(crate) struct Needs {
     /// Needed by every target.
     common: VarSet,

@@ -18,7 +18,7 @@ pub(super) struct Implied {
     pub values: Vec<(usize, usize)>,
 }
 
-/// What probing finds.
+/// The result of probing.
 pub(super) struct Probed {
     pub classes: Classes,
     pub implied: Vec<Implied>,

@@ -92,7 +92,7 @@ impl Climber<'_> {
         }
     }
 
-    /// Rotates if that costs at most `slack` entries; says how many pairs were looked at.
+    /// Rotates if that costs at most `slack` entries; returns how many pairs were looked at.
     fn try_rotation(&mut self, a: usize, x_at: usize, slack: usize) -> usize {
         let i = self.products.parent[a];
         let a_at = usize::from(self.products.children[i][1] == a);

@@ -36,17 +36,17 @@ use crate::vars::VarId;
 /// A graph over states that can occur.
 #[derive(Clone, Debug)]
 pub struct Supported {
-    /// What is to be computed.
+    /// The computation.
     pub graph: Graph,
-    /// What it costs to evaluate it once.
+    /// The cost of one evaluation.
     pub cost: Cost,
-    /// What added axes stand for, as far as explanations need it.
+    /// The meaning of added axes, for explanations.
     pub decoders: Vec<Decoder>,
     /// How much was known to find it.
     pub level: Level,
 }
 
-/// What the values of an added axis stand for: joint states of some variables.
+/// The joint states that the values of an added axis stand for.
 #[derive(Clone, Debug)]
 pub struct Decoder {
     /// The axis.
@@ -78,7 +78,7 @@ pub fn has_few_states(pruned: &Pruned) -> bool {
 
 /// The cheapest graph over states that can occur; none if there are too many of them.
 ///
-/// To enumerate more states than the plan forms products is no gain. Relations follow the plan, and
+/// To enumerate more states than the plan forms products does not pay. Relations follow the plan, and
 /// are worth their search only where enumeration is not much better than the plan.
 pub fn support(
     pruned: &Pruned,
@@ -139,7 +139,7 @@ pub(crate) fn join(
     graph.add(Op::Rescale(product))
 }
 
-/// What it costs to evaluate a graph once: every step counts with the size of what it computes.
+/// The cost of one evaluation of a graph: each step counts with the size of its result.
 pub(crate) fn cost(graph: &Graph) -> Cost {
     let mut cost = Cost::default();
     let varies = graph.varies();

@@ -1,6 +1,6 @@
 //! The joint states that can occur, one by one.
 //!
-//! A variable that only one factor mentions, and that is no function, is *private*: it is summed
+//! A variable that only one factor mentions, and that is not a function, is *private*: it is summed
 //! out inside of that factor. All others have a state in each joint state; those of functions
 //! follow. A factor with private variables is a *leaf* of the product tree, with one class for each
 //! reachable state of its other variables. Evidence on a variable that is not private is a leaf as
@@ -23,7 +23,7 @@ pub(crate) struct Space<'a> {
     pub count: usize,
     /// The state of each variable in each joint state; empty for private variables.
     pub columns: Vec<Vec<u16>>,
-    /// What evidence enters by.
+    /// The leaf that carries the evidence.
     pub leaves: Vec<ProductLeaf>,
     /// The weight of each joint state, in units of 2^`exponent`, without the factors that must stay
     /// visible.

@@ -227,7 +227,7 @@ impl ClassLowering<'_> {
         node
     }
 
-    /// A tensor times a power of two that may be no number itself.
+    /// A tensor times a power of two that may not be representable itself.
     fn scaled(&mut self, node: NodeId, exponent: i64) -> NodeId {
         const MAX_EXPONENT: i64 = 1000;
         let mut scale = None;

@@ -21,7 +21,7 @@ use crate::learn::{Difference, Epoch, Examples, Method, Params, Task, Trained, T
 use crate::model::Network;
 use crate::vars::{VarId, VarSet};
 
-/// Is told how a fit goes; an error cancels the fit, which ends with that error.
+/// Called with the progress of a fit; an error cancels the fit, which ends with that error.
 pub(crate) type Progress<'p> = dyn FnMut(&FitEvent<'_>) -> Result<()> + 'p;
 
 /// An event of a fit.

@@ -306,7 +306,7 @@ impl Params {
         }
     }
 
-    /// Adds the derivative of -Σ ln p, times a number: what so many pseudo-counts for each entry
+    /// Adds the derivative of -Σ ln p, times a number: the gradient of that many pseudo-counts for each entry
     /// ask for.
     pub fn add_prior(&self, count: f64, to: &mut [f64]) {
         for (row, is_promised) in &self.rows {

@@ -49,7 +49,7 @@ pub struct Builder {
     sight: Sight,
 }
 
-/// A CPT that was just added; its methods say what is known about it.
+/// A CPT that was just added; its methods set its roles.
 #[derive(Debug)]
 pub struct CptDraft {
     scope: Vec<usize>,

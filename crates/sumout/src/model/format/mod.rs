@@ -40,7 +40,7 @@ use crate::model::paper;
 pub enum Format {
     /// The Bayesian Interchange Format, as the bnlearn repository has it: `.bif`.
     Bif,
-    /// The same in XML, version 0.3: `.xmlbif` or `.xml`.
+    /// XMLBIF, version 0.3: `.xmlbif` or `.xml`.
     Xmlbif,
     /// The format of the UAI competitions, for Bayesian and Markov networks, without names: `.uai`.
     Uai,
@@ -48,7 +48,7 @@ pub enum Format {
     Net,
     /// GeNIe's and SMILE's format: `.xdsl`.
     Xdsl,
-    /// The own format, which carries everything: `.json`.
+    /// sumout's JSON format, which represents everything: `.json`.
     Json,
 }
 
@@ -200,7 +200,7 @@ pub fn parse(name: &str, bytes: &[u8], options: &ReadOptions) -> Result<Network>
     parse_at_most(name, bytes, options, MAX_BYTES)
 }
 
-/// The same for bytes that a stranger may have sent: decompressed, they may not be more than some.
+/// Reads a network from untrusted bytes, with a limit on the decompressed size.
 pub fn parse_at_most(
     name: &str,
     bytes: &[u8],

@@ -2,11 +2,11 @@
 //!
 //! | name | what it is |
 //! |---|---|
-//! | `rect:N` | an N × N image of one rectangle; `label` says whether it is tall or wide |
+//! | `rect:N` | an N × N image of one rectangle; `label` is `tall` or `wide` |
 //! | `digits:N` | an N × N image of one seven-segment digit `d` |
 //! | `random:N,K,F,SEED` | N variables with up to 3 values and K parents; F per cent of them are functions |
 //!
-//! A scene says where things are. Functions of the scene say which rows and columns, and so which
+//! A scene has the positions of objects. Functions of the scene give the rows and columns, and so which
 //! pixels, are on. The pixels themselves are noisy: each shows what it should with probability 0.9,
 //! or 1 − p in `rect:N,noise=p`. Their CPTs are trainable and tied, the functions are fixed, and
 //! the scene is trainable but keeps its zeros. Value 0 of a binary variable is `t`, "on".

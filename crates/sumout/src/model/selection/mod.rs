@@ -150,7 +150,7 @@ impl SelectionKind {
         matches!(self, SelectionKind::Step(_))
     }
 
-    /// Whether thresholds say what is selected.
+    /// Whether the selection is by thresholds.
     pub fn has_thresholds(&self) -> bool {
         matches!(self, SelectionKind::Step(_) | SelectionKind::Sigmoid { .. })
     }

@@ -110,7 +110,7 @@ impl<'a> Run<'a> {
         Ok(run)
     }
 
-    /// The same run, watched.
+    /// Runs it under a control.
     fn under(self, control: &Control) -> Self {
         control.begin(Stage::Running, pieces::products(self.graph, self.program));
         Run {

@@ -8,7 +8,7 @@ use crate::tensor::schedule::{ScheduledStep, Slot};
 use crate::tensor::select::Selector;
 
 impl Run<'_> {
-    /// The weights that a test gives to copies. What it tests is divided by its sum, so that
+    /// The weights that a test gives to copies. The tested tensor is divided by its sum, so that
     /// exponents do not matter.
     pub(super) fn select<C: Combine>(&self, step: &ScheduledStep) -> Tensor {
         let selector = Selector::of(self.graph, NodeId::new(step.out));

@@ -290,7 +290,7 @@ impl Growth {
         }
     }
 
-    /// `A` says whether all inputs but the last vary, `B` whether the last does.
+    /// `A`: whether all inputs but the last vary, `B` whether the last does.
     #[inline(always)]
     fn bound_each<T: Number, const K: usize, const A: bool, const B: bool>(
         &self,

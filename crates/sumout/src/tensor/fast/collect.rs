@@ -100,7 +100,7 @@ impl<T: Number> Worker<'_, T> {
         !has_exponents && error == T::ZERO
     }
 
-    /// Brings the entries of a tensor to the exponent of the collection. What that makes zero is an
+    /// Brings the entries of a tensor to the exponent of the collection. Entries that this makes zero are an
     /// error.
     fn scale_part(&mut self, part: &Part, out: Place, errors: &mut [T]) {
         let tiny = T::power_of_two(T::MIN_EXPONENT);

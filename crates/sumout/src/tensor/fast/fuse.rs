@@ -62,7 +62,7 @@ impl Fusion {
                 })
                 .sum::<usize>();
             let terms = joined(graph, reader).map_or(0, |list| list.outs.len());
-            // What another step reads may be gone before the product's reader runs; evidence stays.
+            // Tensors read by another step may be freed before the product's reader runs; evidence stays.
             let is_evidence = |slot: Slot| matches!(graph.op(schedule.node(slot)), Op::Evidence(_));
             let all_stay = [Some(step.a), step.b]
                 .into_iter()
@@ -118,7 +118,7 @@ impl Fusion {
             }
         }
         if slots.len() > 2 && !self.is_fused(step.a) {
-            // What may be the same for all examples comes last.
+            // Operands that may be constant come last.
             slots.rotate_left(1);
             columns.rotate_left(1);
         }

@@ -17,7 +17,7 @@ use crate::tensor::loops::Loop;
 use crate::tensor::number::Number;
 
 /// A number for each example and value of a domain: one if the example has that value, or if
-/// nothing is known of it, which a negative position says; else zero. Examples that are not there
+/// it is missing (a negative position); otherwise zero. Examples that are not there
 /// have ones.
 #[inline(always)]
 pub(super) fn indicate<T: Number>(domain: &[usize], values: &[i8], to: &mut [T], lanes: usize) {

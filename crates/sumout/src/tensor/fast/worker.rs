@@ -266,7 +266,7 @@ impl<'e, T: Number> Worker<'e, T> {
 }
 
 impl Worker<'_, f64> {
-    /// Computes the largest products instead of their sums. What bounds the error of a sum bounds
+    /// Computes the largest products instead of their sums. The error bound of a sum also bounds
     /// that of its largest product as well.
     pub fn maximise(&mut self) {
         self.forward_by(simd::maximise);

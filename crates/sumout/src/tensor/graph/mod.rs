@@ -107,7 +107,7 @@ impl Graph {
         self.add(Op::Table(id))
     }
 
-    /// Adds a table, and says where its numbers come from. If that is a CPT that is given for each
+    /// Adds a table with the origin of its numbers. If that is a CPT that is given for each
     /// example, they are read from there.
     pub fn table_from(&mut self, table: Table, origin: Option<Origin>) -> NodeId {
         let Some(origin) = origin else {

@@ -2,7 +2,7 @@
 //!
 //! A test of X looks at numbers p(u), one for each joint state u of the parents of X, and says for
 //! each u how much of each copy the row of u is made of. It looks at tensors up to a common factor,
-//! and divides by their sum. What it compares them with, or multiplies them by, are the numbers of
+//! and divides by their sum. It compares them with, or multiplies them by, the numbers of
 //! tables: parameters like any others, but not tensors.
 
 use serde::{Deserialize, Serialize};

@@ -238,7 +238,7 @@ impl Selector {
         for (k, threshold) in self.thresholds(u).enumerate() {
             let (yes, no) = sigmoids(slope * (p - threshold));
             let steep = slope * yes * no;
-            // What passes the threshold is of a higher copy, and not of the one below.
+            // Values above the threshold select the higher copy, not the one below.
             let moved = (given[k + 1] - given[k]) * steep;
             to.seen[u] += moved;
             to.tables[1][0] += moved * (p - threshold);

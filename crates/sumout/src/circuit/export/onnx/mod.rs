@@ -156,7 +156,7 @@ impl<'a> Writer<'a> {
         };
     }
 
-    /// Likelihoods of positions: of each value, whether it is the one, or nothing is known. What is
+    /// Likelihoods of positions: of each value, whether it is the one, or the input is missing.
     /// hard is always known.
     fn compare(&mut self, rows: &str) -> String {
         let circuit = self.program.circuit;

@@ -52,7 +52,7 @@ fn values(circuit: &Circuit, var: VarId) -> String {
         .join(", ")
 }
 
-/// A string of Python. What JSON escapes, Python understands.
+/// A Python string literal; JSON escapes are valid in Python.
 pub(super) fn quoted(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }

@@ -15,7 +15,7 @@ def power(x):
 
 
 def join(a, b, pairs, size):
-    """Multiplies the entries that a list pairs, and sums the products to where it says."""
+    """Multiplies the entries that a list pairs, and adds the products at the listed places."""
     to, of_a, of_b = pairs
     product = a[..., of_a] * b[..., of_b]
     sums = np.zeros((*product.shape[:-1], size), product.dtype)
@@ -55,7 +55,7 @@ class Model:
         self.constant = self.constants()
 
     def likelihood(self, evidence, name, values, left, batch):
-        """What is known of a variable: ones if nothing is."""
+        """The likelihood of a variable: ones if it is missing."""
         if name not in evidence:
             return np.ones((batch, len(left)), self.dtype)
         given = np.asarray(evidence[name])
@@ -68,7 +68,7 @@ class Model:
         return given.astype(self.dtype)[:, left]
 
     def constants(self):
-        """What does not depend on the evidence."""
+        """The tensors that do not depend on the evidence."""
 {constants}
 
     def __call__(self, evidence):

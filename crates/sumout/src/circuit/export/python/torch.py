@@ -15,7 +15,7 @@ def power(x):
 
 
 def join(a, b, pairs, size):
-    """Multiplies the entries that a list pairs, and sums the products to where it says."""
+    """Multiplies the entries that a list pairs, and adds the products at the listed places."""
     to, of_a, of_b = pairs
     product = a.index_select(-1, of_a) * b.index_select(-1, of_b)
     return product.new_zeros(*product.shape[:-1], size).index_add(-1, to, product)
@@ -57,7 +57,7 @@ class Model(torch.nn.Module):
         self.constant = None
 
     def likelihood(self, evidence, name, values, left, batch):
-        """What is known of a variable: ones if nothing is."""
+        """The likelihood of a variable: ones if it is missing."""
         if name not in evidence:
             return torch.ones(batch, len(left), dtype=self.dtype)
         given = torch.as_tensor(evidence[name])
@@ -70,7 +70,7 @@ class Model(torch.nn.Module):
         return given.to(self.dtype)[:, left]
 
     def constants(self):
-        """What does not depend on the evidence."""
+        """The tensors that do not depend on the evidence."""
 {constants}
 
     def forward(self, evidence):

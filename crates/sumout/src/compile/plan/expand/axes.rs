@@ -8,7 +8,7 @@ use crate::vars::{VarId, VarSet};
 /// An axis is not expanded through more functions than this.
 const MAX_SOURCES: usize = 64;
 
-/// What expanding an axis does to a tensor.
+/// The effect of expanding an axis of a tensor.
 pub(super) struct Expansion {
     /// The axes that are summed out.
     pub out: VarSet,
@@ -19,7 +19,7 @@ pub(super) struct Expansion {
 }
 
 impl Expander<'_> {
-    /// What joining two tensors keeps.
+    /// The axes that a join of two tensors keeps.
     pub(super) fn joined_axes(&self, a: usize, b: usize) -> Option<(VarSet, VarSet)> {
         let (x, y) = (self.tensors[a].as_ref()?, self.tensors[b].as_ref()?);
         let cluster = &x.axes | &y.axes;
@@ -34,7 +34,7 @@ impl Expander<'_> {
         Some((cluster, kept))
     }
 
-    /// What expanding an axis takes out of a tensor, puts in, and multiplies with.
+    /// The axes that an expansion removes from a tensor and adds to it, and the factors it multiplies with.
     pub(super) fn expansion(&self, a: usize, x: VarId) -> Option<Expansion> {
         let tensor = self.tensors[a].as_ref()?;
         if !self.can_expand(tensor, x) {

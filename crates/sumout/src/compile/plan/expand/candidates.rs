@@ -11,7 +11,7 @@ use crate::vars::VarId;
 /// With more tensors than this around a variable, only some of them are paired.
 const MAX_NEIGHBOURS: usize = 24;
 
-/// What can be done to the tensors of a plan that is being built.
+/// A possible move on the tensors of a partial plan.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Action {
     /// Multiplies two tensors.

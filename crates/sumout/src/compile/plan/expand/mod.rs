@@ -34,7 +34,7 @@ pub(crate) struct Taste {
     pub width: usize,
     /// How much noise is added, on the scale of logarithms.
     pub noise: f64,
-    /// Whether to expand to the ancestors that are no functions, not only to the parents.
+    /// Whether to expand to the ancestors that are not functions, not only to the parents.
     pub deep: bool,
 }
 
@@ -85,7 +85,7 @@ struct Expander<'a> {
     children_first: Vec<VarId>,
     heap: BinaryHeap<Candidate>,
     pushed: usize,
-    /// What the joins so far cost.
+    /// The cost of the joins so far.
     cost: f64,
 }
 

@@ -37,7 +37,7 @@ fn log2(mut number: usize) -> u64 {
 /// Of the edges that are missing between the neighbours of v, each counts as the sum of the weights
 /// of its ends.
 pub struct EliminationGraph {
-    /// What each variable counts as the end of a missing edge.
+    /// The weight of each variable as the end of a missing edge.
     weights: Vec<u64>,
     logs: Vec<u64>,
     is_left: Vec<bool>,
@@ -211,7 +211,7 @@ impl EliminationGraph {
         }
     }
 
-    /// The neighbours of a hub as a set; none if it is no hub.
+    /// The neighbours of a hub as a set; none if it is not a hub.
     fn row(&self, v: usize) -> Option<FixedBitSet> {
         let n = self.lists.len();
         let mut row = (self.degrees[v] > MAX_PLAIN_DEGREE.max(n / 128))
@@ -267,7 +267,7 @@ impl Marks {
         self.marked_at[v] == self.now
     }
 
-    /// Adds a member; says whether it was new.
+    /// Adds a member; returns whether it was new.
     fn add(&mut self, v: usize) -> bool {
         std::mem::replace(&mut self.marked_at[v], self.now) != self.now
     }

@@ -16,7 +16,7 @@ use crate::compile::plan::order::elimination::{EliminationGraph, LOG_UNIT};
 use crate::compile::plan::tree::{Forest, Leaves, Tree};
 use crate::vars::VarId;
 
-/// What a greedy order minimises.
+/// The cost that a greedy order minimises.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Heuristic {
     /// The number of edges that the elimination adds; then the size of the cluster.

@@ -1,7 +1,7 @@
 //! From an elimination order to a jointree, and the view of it from the host of the query.
 //!
 //! Eliminating a variable joins all trees that contain it, one after the other, in the order of
-//! their age. The last join is no node of the jointree: its two children are neighbours. In the
+//! their age. The last join is not a node of the jointree: its two children are neighbours. In the
 //! *view* from a leaf, the host, the tree hangs from the edge between the host and its neighbour;
 //! all messages flow towards the host.
 

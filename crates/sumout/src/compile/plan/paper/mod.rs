@@ -33,7 +33,7 @@ pub use values::pruned;
 /// The number of leaves at which replication stops, unless told otherwise.
 pub const MAX_LEAVES: usize = 100_000;
 
-/// What the paper's Tables 1 and 3 say about the structure of a network.
+/// The structure of a network as in the paper's Tables 1 and 3.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Structure {
     /// The network as it is: the ✗ row.

@@ -19,7 +19,7 @@ pub struct Replicated {
     pub leaves: Vec<Leaf>,
     /// The leaves over replicas of the variables. It has no output: that is a question of the view.
     pub network: Leaves,
-    /// For each leaf, the replica that it defines; for a factor that is no definer, its last axis.
+    /// For each leaf, the replica that it defines; for a factor that is not a definer, its last axis.
     pub own: Vec<Option<VarId>>,
     /// Whether some variables were not replicated because there would have been too many leaves.
     pub is_capped: bool,

@@ -47,7 +47,7 @@ pub fn pruned(net: &FactorModel) -> Problem {
     }
 }
 
-/// What is possible in the rows of a CPT that are left.
+/// The possible values in the remaining rows of a CPT.
 struct Support {
     /// Which values of the child have a positive probability.
     possible: Vec<bool>,

@@ -36,11 +36,11 @@ pub(crate) struct Gather {
     pub function: usize,
     /// The child that is read.
     pub tensor: usize,
-    /// What the function defines, and the tensor has.
+    /// The axes that the function defines and the tensor has.
     pub from: VarSet,
-    /// What it is a function of.
+    /// Its arguments.
     pub over: VarSet,
-    /// What the result has, before more is summed out.
+    /// The axes of the result, before others are summed out.
     pub all: VarSet,
 }
 
@@ -68,7 +68,7 @@ pub(crate) fn ways(tree: &Tree, leaves: &Leaves, separators: &[VarSet]) -> Vec<W
     ways
 }
 
-/// What each node carries and defines; none if it is not made of known functions alone, or no
+/// The axes that each node carries and defines; none if it is not made of known functions alone, or no
 /// function.
 fn defined(tree: &Tree, leaves: &Leaves, separators: &[VarSet]) -> Vec<Option<VarSet>> {
     let mut defined: Vec<Option<VarSet>> = Vec::with_capacity(separators.len());
@@ -228,7 +228,7 @@ impl<'a> Mapper<'a> {
         }
     }
 
-    /// Decides the output of a function; says whether it has a value, the one that the output
+    /// Decides the output of a function; returns whether it has a value, the one that the output
     /// already has, if any.
     fn follow(&self, link: &Link, states: &mut [u32]) -> bool {
         let function = &self.functions[&link.factor];

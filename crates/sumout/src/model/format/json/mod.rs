@@ -292,7 +292,7 @@ fn words<'a>(list: &Value<'a>, what: &str) -> Result<Vec<Word<'a>>> {
         .collect()
 }
 
-/// What the builder was told, where its entries are written, and how many make a row.
+/// The calls to the builder, the places of the entries, and the length of a row.
 type Told<'b> = (&'b mut CptDraft, Vec<usize>, usize);
 
 /// To the builder, the CPT of a variable is a potential over its family.

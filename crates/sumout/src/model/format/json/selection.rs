@@ -98,7 +98,7 @@ impl<'a> Reader<'a> {
             starts.extend(numbers.starts);
             known.push(role(&copy)?);
         }
-        // What the tables have, and not what the parents ask for: the builder compares the two.
+        // The sizes of the tables, not those the parents require: the builder compares the two.
         let rows = tables.first().map_or(0, Vec::len) / width.max(1);
         let nodes = scope.iter().map(|&v| Node(v)).collect::<Vec<_>>();
         let (&own, parents) = nodes.split_last().expect("a CPT has a child");

@@ -387,7 +387,7 @@ fn hostile_files_are_refused_quickly() {
     assert!(start.elapsed() < Duration::from_secs(10));
 }
 
-/// What is accepted is JSON, whatever single byte is changed; and nothing panics.
+/// Every accepted text is JSON, whichever byte is changed; nothing panics.
 #[test]
 fn accepts_only_json() {
     let replacements = b"\0\t\n \"\\{}[]:,01.-+eEnu'/\x7f";

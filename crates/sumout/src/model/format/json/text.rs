@@ -366,7 +366,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// What is missing at the end of a line is missing there, not in the line after.
+    /// An error at the end of a line points there, not into the next line.
     fn no_comma(&self, found: &Token, close: u8, before: usize) -> Error {
         let error = found.expected(self.source, &format!("`,` or `{}`", close as char));
         let is_later = self.source.text[before..found.span.start].contains('\n');

@@ -75,7 +75,7 @@ fn findings<'n, 'a>(source: &Source, numbers: &'n [Number<'a>]) -> Result<&'n [N
     }
 }
 
-/// Whether the numbers are so many lists of findings, each with its length before it.
+/// Whether the numbers are this many lists of findings, each preceded by its length.
 fn are_sets(count: usize, mut numbers: &[Number<'_>]) -> bool {
     let mut found = 0;
     while let Some(((length, _), rest)) = numbers.split_first() {

@@ -1,4 +1,4 @@
-//! What the two XML formats share: a pull reader that knows where everything is, and how text is
+//! Shared by the two XML formats: a pull reader that knows where everything is, and how text is
 //! written.
 //!
 //! Elements are taken one by one. [`Xml::child`] opens the next element inside the open one; the
