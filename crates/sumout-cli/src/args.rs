@@ -109,6 +109,12 @@ impl Asking {
         self.inputs(self.target.as_ref().map_or_else(Query::all, Query::of))
     }
 
+    /// All names and patterns, as they are typed.
+    pub fn texts(&self) -> impl Iterator<Item = &str> {
+        let all = self.target.iter().chain(&self.given).chain(&self.hard);
+        all.map(String::as_str)
+    }
+
     /// A query with the inputs that are given.
     pub fn inputs(&self, query: Query) -> Query {
         query.given(&self.given).hard(&self.hard)

@@ -33,6 +33,11 @@ pub struct Given {
 }
 
 impl Given {
+    /// What is typed of single variables.
+    pub fn texts(&self) -> impl Iterator<Item = &str> {
+        self.given.iter().chain(&self.soft).map(String::as_str)
+    }
+
     /// All evidence, for a network.
     pub fn evidence(&self, net: &Network) -> Result<Evidence> {
         let mut all = match &self.evidence {
@@ -47,6 +52,23 @@ impl Given {
         }
         Ok(all)
     }
+}
+
+/// Variables and their values, as an option takes them.
+pub fn settings<'t>(
+    net: &Network,
+    option: &'static str,
+    texts: impl IntoIterator<Item = &'t String>,
+) -> Result<Vec<(VarId, usize)>> {
+    let kind = Kind { option, ..HARD };
+    let mut all = vec![];
+    for text in texts {
+        let (vars, right) = split(net, &Typed { kind: &kind, text })?;
+        for var in vars {
+            all.push((var, net.value(var, right)?));
+        }
+    }
+    Ok(all)
 }
 
 /// A kind of finding: what it is called, and how the right of its `=` is read.
@@ -73,7 +95,7 @@ const SOFT: Kind = Kind {
 
 /// One finding as it was typed.
 struct Typed<'a> {
-    kind: &'static Kind,
+    kind: &'a Kind,
     text: &'a str,
 }
 

@@ -5,6 +5,7 @@
 //! as JSON. A reader that stops reading, such as `head`, is not an error.
 
 mod args;
+mod causal;
 mod commands;
 mod data;
 mod errors;

@@ -2,6 +2,7 @@
 
 mod batch;
 mod batch_bits;
+mod causal;
 mod circuit_file;
 mod common;
 mod control;

@@ -11,6 +11,7 @@ use sumout::files::save;
 use sumout::{Compilation, Error, ErrorKind, Format, Network, Objective, Options, Query};
 
 use crate::args::{Approximating, Asking, Computing, Reading};
+use crate::causal::Intervening;
 use crate::output::{Outcome, Result, talk};
 use crate::patience::{Limiting, patiently};
 
@@ -21,6 +22,7 @@ Examples:
   sumout compile rect:8 label --hard 'pixel_*'     no pixel is ever missing
   sumout compile asia lung --given xray -o lung.sumout
   sumout compile asia --mpe --given xray -o case.sumout
+  sumout compile asia lung --do smoke -o do.sumout an intervention as an input
   sumout compile asia --level classical            all posteriors, without functions
   sumout compile asia lung --given xray --svg tree.svg --network-dot asia.dot
 
@@ -49,6 +51,9 @@ pub struct Args {
     /// `none` for no variable. The default follows the roles of the tables in the model.
     #[arg(long, value_name = "NAME", num_args = 1.., help_heading = "Inputs")]
     trainable: Option<Vec<String>>,
+
+    #[command(flatten)]
+    intervening: Intervening,
 
     #[command(flatten)]
     starting: Starting,
@@ -112,10 +117,13 @@ struct Drawing {
 pub fn run(args: &Args, json: bool, out: &mut dyn Write) -> Result<Outcome> {
     args.refuse_overwriting()?;
     let net = args.reading.network(&args.asking.model)?;
+    let (net, regimes) = args
+        .intervening
+        .network_and_regimes(net, args.asking.texts())?;
     let start = args.starting.start(&net)?;
     let (plan, is_stopped) = args.limiting.watch(|control| {
         let options = args.options().with_control(control.clone());
-        let plan = args.plan(&net, start.as_ref(), &options)?;
+        let plan = args.plan(&net, &regimes, start.as_ref(), &options)?;
         plan.report();
         Ok((plan, control.is_stopped()))
     })?;
@@ -183,12 +191,14 @@ impl Args {
     fn plan<'n>(
         &self,
         net: &'n Network,
+        regimes: &[String],
         start: Option<&PlanStart>,
         options: &Options,
     ) -> sumout::Result<Compilation<'n>> {
+        let query = self.query().hard(regimes);
         match start {
-            None => net.plan(&self.query(), options),
-            Some(start) => net.plan_from(&self.query(), options, start),
+            None => net.plan(&query, options),
+            Some(start) => net.plan_from(&query, options, start),
         }
     }
 

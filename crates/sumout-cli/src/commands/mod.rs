@@ -4,6 +4,7 @@ pub mod bench;
 pub mod compile;
 pub mod completions;
 pub mod convert;
+pub mod counterfactual;
 pub mod data;
 pub mod demo;
 pub mod eval;
@@ -28,6 +29,7 @@ Examples:
   sumout show asia                                 what is in a network
   sumout query asia lung --given xray=yes dysp=no  P(lung | xray=yes, dysp=no)
   sumout mpe asia --given xray=yes                 the most probable explanation
+  sumout query asia lung --do smoke=no             if nobody smoked
   sumout compile rect:8 label --given 'pixel_*'    what a query costs, and why it is cheap
   sumout eval lung.sumout cases.csv                posteriors for every row of a file
   sumout fit rect:10 train.csv --target label -o learned.json
@@ -63,6 +65,7 @@ pub enum Command {
     Show(show::Args),
     Query(query::Args),
     Mpe(mpe::Args),
+    Counterfactual(counterfactual::Args),
     Compile(compile::Args),
     Eval(eval::Args),
     Export(export::Args),
@@ -83,6 +86,7 @@ pub fn run(cli: &Cli, out: &mut dyn Write) -> Result<Outcome> {
         Command::Show(args) => show::run(args, cli.json, out),
         Command::Query(args) => query::run(args, cli.json, out),
         Command::Mpe(args) => mpe::run(args, cli.json, out),
+        Command::Counterfactual(args) => counterfactual::run(args, cli.json, out),
         Command::Compile(args) => compile::run(args, cli.json, out),
         Command::Eval(args) => eval::run(args, cli.json, out),
         Command::Export(args) => export::run(args, cli.json, out),

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use sumout::{Evidence, Finding, Network, VarId};
 
 use crate::args::{Computing, Reading};
+use crate::causal::Intervening;
 use crate::evidence::{Given, talk_of_impossible};
 use crate::json;
 use crate::output::{Outcome, Result};
@@ -29,6 +30,9 @@ pub struct Args {
     given: Given,
 
     #[command(flatten)]
+    intervening: Intervening,
+
+    #[command(flatten)]
     computing: Computing,
 
     #[command(flatten)]
@@ -40,6 +44,7 @@ pub struct Args {
 
 pub fn run(args: &Args, as_json: bool, out: &mut dyn Write) -> Result<Outcome> {
     let net = args.reading.network(&args.model)?;
+    let net = args.intervening.network(net, args.given.texts())?;
     let evidence = args.given.evidence(&net)?;
     let explanation = args
         .limiting

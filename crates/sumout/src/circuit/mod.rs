@@ -5,6 +5,7 @@
 
 mod answer;
 pub(crate) mod batch;
+mod causation;
 pub(crate) mod compiled;
 mod derivatives;
 mod explanations;
@@ -32,6 +33,7 @@ use crate::tensor::schedule::{Schedule, Want};
 
 pub use answer::{Answer, Explanation};
 pub use batch::{Answers, Batch, Column};
+pub use causation::Causation;
 pub use compiled::Circuit;
 pub use derivatives::{Derivatives, Differentiator};
 pub use explanations::{Explainer, Explanations};

@@ -9,6 +9,7 @@ mod selections;
 use selections::selections;
 
 use crate::args::{Approximating, Computing, Reading};
+use crate::causal::Intervening;
 use crate::evidence::{Given, talk_of_impossible};
 use crate::json;
 use crate::output::{Outcome, Result, talk};
@@ -21,6 +22,7 @@ Examples:
   sumout query asia --given xray=yes               every variable
   sumout query asia 'b*' --soft xray=0.7,0.1       a pattern; uncertain evidence
   sumout query model.uai --evidence model.uai.evid --json
+  sumout query asia lung --do smoke=no             if nobody smoked
   sumout query tested.json --given x=a --tests     and what tests select
 
 Variables to ask for come before `--given`.";
@@ -41,6 +43,9 @@ pub struct Args {
     given: Given,
 
     #[command(flatten)]
+    intervening: Intervening,
+
+    #[command(flatten)]
     computing: Computing,
 
     #[command(flatten)]
@@ -59,6 +64,10 @@ pub struct Args {
 
 pub fn run(args: &Args, as_json: bool, out: &mut dyn Write) -> Result<Outcome> {
     let net = args.reading.network(&args.model)?;
+    let texts = args.targets.iter().map(String::as_str);
+    let net = args
+        .intervening
+        .network(net, texts.chain(args.given.texts()))?;
     let targets = targets(&net, &args.targets)?;
     let evidence = args.given.evidence(&net)?;
     let options = args.computing.options().with_near(args.approximating.near);
@@ -98,7 +107,7 @@ pub fn run(args: &Args, as_json: bool, out: &mut dyn Write) -> Result<Outcome> {
 }
 
 /// The target variables, each once, in the order given.
-fn targets(net: &Network, patterns: &[String]) -> sumout::Result<Vec<VarId>> {
+pub fn targets(net: &Network, patterns: &[String]) -> sumout::Result<Vec<VarId>> {
     let mut targets = vec![];
     for pattern in patterns {
         for var in net.matching(pattern)? {
@@ -110,7 +119,8 @@ fn targets(net: &Network, patterns: &[String]) -> sumout::Result<Vec<VarId>> {
     Ok(targets)
 }
 
-fn print(
+/// Prints posteriors, and the probability of the evidence.
+pub fn print(
     net: &Network,
     evidence: &Evidence,
     answer: &Answer,
