@@ -188,7 +188,8 @@ impl Args {
     ) -> sumout::Result<Compilation<'n>> {
         match start {
             None => net.plan(&self.query(), options),
-            Some(start) => net.plan_from(&self.query(), options, start),
+            Some(PlanStart::Plan(saved)) => net.plan_from(&self.query(), options, saved),
+            Some(PlanStart::Order(order)) => net.plan_in_order(&self.query(), options, order),
         }
     }
 

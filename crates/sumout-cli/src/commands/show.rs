@@ -399,7 +399,6 @@ fn selection_json(net: &Network, it: &SelectedCpt) -> Value {
         SelectionKind::Sigmoid { slope, is_learned } => {
             (found["slope"], found["learn_slope"]) = (json!(slope), json!(is_learned));
         }
-        SelectionKind::Linear => {}
         SelectionKind::Softmax {
             of,
             weights,
@@ -408,6 +407,7 @@ fn selection_json(net: &Network, it: &SelectedCpt) -> Value {
             (found["of"], found["weights"], found["biases"]) =
                 (json!(names(net, of)), json!(weights), json!(biases));
         }
+        _ => {} // linear: there is nothing to tell
     }
     found
 }
