@@ -239,7 +239,7 @@ fn counting_is_one_step_and_the_last() {
         let counted = fitted.params();
         assert_tables(
             &net,
-            &counted,
+            counted,
             &enumerated_step(&net, &examples, prior),
             &format!("seed {seed}"),
         );
