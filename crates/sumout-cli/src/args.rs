@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use serde_json::json;
-use sumout::model::format::{self, ReadOptions};
+use sumout::model::format::ReadOptions;
 use sumout::{Error, EvalOptions, Format, Level, Network, Options, Precision, Query};
 
 /// How to read a network.
@@ -31,7 +31,7 @@ impl Reading {
         if model == Path::new("-") {
             from_stdin(&options)
         } else {
-            format::read(model, &options)
+            Network::read_with(model, &options)
         }
     }
 
@@ -81,7 +81,7 @@ fn from_stdin(options: &ReadOptions) -> sumout::Result<Network> {
     let mut bytes = vec![];
     let read = io::stdin().lock().read_to_end(&mut bytes);
     read.map_err(|e| Error::io("cannot read standard input", e))?;
-    format::parse("<stdin>", &bytes, options)
+    Network::parse("<stdin>", &bytes, options)
 }
 
 /// A query on any number of examples.

@@ -9,7 +9,6 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use sumout::model::format::read_evidence;
 use sumout::{Error, ErrorKind, Evidence, Finding, Network, Options, Result, VarId, Variable};
 
 use crate::output::talk;
@@ -41,7 +40,7 @@ impl Given {
     /// All evidence, for a network.
     pub fn evidence(&self, net: &Network) -> Result<Evidence> {
         let mut all = match &self.evidence {
-            Some(path) => read_evidence(path, net)?,
+            Some(path) => Evidence::read(path, net)?,
             None => Evidence::new(),
         };
         for text in &self.given {

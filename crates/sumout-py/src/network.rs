@@ -6,7 +6,7 @@ use std::sync::Arc;
 use numpy::ndarray::Array2;
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyReadonlyArrayDyn};
 use pyo3::prelude::*;
-use sumout::model::format::{self, Loss, ReadOptions, WriteOptions};
+use sumout::model::format::{ReadOptions, WriteOptions};
 use sumout::model::{Body, Role};
 use sumout::{Error, ErrorKind, Evidence, Finding, Format, VarId};
 
@@ -35,7 +35,7 @@ impl Network {
             .with_format(format.map(format_named).transpose()?)
             .with_normalize(normalize);
         Ok(Network(Arc::new(work::short(py, || {
-            format::read(&path, &options)
+            sumout::Network::read_with(&path, &options)
         })?)))
     }
 
@@ -52,7 +52,7 @@ impl Network {
             .with_format(format.map(format_named).transpose()?)
             .with_normalize(normalize);
         Ok(Network(Arc::new(work::short(py, || {
-            format::parse(name, bytes, &options)
+            sumout::Network::parse(name, bytes, &options)
         })?)))
     }
 
@@ -63,17 +63,17 @@ impl Network {
         format: Option<&str>,
         lossy: bool,
     ) -> Result<()> {
-        let loss = if lossy { Loss::Accept } else { Loss::Refuse };
         let options = WriteOptions::default()
             .with_format(format.map(format_named).transpose()?)
-            .with_loss(loss);
-        work::short(py, || format::write(&self.0, &path, &options))
+            .with_lossy(lossy);
+        work::short(py, || self.0.write_with(&path, &options))
     }
 
     fn to_string(&self, py: Python<'_>, format: &str, lossy: bool) -> Result<String> {
-        let loss = if lossy { Loss::Accept } else { Loss::Refuse };
-        let format = format_named(format)?;
-        work::short(py, || format::to_string(&self.0, format, loss))
+        let options = WriteOptions::default()
+            .with_format(format_named(format)?)
+            .with_lossy(lossy);
+        work::short(py, || self.0.to_text(&options))
     }
 
     fn name(&self) -> &str {

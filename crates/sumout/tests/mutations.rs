@@ -15,7 +15,7 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use serde_json::Value;
 use sumout::model::format::{ReadOptions, parse, read_evidence};
-use sumout::{Batch, Circuit, Column, Error, EvalOptions, Level, Network, Options, Query};
+use sumout::{Batch, Circuit, Column, Error, EvalOptions, Format, Level, Network, Options, Query};
 
 /// How often each file is damaged.
 const TIMES: u64 = 300;
@@ -121,33 +121,10 @@ fn damage_network(name: &str) {
 }
 
 #[test]
-fn damaged_bif() {
-    damage_network("sprinkler.bif");
-}
-
-#[test]
-fn damaged_xmlbif() {
-    damage_network("sprinkler.xmlbif");
-}
-
-#[test]
-fn damaged_uai() {
-    damage_network("sprinkler.uai");
-}
-
-#[test]
-fn damaged_net() {
-    damage_network("sprinkler.net");
-}
-
-#[test]
-fn damaged_xdsl() {
-    damage_network("sprinkler.xdsl");
-}
-
-#[test]
-fn damaged_json() {
-    damage_network("sprinkler.json");
+fn damaged_networks_of_all_formats() {
+    for format in Format::ALL {
+        damage_network(&format!("sprinkler.{}", format.extensions()[0]));
+    }
 }
 
 #[test]

@@ -198,7 +198,8 @@ impl Args {
         let query = self.query().hard(regimes);
         match start {
             None => net.plan(&query, options),
-            Some(start) => net.plan_from(&query, options, start),
+            Some(PlanStart::Plan(saved)) => net.plan_from(&query, options, saved),
+            Some(PlanStart::Order(order)) => net.plan_in_order(&query, options, order),
         }
     }
 

@@ -410,7 +410,6 @@ fn selection_json(net: &Network, it: &SelectedCpt) -> Value {
         SelectionKind::Sigmoid { slope, is_learned } => {
             (found["slope"], found["learn_slope"]) = (json!(slope), json!(is_learned));
         }
-        SelectionKind::Linear => {}
         SelectionKind::Softmax {
             of,
             weights,
@@ -419,6 +418,7 @@ fn selection_json(net: &Network, it: &SelectedCpt) -> Value {
             (found["of"], found["weights"], found["biases"]) =
                 (json!(names(net, of)), json!(weights), json!(biases));
         }
+        _ => {} // linear: there is nothing to tell
     }
     found
 }

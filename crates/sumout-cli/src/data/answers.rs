@@ -199,9 +199,7 @@ impl Rows<'_> {
                     Cells::Probabilities(Precision::F32) => {
                         text.extend(buffer.format(x as f32).as_bytes())
                     }
-                    Cells::Probabilities(Precision::F64) => {
-                        text.extend(buffer.format(x).as_bytes())
-                    }
+                    Cells::Probabilities(_) => text.extend(buffer.format(x).as_bytes()),
                 }
                 text.push(b',');
             }

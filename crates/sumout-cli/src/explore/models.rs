@@ -8,7 +8,7 @@ use axum::body::Body;
 use axum::http::StatusCode;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use sumout::model::format::{ReadOptions, parse_at_most};
+use sumout::model::format::ReadOptions;
 use sumout::{Control, Error, ErrorKind, Evidence, Explanation, Level, Network, Options, Query};
 use tokio::sync::Semaphore;
 use tokio::task::spawn_blocking;
@@ -186,7 +186,8 @@ impl Models {
         if let Ok(model) = self.get(&id) {
             return Ok(model);
         }
-        let net = parse_at_most(name, bytes, &ReadOptions::default(), MAX_TEXT_BYTES)?;
+        let options = ReadOptions::default().with_max_bytes(MAX_TEXT_BYTES);
+        let net = Network::parse(name, bytes, &options)?;
         self.keep(Named::new(id, name, &Reading::default()), net)
     }
 

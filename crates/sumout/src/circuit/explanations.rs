@@ -21,6 +21,7 @@ use crate::vars::VarId;
 
 /// A most probable explanation of each example of a batch.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Explanations {
     /// The variables that have a value in every explanation: all but those whose values were
     /// promised.

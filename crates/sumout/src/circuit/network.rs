@@ -4,7 +4,7 @@ use crate::circuit::compiled::Circuit;
 use crate::circuit::plan::Compilation;
 use crate::circuit::selection::{self, Selected};
 use crate::circuit::{Answer, Explanation, Options, near, once};
-use crate::compile::plan::saved::PlanStart;
+use crate::compile::plan::saved::{PlanStart, SavedPlan};
 use crate::compile::{Query, Question};
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{Evidence, Network};
@@ -72,9 +72,30 @@ impl Network {
         Compilation::new(self, self.question(query, options)?, options, None)
     }
 
-    /// Plans from a saved plan, or from an elimination order: the plan found is never
-    /// worse than that one, and without any [effort](Options::effort) it is that one.
+    /// Plans from a saved plan: the plan found is never worse than that one, and without any
+    /// [effort](Options::effort) it is that one.
     pub fn plan_from(
+        &self,
+        query: &Query,
+        options: &Options,
+        saved: &SavedPlan,
+    ) -> Result<Compilation<'_>> {
+        self.plan_starting(query, options, &PlanStart::Plan(saved.clone()))
+    }
+
+    /// Plans from the plan that sums variables out in this order, as [`Network::plan_from`] does
+    /// from a saved one.
+    pub fn plan_in_order(
+        &self,
+        query: &Query,
+        options: &Options,
+        order: impl IntoIterator<Item = impl Into<String>>,
+    ) -> Result<Compilation<'_>> {
+        let order = order.into_iter().map(Into::into).collect();
+        self.plan_starting(query, options, &PlanStart::Order(order))
+    }
+
+    fn plan_starting(
         &self,
         query: &Query,
         options: &Options,

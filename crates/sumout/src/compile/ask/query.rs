@@ -64,11 +64,10 @@ impl Query {
             .collect())
     }
 
-    /// Names the variables whose CPTs are yet to be learned, instead of those whose
-    /// [roles](crate::model::Role) say so.
+    /// Names the variables whose CPTs are yet to be learned.
     ///
-    /// Without this, it is all CPTs that are not fixed; but none if the network has no roles
-    /// anything about roles. Explanations take tables as they are.
+    /// Without this, [roles](crate::model::Role) decide: all CPTs that are not fixed, or none if no
+    /// CPT of the network has a role. Explanations never leave a CPT open.
     pub fn trainable<S: Into<String>>(mut self, names: impl IntoIterator<Item = S>) -> Self {
         self.trainable
             .get_or_insert_default()
@@ -84,6 +83,7 @@ impl Query {
 
     /// The same for one network. A name that it does not have is an error, and so is a target that
     /// is given.
+    #[doc(hidden)]
     pub fn question(&self, net: &Network) -> Result<Question> {
         if self.explain {
             return self.explanation(net);
