@@ -10,10 +10,11 @@ macro_rules! files {
     ($($name:literal),* $(,)?) => { [$(($name, include_str!(concat!("page/", $name)))),*] };
 }
 
-const FILES: [(&str, &str); 21] = files![
+const FILES: [(&str, &str); 26] = files![
     "api.js",
     "bars.js",
     "beliefs.js",
+    "compare.js",
     "dom.js",
     "files.js",
     "graph.js",
@@ -23,6 +24,10 @@ const FILES: [(&str, &str); 21] = files![
     "layered.js",
     "live.js",
     "main.js",
+    "measure.js",
+    "names.js",
+    "nodes.js",
+    "order.js",
     "pad.js",
     "profile.js",
     "share.js",

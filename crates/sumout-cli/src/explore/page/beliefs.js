@@ -3,7 +3,9 @@
 import * as api from "./api.js";
 import { $, digits, h, percent, plural, toast } from "./dom.js";
 import { barName, takeEvidence } from "./bars.js";
+import { before } from "./compare.js";
 import { groupsOf } from "./groups.js";
+import { initOrder, isByAnswer, isSorted, sorted } from "./order.js";
 import { clear, clearAll, emit, on, question, select, setMany, state } from "./state.js";
 
 /** No more variables than this are listed at once; a search finds the others. */
@@ -18,6 +20,9 @@ export function initBeliefs() {
     if (event.target.closest(".clear")) clear(name);
     else if (event.target.closest("h3 button")) select(name === state.selected ? null : name);
   });
+  initOrder(draw);
+  $("#list").addEventListener("pointerdown", () => { list.isHeld = true; });
+  for (const end of ["pointerup", "pointercancel"]) addEventListener(end, released);
   $("#clear-all").addEventListener("click", clearAll);
   $("#explain").addEventListener("click", explain);
   $("#search").addEventListener("input", (event) => filter(event.target.value));
@@ -28,7 +33,8 @@ export function initBeliefs() {
   on("model", () => { Object.assign(list, { groups: groupsOf(state.model), opened: new Set(), more: new Set() }); $("#search").value = ""; state.filter = ""; draw(); });
   on("model evidence", () => list.explaining?.abort());
   on("evidence", () => { summary(); marks(); });
-  on("answer stale", () => { summary(); probability(); update(); });
+  on("answer stale", () => { summary(); probability(); update(); reorder(); });
+  on("compared", () => { update(); reorder(); });
   on("selected", reveal);
 }
 
@@ -38,14 +44,29 @@ function filter(text) {
   draw();
 }
 
-const found = () => state.model.variables.map((v) => v.name).filter((name) => name.toLowerCase().includes(state.filter));
+/** Puts the list in order again, but never under a hand that drags. */
+function reorder() {
+  if (!isByAnswer()) return;
+  if (list.isHeld) { list.isLate = true; return; }
+  const { variable, value } = document.activeElement?.dataset ?? {};
+  draw();
+  if (variable) list.rows.find((row) => row.name === variable && row.value === value)?.row.focus({ preventScroll: true });
+}
+
+function released() {
+  list.isHeld = false;
+  if (list.isLate) setTimeout(reorder, 0);
+  list.isLate = false;
+}
+
+const found = () => sorted(state.model.variables.map((v) => v.name).filter((name) => name.toLowerCase().includes(state.filter)));
 
 /** The whole list: single variables, then groups to be opened; while searching, what is found. */
 function draw() {
   list.rows = [];
   const names = found();
   const items = [];
-  if (state.filter) {
+  if (state.filter || isSorted()) {
     items.push(...cards("", names));
     if (names.length === 0) items.push(h("p", { class: "quiet" }, "No variable has this in its name."));
   } else {
@@ -86,19 +107,23 @@ function card(name) {
     h("h3", {}, h("button", { type: "button", title: "Show in the network" }, name), mark,
       h("button", { type: "button", class: "clear icon", "aria-label": `Clear the evidence on ${name}`, title: "Clear" }, "×")));
   for (const value of variable.values) {
-    const [fill, number] = [h("span", { class: "bar" }), h("span", { class: "number" })];
+    const [fill, ghost, number] = [h("span", { class: "bar" }), h("span", { class: "ghost" }), h("span", { class: "number" })];
     const row = h("button", { type: "button", class: "row", "data-variable": name, "data-value": value },
-      h("span", { class: "value", title: value }, value), " ", h("span", { class: "track" }, fill), number);
+      h("span", { class: "value", title: value }, value), " ", h("span", { class: "track" }, fill, ghost), number);
     box.append(row);
-    list.rows.push({ name, value, row, fill, number, box });
+    list.rows.push({ name, value, row, fill, ghost, number, box });
   }
   return box;
 }
 
 function update() {
-  for (const { name, value, row, fill, number } of list.rows) {
+  for (const { name, value, row, fill, ghost, number } of list.rows) {
     const p = state.answer?.posteriors[name]?.[value];
+    const was = before(name, value);
     fill.style.width = `${(100 * (p ?? 0)).toFixed(2)}%`;
+    ghost.hidden = was === null;
+    ghost.style.width = `${(100 * (was ?? 0)).toFixed(2)}%`;
+    row.title = was === null ? "" : `before: ${percent(was)}`;
     number.textContent = p === undefined ? "–" : percent(p);
     if (p !== undefined) row.dataset.p = p;
     else delete row.dataset.p;

@@ -29,12 +29,12 @@ function ask() {
 }
 
 async function run() {
-  const running = { model: state.model, abort: new AbortController(), begun: performance.now() };
+  const running = { model: state.model, isPrior: state.given.size + state.soft.size === 0, abort: new AbortController(), begun: performance.now() };
   Object.assign(live, { running, isStale: false });
   const waiting = setTimeout(() => tell(running), SILENT);
   try {
     const answer = await api.query(running.model.id, question(), running.abort.signal);
-    if (live.running === running) arrived(answer);
+    if (live.running === running) arrived(answer, running.isPrior);
   } catch (problem) {
     if (live.running === running) failed(problem);
   } finally {
@@ -42,10 +42,10 @@ async function run() {
   }
 }
 
-function arrived(answer) {
+function arrived(answer, isPrior) {
   const again = live.isStale;
   live.running = null;
-  state.answer = answer.impossible ? null : answer;
+  state.answer = answer.impossible ? null : { ...answer, isPrior };
   state.impossible = answer.impossible;
   status("");
   outdated(false);

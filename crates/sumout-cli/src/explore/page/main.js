@@ -2,6 +2,7 @@
 
 import * as api from "./api.js";
 import { initBeliefs } from "./beliefs.js";
+import { initCompare } from "./compare.js";
 import { $, eachFrame, plural, toast } from "./dom.js";
 import { initFiles } from "./files.js";
 import { initGraph } from "./graph.js";
@@ -115,6 +116,7 @@ function initAddress() {
 initTheme();
 initGraph();
 initBeliefs();
+initCompare();
 initPad();
 initWhy();
 initViews();
