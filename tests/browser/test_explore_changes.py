@@ -31,8 +31,8 @@ def moved(page):
 
 
 @pytest.mark.parametrize("begin", ["", "#model=asia&g.xray=yes"])
-def test_what_moved_since_no_evidence_is_outlined_and_listed(browser_page, explore, cli, screenshot, begin):
-    page = browser_page
+def test_what_moved_since_no_evidence_is_outlined_and_listed(watched, explore, cli, screenshot, begin):
+    page = watched.page(viewport={"width": 1400, "height": 1000})
     load(page, explore("asia") + begin)
     before, after = cli("query", "asia")["posteriors"], cli("query", "asia", "--given", "xray=yes")["posteriors"]
     if not begin:

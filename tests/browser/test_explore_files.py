@@ -21,8 +21,23 @@ def test_a_broken_file_shows_what_the_command_line_says(browser_page, watched, e
     page.wait_for_selector("#diagnostic:not([hidden])")
     assert "broken.bif:3" in said and page.locator("#diagnostic").text_content().strip() == said
     screenshot(page, "broken")
+    assert page.locator("#open-remedies button").all_inner_texts() == ["Rescale rows"]
     page.keyboard.press("Escape")
     assert page.inner_text("#model-name") == "asia" and shown(page)
+
+
+def test_rows_are_rescaled_at_the_press_of_a_button(browser_page, watched, explore, cli, tmp_path):
+    page = browser_page
+    watched.allow(r"422 \(Unprocessable")
+    load(page, explore("asia"))
+    text = "network x { }\nvariable a { type discrete [ 2 ] { t, f }; }\nprobability ( a ) { table 0.5, 0.6; }\n"
+    (tmp_path / "x.bif").write_text(text)
+    drop(page, "x.bif", text)
+    page.get_by_role("button", name="Rescale rows").click()
+    page.wait_for_selector("[data-variable=a][data-p]")
+    same(shown(page), cli("query", str(tmp_path / "x.bif"), "--normalize")["posteriors"])
+    page.get_by_role("button", name="Share").click()
+    assert page.inner_text("#share-command") == "sumout query x.bif --normalize"
 
 
 def test_a_file_that_is_dropped_is_opened(browser_page, explore, cli, tmp_path):
@@ -66,7 +81,7 @@ def test_what_is_shared_gives_the_same_answer(browser_page, explore, cli, sumout
     page = browser_page
     load(page, explore("rect:8"))
     page.keyboard.press("4")
-    page.get_by_role("button", name="Rest is off").click()
+    page.get_by_role("button", name="Set the rest to off").click()
     page.wait_for_function("() => document.querySelectorAll('#pad .ink.known').length === 64")
     row(page, "label", "wide").focus()
     page.keyboard.press("ArrowRight")

@@ -10,7 +10,7 @@ macro_rules! files {
     ($($name:literal),* $(,)?) => { [$(($name, include_str!(concat!("page/", $name)))),*] };
 }
 
-const FILES: [(&str, &str); 26] = files![
+const FILES: [(&str, &str); 30] = files![
     "api.js",
     "bars.js",
     "beliefs.js",
@@ -29,14 +29,18 @@ const FILES: [(&str, &str); 26] = files![
     "nodes.js",
     "order.js",
     "pad.js",
+    "problems.js",
     "profile.js",
     "share.js",
     "state.js",
     "style.css",
+    "table.js",
     "tree.js",
     "viewport.js",
     "views.css",
+    "whatif.js",
     "why.js",
+    "words.js",
 ];
 
 /// A file of the page.

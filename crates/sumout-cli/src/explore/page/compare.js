@@ -1,7 +1,7 @@
 // What changed: posteriors beside those without evidence, or beside a state that was pinned.
 
 import * as api from "./api.js";
-import { $, h, percent } from "./dom.js";
+import { $, h, label, percent } from "./dom.js";
 import { emit, on, select, state } from "./state.js";
 
 const MOST = 5;
@@ -14,6 +14,7 @@ const compare = { prior: null, pinned: null, kind: "prior" };
 export function initCompare() {
   on("model", begin);
   on("answer", answered);
+  on("tables", () => { $("#base [value=prior]").textContent = "no evidence, unedited"; });
   on("answer stale evidence", moved);
   $("#base").addEventListener("change", () => use($("#base").value));
   $("#pin").addEventListener("click", pin);
@@ -21,6 +22,7 @@ export function initCompare() {
 
 function begin() {
   Object.assign(compare, { prior: null, pinned: null, asked: false });
+  $("#base [value=prior]").textContent = "no evidence";
   use("prior");
 }
 
@@ -42,7 +44,7 @@ function known(prior) {
 
 function pin() {
   if (!state.answer) return;
-  const found = [...state.given].map(([name, value]) => `${name} = ${value}`).concat([...state.soft.keys()].map((name) => `${name} ~`));
+  const found = [...state.given].map(([name, value]) => `${name} = ${label(state.index.get(name), value)}`).concat([...state.soft.keys()].map((name) => `${name} ~`));
   compare.pinned = { posteriors: state.answer.posteriors, label: found.length === 0 ? "no evidence" : found.length > 2 ? `${found.length} findings` : found.join(", ") };
   use("pinned");
 }
@@ -78,6 +80,7 @@ function moved() {
   const far = names.map((name) => [name, change(name)]).filter(([, by]) => by >= LEAST).sort((a, b) => b[1] - a[1]);
   $("#moved").hidden = far.length === 0;
   $("#moved-list").replaceChildren(...far.slice(0, MOST).map(([name]) => line(name)));
+  document.activeElement?.closest("#list .row")?.scrollIntoView({ block: "nearest" }); // this list may cover it now
   const rest = far.length - MOST;
   $("#moved-rest").textContent = rest > 0 ? `and ${rest.toLocaleString("en")} more: sort the list by change` : "";
 }
@@ -88,5 +91,5 @@ function line(name) {
   const value = Object.keys(is).reduce((best, one) => (Math.abs(is[one] - was[one]) > Math.abs(is[best] - was[best]) ? one : best));
   const sign = is[value] > was[value] ? "▲" : "▼";
   return h("li", {}, h("button", { type: "button", class: "moved", onclick: () => select(name) },
-    h("b", {}, name), ` ${value} `, h("span", { class: "figures" }, `${percent(was[value])} → ${percent(is[value])} `, h("span", { "aria-hidden": "true" }, sign))));
+    h("b", {}, name), ` ${label(state.index.get(name), value)} `, h("span", { class: "figures" }, `${percent(was[value])} → ${percent(is[value])} `, h("span", { "aria-hidden": "true" }, sign))));
 }

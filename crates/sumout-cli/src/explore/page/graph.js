@@ -6,7 +6,7 @@ import { fold, foldedAtFirst, groupsOf } from "./groups.js";
 import { layered, scaleOf } from "./layered.js";
 import { measureIn } from "./measure.js";
 import { Names } from "./names.js";
-import { drawNode, nameHeight, sizeOf, updateNode } from "./nodes.js";
+import { drawNode, markBest, nameHeight, sizeOf, updateNode } from "./nodes.js";
 import { emit, on, select, state } from "./state.js";
 import { MARGIN, MOST_AT_FIT, Viewport } from "./viewport.js";
 
@@ -52,6 +52,7 @@ export function initGraph() {
   on("model", begin);
   on("answer stale compared", update);
   on("evidence", marks);
+  on("functions", draw);
   on("selected", () => { marks(); edgesNearSelected(); reveal(); });
   on("filter", marks);
   new ResizeObserver(() => { if (view.frame.clientWidth !== view.width || view.port.isFitted) fitted(); }).observe(view.frame);
@@ -189,9 +190,10 @@ function cull({ x, y, k, frame }) {
   joined(seen, view.paths);
 }
 
-/** Draws also the edges outside of the window, until the next frame: for a picture of everything. */
+/** Draws also the edges outside of the window, and all names in their nodes, until the next frame: for a picture of everything. */
 export function drawAllEdges() {
   view.seen = view.routes;
+  view.frame.classList.remove("mid", "far", "near");
   joined(view.routes, view.paths);
   view.port.draw();
 }
@@ -228,17 +230,16 @@ function update() {
 
 /** What is given, selected, found, most probable. */
 function marks() {
-  for (const { node, element, rows } of view.drawn) {
+  for (const drawn of view.drawn) {
+    const { node, element, rows } = drawn;
     const names = node.group ? node.group.members.map((i) => state.model.variables[i].name) : [node.variable.name];
     const is = (test) => names.some(test);
     element.classList.toggle("given", is((name) => state.given.has(name)));
     element.classList.toggle("soft", is((name) => state.soft.has(name)));
     element.classList.toggle("selected", is((name) => name === state.selected));
     element.classList.toggle("faded", Boolean(state.filter) && !is((name) => name.toLowerCase().includes(state.filter)));
-    for (const { value, row } of rows) {
-      row.classList.toggle("on", state.given.get(node.variable.name) === value);
-      row.classList.toggle("best", state.mpe?.assignment[node.variable.name] === value);
-    }
+    for (const { value, row } of rows) row.classList.toggle("on", state.given.get(node.variable.name) === value);
+    if (node.variable) markBest(drawn, state.mpe?.assignment[node.variable.name]);
   }
   view.weighed = false;
   view.port.draw();

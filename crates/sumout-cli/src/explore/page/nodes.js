@@ -1,6 +1,6 @@
 // The nodes of the network's picture: cards with all values, names with a strip of their posterior, and folded groups.
 
-import { plural, s, short } from "./dom.js";
+import { label, plural, s, short } from "./dom.js";
 import { barName } from "./bars.js";
 import { before } from "./compare.js";
 import { clipped, widthOf } from "./measure.js";
@@ -48,8 +48,8 @@ export function drawNode(node, { x, y }, [width, height], cards) {
   }
   const mark = isFunction(variable) ? 14 : 0;
   const top = cards ? 17 : 16;
-  const label = s("text", { class: "name", x: SIDE, y: top }, clipped(variable.name, width - 2 * SIDE - mark, SIZE.name, 600));
-  element.append(s("title", {}, variable.name), label);
+  const name = s("text", { class: "name", x: SIDE, y: top }, clipped(variable.name, width - 2 * SIDE - mark, SIZE.name, 600));
+  element.append(s("title", {}, variable.name), name);
   if (mark) element.append(s("text", { class: "mark", x: width - 16, y: top }, "ƒ"));
   const drawn = { node, element, width, rows: [] };
   if (cards) drawRows(drawn);
@@ -68,13 +68,14 @@ function drawRows(drawn) {
       return;
     }
     const row = s("g", { class: "row", role: "button", tabindex: "-1", "data-variable": variable.name, "data-value": value });
+    const best = s("text", { class: "best", x: left - 13, y: top + 12 }, "◆");
     const bar = s("rect", { class: "bar", x: left, y: top + 3, width: 0, height: 10, rx: 2 });
     const ghost = s("rect", { class: "ghost", x: left, y: top + 2.5, width: 0, height: 11, rx: 2 });
     const number = s("text", { class: "number", x: width - 8, y: top + 12 });
     row.append(
       s("rect", { class: "hit", x: 4, y: top, width: width - 8, height: ROW, rx: 4 }),
-      s("text", { class: "value", x: SIDE, y: top + 12 }, clipped(value, left - SIDE - 4, SIZE.value, 700)), " ",
-      s("rect", { class: "track", x: left, y: top + 3, width: BAR.width, height: 10, rx: 2 }), bar, ghost, number);
+      s("text", { class: "value", x: SIDE, y: top + 12 }, clipped(label(variable, value), left - SIDE - 16, SIZE.value, 700)), " ",
+      s("rect", { class: "track", x: left, y: top + 3, width: BAR.width, height: 10, rx: 2 }), bar, ghost, best, number);
     drawn.element.append(row);
     drawn.rows.push({ value, row, bar, ghost, number });
   });
@@ -135,7 +136,7 @@ export function updateNode(drawn, posteriors) {
   }
 }
 
-function updateStrip({ strip, detail, width }, known) {
+function updateStrip({ node, strip, detail, width }, known) {
   const inner = width - 16;
   let left = 8;
   for (const { value, part } of strip) {
@@ -145,7 +146,7 @@ function updateStrip({ strip, detail, width }, known) {
     left += wide;
   }
   const [value, p] = Object.entries(known ?? {}).reduce((best, one) => (one[1] > best[1] ? one : best), ["", -1]);
-  detail.textContent = p < 0 ? "" : clipped(`${value} ${short(p)} %`, width - 2 * SIDE, SIZE.detail);
+  detail.textContent = p < 0 ? "" : clipped(`${label(node.variable, value)} ${short(p)} %`, width - 2 * SIDE, SIZE.detail);
 }
 
 /** Marks where the parts of a strip ended before, if they moved. */
@@ -160,4 +161,17 @@ function updateGhost(drawn) {
   let left = 8;
   const ends = has ? strip.slice(0, -1).map(({ value }) => { left += (width - 16) * (state.base[variable.name]?.[value] ?? 0); return `M${left.toFixed(1)} 19.5v8`; }) : [];
   drawn.ghost.setAttribute("d", ends.join(""));
+}
+
+/** Marks a value of the most probable explanation, or none. */
+export function markBest(drawn, value) {
+  for (const { value: own, row } of drawn.rows) row.classList.toggle("best", own === value);
+  if (!drawn.strip || (value === undefined && !drawn.best)) return;
+  if (!drawn.best) {
+    drawn.best = s("path", { class: "best" });
+    drawn.element.append(drawn.best);
+  }
+  const at = drawn.strip.findIndex((one) => one.value === value);
+  const [x, wide] = ["x", "width"].map((side) => Number(drawn.strip[at]?.part.getAttribute(side) ?? 0));
+  drawn.best.setAttribute("d", at < 0 ? "" : `M${(x + wide / 2).toFixed(1)} 18.5l5 5l-5 5l-5 -5z`);
 }

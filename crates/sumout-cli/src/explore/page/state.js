@@ -42,6 +42,15 @@ export function setModel(model, told = { given: [], soft: [], view: state.view, 
   return told.given.length + told.soft.length - given.size - soft.size;
 }
 
+/** Takes the same network with other numbers: the evidence stays. */
+export function setTables(model) {
+  const isOther = model.variables.some((variable, i) => variable.functional !== state.model.variables[i].functional);
+  state.index = new Map(model.variables.map((variable, i) => [variable.name, { ...variable, i }]));
+  Object.assign(state, { model, mpe: null });
+  if (isOther) emit("functions");
+  emit("tables");
+}
+
 function changed() {
   state.mpe = null;
   emit("evidence");
