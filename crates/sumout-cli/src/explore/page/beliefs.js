@@ -198,7 +198,7 @@ function probability() {
   const findings = state.given.size + state.soft.size;
   const box = $("#probability");
   box.classList.toggle("impossible", Boolean(state.impossible));
-  $("#conflict").hidden = true;
+  if (!state.impossible) $("#conflict").hidden = true;
   if (state.impossible) {
     box.replaceChildren(h("strong", {}, "impossible"), h("span", {}, "This evidence has probability 0: no answer."));
     conflict();
