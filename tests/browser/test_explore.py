@@ -3,6 +3,8 @@
 import math
 import re
 
+import pytest
+
 from explorer import load, row, same, settled, shown
 
 ASIA = ["asia", "tub", "smoke", "lung", "bronc", "either", "xray", "dysp"]
@@ -187,6 +189,26 @@ def test_an_explanation_is_cancelled_and_never_one_of_other_evidence(browser_pag
     settled(page, "lung", "yes", "48.9 %")
     page.wait_for_function("() => document.querySelector('#explain').textContent === 'Most probable explanation'")
     assert len(held) == 2 and page.locator("#mpe").is_hidden()
+
+
+@pytest.mark.parametrize("width", [420, 1400])
+def test_a_lack_of_memory_is_told_in_page_words_with_a_button(watched, explore, screenshot, width):
+    page = watched.page(viewport={"width": width, "height": 800})
+    watched.allow(r"422 \(Unprocessable")
+    page.goto(explore("random:100,5,0,1", "--effort", "0.1", "--memory", "2MB"))
+    page.wait_for_selector("#status.failed")
+    said = page.inner_text("#status-text")
+    assert said.startswith("The answer needs") and "states" in said and "`" not in said and "--effort" not in said and "^" not in said
+    box, tools = page.locator("#status").bounding_box(), page.locator("#graph-tools .zoom").bounding_box()
+    assert box["x"] + box["width"] <= width and (width < 1000 or box["x"] + box["width"] <= tools["x"]), "the zoom buttons stay free"
+    screenshot(page, f"memory-{width}")
+    button = page.locator("#remedies button")
+    name = button.inner_text().removeprefix("Show ")
+    assert f"most of all a value of {name}." in said
+    button.click()
+    page.wait_for_function("name => location.hash.endsWith(`at=${name}`)", arg=name)
+    page.get_by_role("button", name="Close this message").click()
+    assert page.locator("#status").is_hidden()
 
 
 # Gives one value after the other; how long the server took for each, and how long it was until the page had the answer.

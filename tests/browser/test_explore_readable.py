@@ -148,3 +148,19 @@ def test_a_folded_group_shows_its_edges_only_when_it_is_pointed_at(browser_page,
     screenshot(page, "gates")
     page.mouse.move(5, 5)
     assert page.evaluate(drawn, "#graph .near .edge") == 0
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [420, 1400])
+def test_alarm_with_evidence_an_explanation_and_a_table(watched, explore, screenshot, scheme, width):
+    page = watched.page(viewport={"width": width, "height": 900 if width > 1000 else 800}, color_scheme=scheme, reduced_motion="reduce")
+    load(page, explore("models/alarm.bif.gz", "--effort", "0.1") + "#model=models-alarm.bif.gz&g.HRBP=HIGH&g.CO=LOW")
+    page.evaluate("document.querySelector('#explain').click()")
+    page.wait_for_selector("#mpe:not([hidden])", state="attached")
+    marked = page.eval_on_selector_all("#graph .node", "nodes => nodes.filter(n => n.querySelector('path.best')?.getAttribute('d')).length")
+    assert marked == 37 and page.locator(".node.given").count() == 2
+    screenshot(page, f"alarm-evidence-{width}-{scheme}")
+    page.evaluate("document.querySelector('.node[data-name=BP] .box').dispatchEvent(new MouseEvent('click', { bubbles: true }))")
+    page.wait_for_selector("#table:not([hidden])")
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    screenshot(page, f"alarm-table-{width}-{scheme}")

@@ -1,7 +1,7 @@
 // The list of variables: every value with its bar. The evidence, P(e) and the most probable explanation are above it.
 
 import * as api from "./api.js";
-import { $, digits, h, label, percent, plural, toast } from "./dom.js";
+import { $, digits, figure, h, label, percent, plural, toast } from "./dom.js";
 import { barName, takeEvidence } from "./bars.js";
 import { before } from "./compare.js";
 import { groupsOf } from "./groups.js";
@@ -208,7 +208,7 @@ function probability() {
   const name = state.model?.markov ? "Z(e)" : "P(e)";
   if (log === undefined || (findings === 0 && !state.model.markov)) { box.replaceChildren(); return; }
   const exp = Math.exp(log);
-  const shown = Math.abs(log) < 690 ? digits(exp, 4) : "";
+  const shown = Math.abs(log) < 690 ? figure(exp, 4) : "";
   box.replaceChildren(
     ...(shown ? [h("span", {}, `${name} = `, h("strong", {}, shown))] : []), h("span", { class: "quiet" }, `ln ${name} = ${digits(log, 7)}`));
 }

@@ -25,7 +25,7 @@ function fill(element, attributes, children) {
 
 export const $ = (selector, root = document) => root.querySelector(selector);
 
-export { count, digits, inWords, label, percent, plural, power, short, times, withPowers } from "./words.js";
+export { count, digits, figure, inWords, label, percent, plural, power, short, times, withPowers } from "./words.js";
 
 /** Calls at most once per frame, with the last arguments. */
 export function eachFrame(action) {

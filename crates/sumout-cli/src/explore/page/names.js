@@ -7,7 +7,7 @@ import { clipped, widthOf } from "./measure.js";
 const SIZE = 11;
 const HEIGHT = 16;
 const PAD = 4;
-const MOST = 90;
+const MOST = 150;
 
 /** Names may be shifted by these parts of what they and their nodes are wide. */
 const SHIFTS = [0, -0.2, 0.2];

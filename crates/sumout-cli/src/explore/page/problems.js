@@ -2,16 +2,19 @@
 
 import { h, withPowers } from "./dom.js";
 
-const SERVED = "Restart the explorer with a larger `--memory` to allow more.";
+const SERVED = "Restart the explorer with a larger --memory to allow more.";
 
 /** A problem in words. What the command line would advise is left out where the page has a button or no such option. */
 export function inPageWords(problem) {
-  const message = withPowers(problem.message);
+  const message = plain(problem.message);
   const first = message[0].toUpperCase() + message.slice(1);
   if (problem.kind === "memory") return `${first}. ${observed(problem)}${SERVED}`;
-  const hint = problem.hint && !problem.hint.includes("`--") ? ` ${withPowers(problem.hint)}.` : "";
+  const hint = problem.hint && !problem.hint.includes("`--") ? ` ${plain(problem.hint)}.` : "";
   return `${first}.${hint}`;
 }
+
+/** The words of the server, without the marks of a terminal. */
+const plain = (text) => withPowers(text).replaceAll("`", "");
 
 function observed(problem) {
   const { variable } = problem.actions?.find((action) => action.do === "observe") ?? {};

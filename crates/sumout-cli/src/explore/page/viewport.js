@@ -61,6 +61,11 @@ export class Viewport {
     return this.scale(MARGIN) >= scale;
   }
 
+  /** The height of a frame that holds the picture at a scale, or all of it. */
+  tall(scale) {
+    return (this.box.bottom - this.box.top) * Math.max(scale, Math.min(this.scale(MARGIN), MOST_AT_FIT)) + 2 * MARGIN;
+  }
+
   /** Shows the picture as a whole, but hardly enlarges it. */
   fit(margin = MARGIN) {
     this.gliding = null;
@@ -82,7 +87,8 @@ export class Viewport {
     this.isFitted = false;
     this.k = least;
     this.x = 16 - least * this.box.left;
-    this.y = this.frame.clientHeight / 2;
+    const [height, { top, bottom }] = [this.frame.clientHeight, this.box];
+    this.y = least * (bottom - top) + 2 * MARGIN <= height ? (height - least * (top + bottom)) / 2 : height / 2;
     this.draw();
   }
 

@@ -19,9 +19,11 @@ export function percent(p) {
   if (p === 0) return "0 %";
   if (p >= 0.9995) return p < CERTAIN ? "> 99.9 %" : "100 %";
   if (p >= 0.0005) return `${(100 * p).toFixed(1)} %`;
-  const [digits, exponent] = (100 * p).toExponential(1).split("e");
-  return `${digits}·10${raised(exponent)} %`;
+  return `${tens((100 * p).toExponential(1))} %`;
 }
+
+/** A number with a power of ten as it is printed: 4.75·10⁻⁸ for 4.75e-8. */
+const tens = (text) => text.replace(/e\+?(-?\d+)$/, (_, exponent) => `·10${raised(exponent)}`);
 
 /** The same where there is no room, without the sign. */
 export function short(p) {
@@ -54,6 +56,9 @@ export function times(factor) {
 
 /** Digits that matter, without trailing zeros. */
 export const digits = (x, n = 6) => String(Number(x.toPrecision(n)));
+
+/** The same for reading: not for what is typed or parsed. */
+export const figure = (x, n = 6) => tens(digits(x, n));
 
 export const plural = (n, noun) => `${n.toLocaleString("en")} ${noun}${n === 1 ? "" : "s"}`;
 
