@@ -249,5 +249,5 @@ function explanation() {
   const given = state.answer && state.given.size + state.soft.size > 0 ? `; given the evidence, its probability is ${percent(Math.exp(state.mpe.log_probability - state.answer.log_evidence))}` : "";
   box.replaceChildren(
     h("p", {}, `Most probable joint assignment, `, h("span", { class: "diamond" }, "◆"), ` in the list and the network: ln P = ${digits(state.mpe.log_probability, 7)}${given}.`),
-    h("ul", {}, ...entries.slice(0, 60).map(line), ...rest));
+    h("ul", { tabindex: 0, "aria-label": "Most probable joint assignment" }, ...entries.slice(0, 60).map(line), ...rest));
 }

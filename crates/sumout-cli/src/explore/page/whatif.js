@@ -24,7 +24,9 @@ async function curves(origin, tables, { name, rows, row, at }) {
   const x0 = rows[row][at];
   const x1 = x0 < 0.5 ? 0.9 : 0.1;
   const other = await api.change(origin, { ...tables, [name]: withNumber(rows, row, at, x1).flat() });
-  const [one, two] = [state.answer, await api.query(other.id, question())];
+  const asked = question(); // of both networks, whatever evidence comes meanwhile
+  const [one, two] = await Promise.all([state.model.id, other.id].map((id) => api.query(id, asked)));
+  if (one.impossible) return [];
   const most = Math.max(one.log_evidence, two.impossible ? -Infinity : two.log_evidence);
   const weights = [one, two].map((answer) => (answer.impossible ? 0 : Math.exp(answer.log_evidence - most)));
   const line = (y0, y1) => (x) => y0 + ((y1 - y0) * (x - x0)) / (x1 - x0);
