@@ -184,3 +184,16 @@ def test_a_picture_of_the_network_has_all_edges_also_those_out_of_sight(browser_
         page.get_by_role("button", name="Zoom in").first.click()
     page.wait_for_function("() => document.querySelector('#graph .edge').getAttribute('d').split('M').length < 40")
     assert every == edges() == 46
+
+
+def test_a_picture_of_the_network_has_its_names_also_from_afar(watched, explore):
+    page = watched.page(viewport={"width": 420, "height": 800})
+    load(page, explore("models/alarm.bif.gz", "--effort", "0.1"))
+    assert page.locator("#graph.mid").count() == 1
+    page.get_by_role("button", name="Share").click()
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Network as SVG").click()
+    names = re.findall(r'<text class="name"[^>]*>', open(download.value.path()).read())
+    assert len(names) == 37 and not [name for name in names if 'display="none"' in name]
+    page.keyboard.press("Escape")
+    page.wait_for_selector("#graph.mid")

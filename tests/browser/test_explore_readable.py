@@ -148,6 +148,12 @@ def test_a_folded_group_shows_its_edges_only_when_it_is_pointed_at(browser_page,
     screenshot(page, "gates")
     page.mouse.move(5, 5)
     assert page.evaluate(drawn, "#graph .near .edge") == 0
+    page.fill("#search", "ok_17")
+    page.press("#search", "Enter")
+    page.wait_for_selector(".node[data-name=ok_17].selected")
+    assert page.locator(".node.group").count() == 0, "the group is unfolded for what was searched"
+    box, frame = page.locator(".node[data-name=ok_17]").bounding_box(), page.locator("#graph").bounding_box()
+    assert frame["x"] <= box["x"] and box["x"] + box["width"] <= frame["x"] + frame["width"]
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

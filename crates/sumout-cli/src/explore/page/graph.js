@@ -22,6 +22,9 @@ const RESHAPED = { by: 1.35, nodes: 300 };
 /** A folded group with more edges shows them only when it is pointed at. */
 const MOST_EDGES = 12;
 
+/** A larger group is not unfolded to show one of its variables. */
+const MOST_UNFOLDED = 100;
+
 /** At this scale all of a node can be read. */
 const NEAR = 1;
 
@@ -269,8 +272,15 @@ function point(element) {
   edgesNearSelected();
 }
 
+/** Unfolds the group that hides a variable, unless it is a picture or too large. */
+function unfoldFor(i) {
+  const group = view.groups.find(({ pattern, members, grid }) => view.folded.has(pattern) && !grid && members.length <= MOST_UNFOLDED && members.includes(i));
+  if (group) toggle(group.pattern);
+}
+
 /** Brings what is selected into the picture, if it is not there. */
 function reveal() {
+  if (state.selected && !view.clicking) unfoldFor(state.index.get(state.selected).i);
   const k = view.place?.[state.index.get(state.selected)?.i];
   if (k === undefined || view.clicking) return;
   const { x, y } = view.layout.places[k];
