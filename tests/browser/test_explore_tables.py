@@ -45,6 +45,14 @@ def test_a_click_opens_the_table_with_the_rows_that_evidence_leaves_lit(watched,
     page.wait_for_function("() => document.querySelector('#table-name').textContent === 'P(dysp | bronc, either)'")
     page.locator(".node[data-name=dysp] .name").click()
     assert page.locator("#table").is_hidden(), "a second click closes it"
+    opened(page, "dysp")
+    page.keyboard.press("3")
+    assert page.locator("#table").is_hidden(), "it is of the network"
+    page.keyboard.press("1")
+    page.keyboard.press("t")
+    page.wait_for_selector("#table:not([hidden])")
+    page.keyboard.press("Escape")
+    assert page.locator("#table").is_hidden() and page.locator(".node.selected").count() == 0
 
 
 def test_a_function_is_shown_as_a_function(browser_page, explore):

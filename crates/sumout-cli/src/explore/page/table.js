@@ -24,11 +24,15 @@ export function initTable() {
   on("selected", () => { if (table.name && state.selected && state.selected !== table.name) open(state.selected); });
   on("model", () => { Object.assign(table, { origin: state.model.id, history: [] }); close(); });
   on("answer", light);
+  on("view", () => { if (!hasRoom()) close(); });
 }
+
+/** The other views are no place for a table. */
+const hasRoom = () => state.view === "network" || state.view === "beliefs";
 
 /** Opens the table of a variable. */
 export async function open(name) {
-  if (state.model.markov) return;
+  if (state.model.markov || !hasRoom()) return;
   const { model } = state;
   try {
     const cpt = await api.table(model.id, name);
