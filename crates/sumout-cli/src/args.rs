@@ -23,6 +23,14 @@ pub struct Reading {
 }
 
 impl Reading {
+    /// Of a file in the format that its name tells.
+    pub fn of_file(normalize: bool) -> Self {
+        Reading {
+            normalize,
+            ..Reading::default()
+        }
+    }
+
     /// The network in a file, on standard input, or built in.
     pub fn network(&self, model: &Path) -> sumout::Result<Network> {
         let options = ReadOptions::default()

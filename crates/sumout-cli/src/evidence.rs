@@ -224,7 +224,7 @@ const CONFLICT_SEARCH_TIME: Duration = Duration::from_secs(2);
 
 /// Findings of which none can be left out: without any of them, the others are possible. Those that
 /// time is too short for stay.
-fn conflict(net: &Network, evidence: &Evidence, options: &Options) -> Evidence {
+pub fn conflict(net: &Network, evidence: &Evidence, options: &Options) -> Evidence {
     let begun = Instant::now();
     let mut left = evidence.clone();
     for (var, _) in evidence

@@ -8,14 +8,16 @@ use axum::body::Body;
 use axum::http::StatusCode;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use sumout::model::format::ReadOptions;
+use sumout::model::format::{Format, ReadOptions, WriteOptions};
 use sumout::{Control, Error, ErrorKind, Evidence, Explanation, Level, Network, Options, Query};
 use tokio::sync::Semaphore;
 use tokio::task::spawn_blocking;
 
+use super::tables::{self, Changes};
 use super::wire::{self, Refusal};
 use super::worker::{Waiting, Worker};
 use crate::args::Reading;
+use crate::evidence;
 
 /// The maximum number of kept models, besides the one that the explorer was started with; the one used
 /// longest ago goes first.
@@ -144,7 +146,12 @@ impl Models {
 
     /// Opens a file that is being sent; if nothing is, the network that is built in by that name. A
     /// few at a time: what waits is not yet in memory.
-    pub async fn open(self: Arc<Self>, name: String, body: Body) -> Result<Arc<Model>, Refusal> {
+    pub async fn open(
+        self: Arc<Self>,
+        name: String,
+        normalize: bool,
+        body: Body,
+    ) -> Result<Arc<Model>, Refusal> {
         let failed = || {
             Refusal::new(
                 StatusCode::INTERNAL_SERVER_ERROR,
@@ -155,16 +162,16 @@ impl Models {
         let _turn = self.opening.acquire().await.map_err(|_| failed())?;
         let bytes = wire::bytes(body, MAX_FILE_BYTES).await?;
         let models = self.clone();
-        spawn_blocking(move || models.read(&name, &bytes))
+        spawn_blocking(move || models.read(&name, normalize, &bytes))
             .await
             .map_err(|_| failed())?
     }
 
-    fn read(&self, name: &str, bytes: &[u8]) -> Result<Arc<Model>, Refusal> {
+    fn read(&self, name: &str, normalize: bool, bytes: &[u8]) -> Result<Arc<Model>, Refusal> {
         if bytes.is_empty() && is_built_in(name) {
             self.open_named(name)
         } else {
-            self.open_file(name, bytes)
+            self.open_file(name, normalize, bytes)
         }
     }
 
@@ -178,17 +185,35 @@ impl Models {
         )
     }
 
-    fn open_file(&self, name: &str, bytes: &[u8]) -> Result<Arc<Model>, Refusal> {
+    fn open_file(&self, name: &str, normalize: bool, bytes: &[u8]) -> Result<Arc<Model>, Refusal> {
         let name = name.rsplit(['/', '\\']).next().unwrap_or(name);
         let mut hasher = DefaultHasher::new();
-        bytes.hash(&mut hasher);
+        (bytes, normalize).hash(&mut hasher);
         let id = format!("{}-{:016x}", id(name), hasher.finish());
         if let Ok(model) = self.get(&id) {
             return Ok(model);
         }
-        let options = ReadOptions::default().with_max_bytes(MAX_TEXT_BYTES);
+        let options = ReadOptions::default()
+            .with_normalize(normalize)
+            .with_max_bytes(MAX_TEXT_BYTES);
         let net = Network::parse(name, bytes, &options)?;
-        self.keep(Named::new(id, name, &Reading::default()), net)
+        self.keep(Named::new(id, name, &Reading::of_file(normalize)), net)
+    }
+
+    /// A model with other numbers in some tables. Elsewhere it is read from the file that the page
+    /// saves.
+    pub fn change(&self, model: &Model, changes: &Changes) -> Result<Arc<Model>, Refusal> {
+        let net = tables::changed(&model.net, changes)?;
+        let json = WriteOptions::default().with_format(Format::Json);
+        let text = net.to_text(&json)?;
+        let mut hasher = DefaultHasher::new();
+        text.hash(&mut hasher);
+        let id = format!("{}-{:016x}", id(net.name()), hasher.finish());
+        if let Ok(model) = self.get(&id) {
+            return Ok(model);
+        }
+        let name = format!("{}-changed.json", net.name());
+        self.keep(Named::new(id, &name, &Reading::default()), net)
     }
 
     fn keep(&self, named: Named, net: Network) -> Result<Arc<Model>, Refusal> {
@@ -268,6 +293,14 @@ impl Model {
         let (net, options) = (self.net.clone(), self.shared.options.clone());
         let work = move |control| net.mpe(&evidence, &options.with_control(control));
         Ok(self.compute(work).await??)
+    }
+
+    /// Findings that cannot be true together, of evidence that is impossible.
+    pub async fn conflict(&self, evidence: Evidence) -> Result<Evidence, Refusal> {
+        let (net, options) = (self.net.clone(), self.shared.options.clone());
+        let work =
+            move |control| evidence::conflict(&net, &evidence, &options.with_control(control));
+        self.compute(work).await
     }
 
     /// The cost of a query, and its tree; cached.

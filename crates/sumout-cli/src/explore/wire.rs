@@ -8,7 +8,7 @@ use axum::response::{IntoResponse, Json, Response};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
-use sumout::{Cpt, Error, Evidence, Finding, Network, VarId};
+use sumout::{Cpt, Error, Evidence, Finding, Network, Remedy, VarId};
 use tokio::time::{Duration, timeout};
 
 use super::models::Model;
@@ -41,13 +41,24 @@ impl Refusal {
 /// The error text of the command line.
 impl From<Error> for Refusal {
     fn from(error: Error) -> Self {
+        let actions: Vec<Value> = error.remedies().iter().filter_map(action).collect();
         let error = errors::worded(error);
         let mut json = errors::to_json(&error);
         json["text"] = error.render(false).into();
+        json["actions"] = actions.into();
         Refusal {
             status: StatusCode::UNPROCESSABLE_ENTITY,
             error: json,
         }
+    }
+}
+
+/// A remedy that the page can carry out at a press of a button.
+fn action(remedy: &Remedy) -> Option<Value> {
+    match remedy {
+        Remedy::TurnOn { option, .. } if *option == "normalize" => Some(json!({"do": "normalize"})),
+        Remedy::Observe(variable, _) => Some(json!({"do": "observe", "variable": variable})),
+        _ => None,
     }
 }
 
