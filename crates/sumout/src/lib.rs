@@ -111,6 +111,7 @@ pub mod internals {
     pub use crate::circuit::Machine;
     pub use crate::compile::report::Count;
     pub use crate::compile::{Goal, Question, Runs, Search, lower, paper, plan, prune};
+    pub use crate::error::defect::{contained, keep_panics};
     pub use crate::model::paper::{HEIGHT, WIDTH, covers, number, within};
     pub use crate::model::random;
     pub use crate::tensor::graph;

@@ -18,7 +18,6 @@ mod gradients;
 #[path = "learning/main.rs"]
 mod learning;
 mod logic;
-mod mutations;
 mod near;
 mod networks;
 mod oracle;

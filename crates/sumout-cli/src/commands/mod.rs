@@ -39,7 +39,8 @@ Examples:
 A MODEL is a file (.bif, .xmlbif, .uai, .net, .xdsl or .json, also with .gz),
 `-` for standard input, or a network that is built in: asia.
 
-Exit code: 0 done, 1 the evidence is impossible, 2 wrong use or input.";
+Exit code: 0 done, 1 the evidence is impossible, 2 wrong use or input,
+70 a defect in sumout.";
 
 /// Exact answers from Bayesian networks.
 #[derive(Debug, Parser)]
@@ -77,6 +78,17 @@ pub enum Command {
     Paper(paper::Args),
     Explore(explore::Args),
     Completions(completions::Args),
+}
+
+impl Command {
+    /// Whether it prints what other programs read, even without `--json`: names as they are.
+    pub fn prints_data(&self) -> bool {
+        use Command::{Completions, Convert, Data, Eval, Export, Paper, Sample};
+        matches!(
+            self,
+            Completions(_) | Convert(_) | Data(_) | Eval(_) | Export(_) | Paper(_) | Sample(_)
+        )
+    }
 }
 
 /// Runs the command; data goes to `out`.

@@ -8,6 +8,7 @@ use axum::body::Body;
 use axum::http::StatusCode;
 use serde::Deserialize;
 use serde_json::{Value, json};
+use sumout::internals::contained;
 use sumout::model::format::{Format, ReadOptions, WriteOptions};
 use sumout::{Control, Error, ErrorKind, Evidence, Explanation, Level, Network, Options, Query};
 use tokio::sync::Semaphore;
@@ -162,9 +163,8 @@ impl Models {
         let _turn = self.opening.acquire().await.map_err(|_| failed())?;
         let bytes = wire::bytes(body, MAX_FILE_BYTES).await?;
         let models = self.clone();
-        spawn_blocking(move || models.read(&name, normalize, &bytes))
-            .await
-            .map_err(|_| failed())?
+        let read = move || contained("open", || models.read(&name, normalize, &bytes));
+        spawn_blocking(read).await.map_err(|_| failed())??
     }
 
     fn read(&self, name: &str, normalize: bool, bytes: &[u8]) -> Result<Arc<Model>, Refusal> {
@@ -292,14 +292,19 @@ impl Model {
     pub async fn explain(&self, evidence: Evidence) -> Result<Explanation, Refusal> {
         let (net, options) = (self.net.clone(), self.shared.options.clone());
         let work = move |control| net.mpe(&evidence, &options.with_control(control));
-        Ok(self.compute(work).await??)
+        self.compute(work).await
     }
 
     /// Findings that cannot be true together, of evidence that is impossible.
     pub async fn conflict(&self, evidence: Evidence) -> Result<Evidence, Refusal> {
         let (net, options) = (self.net.clone(), self.shared.options.clone());
-        let work =
-            move |control| evidence::conflict(&net, &evidence, &options.with_control(control));
+        let work = move |control| {
+            Ok(evidence::conflict(
+                &net,
+                &evidence,
+                &options.with_control(control),
+            ))
+        };
         self.compute(work).await
     }
 
@@ -314,7 +319,7 @@ impl Model {
                 let options = shared.options.clone().with_control(control);
                 plan(&net, &asked, &options)
             })
-            .await??;
+            .await?;
         let found = self
             .remembered(&planning)
             .unwrap_or_else(|| Arc::new(found));
@@ -337,7 +342,7 @@ impl Model {
     /// for it any more.
     async fn compute<T: Send + 'static>(
         &self,
-        work: impl FnOnce(Control) -> T + Send + 'static,
+        work: impl FnOnce(Control) -> sumout::Result<T> + Send + 'static,
     ) -> Result<T, Refusal> {
         let failed = || {
             Refusal::new(
@@ -357,9 +362,9 @@ impl Model {
         let control = waiting.0.clone();
         let work = move || {
             let _permit = permit; // held until the work is done, even if nobody waits for it any more
-            work(control)
+            contained("compute", || work(control)).and_then(|found| found)
         };
-        spawn_blocking(work).await.map_err(|_| failed())
+        Ok(spawn_blocking(work).await.map_err(|_| failed())??)
     }
 }
 

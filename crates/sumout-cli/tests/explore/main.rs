@@ -1,6 +1,9 @@
 //! `sumout explore` as a server: what is answered, and who is refused.
 
+#[path = "../common/mod.rs"]
+mod common;
 mod limits;
+mod requests;
 mod server;
 
 use std::fs;

@@ -158,7 +158,9 @@ fn host(factors: Vec<Candidate>, domains: Vec<Vec<usize>>, question: &Question) 
             tables.push(ones(vec![v])); // one value left, whose likelihood counts
         }
     }
-    if tables.is_empty() {
+    // No step of a circuit reads its output, so a table that is to be differentiated must not be it.
+    let is_alone = tables.len() == 1 && origins.iter().any(Option::is_some);
+    if tables.is_empty() || is_alone {
         tables.push(ones(vec![]));
     }
     learned.resize(tables.len(), false);

@@ -43,10 +43,9 @@ pub(super) fn evidence(source: &Source, net: &Network) -> Result<Evidence> {
         let Some(&id) = order.get(*variable) else {
             return Err(no_variable(source, *variable, token, order.len()));
         };
-        let place = source.place(place.span.clone());
         evidence
             .insert(net, id, Finding::Hard(*value))
-            .map_err(|error| error.at(place))?;
+            .map_err(|error| error.at(source.place(place.span.clone())))?; // takes as long as the file
     }
     Ok(evidence)
 }
