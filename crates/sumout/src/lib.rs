@@ -83,7 +83,7 @@ pub mod vars;
 pub use circuit::{
     Answer, Answers, Batch, Circuit, Column, Compilation, Derivatives, Differentiator, EvalOptions,
     Evaluator, Explainer, Explanation, Explanations, Export, Families, FamilyEvaluator, Language,
-    Onnx, Options, Precision, Selected,
+    MarginalMap, Onnx, Options, Precision, Selected,
 };
 pub use compile::plan::saved::{PlanStart, SavedPlan};
 pub use compile::report::{Extent, Near};

@@ -2,6 +2,7 @@
 
 mod batch;
 mod batch_bits;
+mod best;
 mod circuit_file;
 mod common;
 mod control;
@@ -17,6 +18,7 @@ mod gradients;
 #[path = "learning/main.rs"]
 mod learning;
 mod logic;
+mod map;
 mod mutations;
 mod near;
 mod networks;

@@ -10,6 +10,7 @@ pub mod eval;
 pub mod explore;
 pub mod export;
 pub mod fit;
+pub mod map;
 pub mod mpe;
 pub mod paper;
 pub mod query;
@@ -28,6 +29,7 @@ Examples:
   sumout show asia                                 what is in a network
   sumout query asia lung --given xray=yes dysp=no  P(lung | xray=yes, dysp=no)
   sumout mpe asia --given xray=yes                 the most probable explanation
+  sumout map asia lung tub --given xray=yes        the most probable values of some variables together
   sumout compile rect:8 label --given 'pixel_*'    what a query costs, and why it is cheap
   sumout eval lung.sumout cases.csv                posteriors for every row of a file
   sumout fit rect:10 train.csv --target label -o learned.json
@@ -63,6 +65,7 @@ pub enum Command {
     Show(show::Args),
     Query(query::Args),
     Mpe(mpe::Args),
+    Map(map::Args),
     Compile(compile::Args),
     Eval(eval::Args),
     Export(export::Args),
@@ -83,6 +86,7 @@ pub fn run(cli: &Cli, out: &mut dyn Write) -> Result<Outcome> {
         Command::Show(args) => show::run(args, cli.json, out),
         Command::Query(args) => query::run(args, cli.json, out),
         Command::Mpe(args) => mpe::run(args, cli.json, out),
+        Command::Map(args) => map::run(args, cli.json, out),
         Command::Compile(args) => compile::run(args, cli.json, out),
         Command::Eval(args) => eval::run(args, cli.json, out),
         Command::Export(args) => export::run(args, cli.json, out),

@@ -5,6 +5,7 @@
 
 mod answer;
 pub(crate) mod batch;
+mod best;
 pub(crate) mod compiled;
 mod derivatives;
 mod explanations;
@@ -13,6 +14,7 @@ mod families;
 mod file;
 mod groups;
 mod machine;
+mod map;
 pub(crate) mod near;
 mod network;
 mod once;
@@ -38,6 +40,7 @@ pub use explanations::{Explainer, Explanations};
 pub use export::{Export, Language, Onnx};
 pub use families::{Families, FamilyEvaluator};
 pub use machine::Machine;
+pub use map::MarginalMap;
 pub use plan::Compilation;
 pub use posteriors::Evaluator;
 pub use run::{EvalOptions, Precision};

@@ -98,7 +98,7 @@ pub fn run(args: &Args, as_json: bool, out: &mut dyn Write) -> Result<Outcome> {
 }
 
 /// The target variables, each once, in the order given.
-fn targets(net: &Network, patterns: &[String]) -> sumout::Result<Vec<VarId>> {
+pub fn targets(net: &Network, patterns: &[String]) -> sumout::Result<Vec<VarId>> {
     let mut targets = vec![];
     for pattern in patterns {
         for var in net.matching(pattern)? {
