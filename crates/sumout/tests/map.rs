@@ -120,7 +120,7 @@ fn a_search_that_is_stopped_gives_a_value_and_a_bound() {
     let truth = all(&net, &asked, &Evidence::new());
     let best = truth.values().copied().fold(0.0, f64::max).ln();
     let (mut unproved, mut proved) = (0, 0);
-    for patience in (5..600).step_by(35) {
+    for patience in (5..3000).step_by(120) {
         let control = Control::with_patience(patience);
         let options = Options::default()
             .with_effort(0.0)

@@ -29,6 +29,9 @@ use crate::vars::VarId;
 
 pub use answer::MarginalMap;
 
+/// More products over reachable states take too long to find.
+const MAX_TRIPLES: f64 = 1e6;
+
 /// The best values of some variables, at most `count` assignments.
 pub(crate) fn map(
     model: &FactorModel,
@@ -40,25 +43,25 @@ pub(crate) fn map(
     check(model, asked, evidence)?;
     let mut question = question(Goal::Evidence, evidence);
     question.inputs = &question.inputs | &asked.iter().copied().collect();
-    let Some(planned) = cheapest(model, &question, options)? else {
+    let asking = Asking {
+        model,
+        question: &question,
+        asked,
+    };
+    let Some(plan) = asking.bounding(options)? else {
         let all = model.shared_variables();
         return Ok(MarginalMap::impossible(all, asked.to_vec()));
     };
-    options.control.begin(Stage::Compiling, 0);
-    let domains = &planned.pruned.domains;
-    let is_open = |v: &VarId| domains[v.index()].len() > 1;
-    let open: Vec<VarId> = asked.iter().copied().filter(is_open).collect();
-    let (graph, maxima) = match sparse(&planned, &open, options) {
-        Some(sparse) => sparse,
-        None => dense(&planned, &open, model, &question, options)?,
-    };
-    let (bounds, sums) = (
-        mixed(&graph, maxima),
-        mixed(&graph, vec![false; graph.len()]),
-    );
+    let (domains, open) = (&plan.domains, &plan.open);
     let given = |v: VarId| likelihood(evidence, v, &domains[v.index()]);
     let control = &options.control;
-    let search = Search::new((&bounds, &sums), open.clone(), &given, count, control);
+    let search = Search::new(
+        (&plan.bounds, &plan.sums),
+        open.clone(),
+        &given,
+        count,
+        control,
+    );
     let found = search.run().ok_or_else(|| control.interrupted())?;
     let value = |states: &[usize], v: &VarId| {
         let place = open.iter().position(|open| open == v);
@@ -75,6 +78,47 @@ pub(crate) fn map(
         best,
         &found,
     ))
+}
+
+/// A question, and the variables that are maximised.
+struct Asking<'a> {
+    model: &'a FactorModel,
+    question: &'a Question,
+    asked: &'a [VarId],
+}
+
+/// A plan, as upper bounds and as exact sums.
+struct Bounding {
+    domains: Vec<Vec<usize>>,
+    /// The asked variables with several values.
+    open: Vec<VarId>,
+    bounds: Mixed,
+    sums: Mixed,
+}
+
+impl Asking<'_> {
+    /// The bounds of a plan; none if the evidence is impossible.
+    fn bounding(&self, options: &Options) -> Result<Option<Bounding>> {
+        let Some(planned) = cheapest(self.model, self.question, options)? else {
+            return Ok(None);
+        };
+        options.control.begin(Stage::Compiling, 0);
+        let domains = planned.pruned.domains.clone();
+        let is_open = |v: &VarId| domains[v.index()].len() > 1;
+        let open: Vec<VarId> = self.asked.iter().copied().filter(is_open).collect();
+        let (graph, maxima) = match sparse(&planned, &open, options) {
+            Some(sparse) => sparse,
+            None => dense(&planned, &open, self.model, self.question, options)?,
+        };
+        let bounds = mixed(&graph, maxima);
+        let sums = mixed(&graph, vec![false; graph.len()]);
+        Ok(Some(Bounding {
+            open,
+            bounds,
+            sums,
+            domains,
+        }))
+    }
 }
 
 /// A plan whose tensors have variables for axes, so that it is known which of them are maximised.
@@ -103,8 +147,9 @@ fn sparse(planned: &Planned, open: &[VarId], options: &Options) -> Option<Maximi
         return None;
     }
     let maximised = open.iter().copied().collect();
-    let (graph, nodes) = support::maximising(pruned, &planned.plan, &maximised)?;
     let products = |cost: &Cost| planned.problem.prices.total(cost);
+    let most = products(&planned.cost()).min(MAX_TRIPLES) as usize;
+    let (graph, nodes) = support::maximising(pruned, &planned.plan, most, &maximised)?;
     let is_smaller = products(&support::cost(&graph)) < products(&planned.cost());
     let mut maxima = vec![false; graph.len()];
     nodes.iter().for_each(|node| maxima[node.index()] = true);

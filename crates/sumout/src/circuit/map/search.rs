@@ -189,10 +189,12 @@ impl<'a> Search<'a> {
         let bounds = all
             .par_iter()
             .map_init(Room::default, |room, &(at, state)| {
+                if self.control.is_stopped() {
+                    return Some((at, state, values.log)); // a bound, too
+                }
                 let likelihood = self.only(at, state);
-                let bound = self
-                    .bounds
-                    .try_out(values, room, self.open[at], &likelihood)?;
+                let v = self.open[at];
+                let bound = self.bounds.try_out(values, room, v, &likelihood)?;
                 Some((at, state, bound))
             });
         bounds.collect::<Option<Vec<_>>>().ok_or(Lost)

@@ -117,13 +117,15 @@ fn related(pruned: &Pruned, plan: &Plan) -> Option<Supported> {
 }
 
 /// The graph over the relations of a plan that maximises over some variables where it would sum over
-/// them, and the nodes that are maxima; none if there are too many states.
+/// them, and the nodes that are maxima; none if it has more than `most` products.
 pub(crate) fn maximising(
     pruned: &Pruned,
     plan: &Plan,
+    most: usize,
     maximised: &VarSet,
 ) -> Option<(Graph, Vec<NodeId>)> {
-    relations::lower_maximising(pruned, plan, relations::MAX_TRIPLES, maximised)
+    let most = most.min(relations::MAX_TRIPLES);
+    relations::lower_maximising(pruned, plan, most, maximised)
 }
 
 /// The rescaled product of two tensors by triples: where a product goes, and which entries it is
