@@ -88,7 +88,7 @@ pub fn run(args: &Args, as_json: bool, out: &mut dyn Write) -> Result<Outcome> {
     })
 }
 
-/// What is printed of explanations.
+/// Prints the values of some variables.
 struct Printing<'a> {
     net: &'a Network,
     evidence: &'a Evidence,

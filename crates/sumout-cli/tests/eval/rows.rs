@@ -3,6 +3,8 @@
 use std::fs;
 use std::process::Output;
 
+use serde_json::Value;
+
 use crate::common::{output, sumout};
 use crate::{CASES, folder};
 

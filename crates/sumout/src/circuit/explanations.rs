@@ -101,8 +101,8 @@ impl Explainer {
     }
 
     /// The most probable explanations of each example of a batch, in order: first the best one of
-    /// each example, then the second best, at most `count`. An example without so many has none
-    /// in the last ones, as if its evidence were impossible.
+    /// each example, then the second best, at most `count`. An example that has fewer is impossible
+    /// at the last places.
     ///
     /// All variables must be inputs, as they are if none is named when the circuit is compiled.
     pub fn run_best(&self, batch: &Batch, count: usize) -> Result<Vec<Explanations>> {

@@ -94,8 +94,8 @@ impl MarginalMap {
         Ok(&self.all[self.asked[at].index()].values[values[at]])
     }
 
-    /// No assignment that is not among the best has a larger logarithm of P(values, evidence), nor any
-    /// more than the best one itself if that is proved.
+    /// An upper bound of the logarithm of P(values, evidence) of any assignment: that of the best
+    /// one, if it is proved.
     pub fn bound(&self) -> f64 {
         self.bound
     }

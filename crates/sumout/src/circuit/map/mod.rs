@@ -1,10 +1,10 @@
 //! Marginal MAP: the most probable values of some variables together, the others summed out.
 //!
-//! Sums and maxima do not commute. A circuit of any plan in which asked variables are maximised
-//! wherever the plan sums them out is an upper bound: nothing that belongs together was summed too late, and a
-//! maximum taken early is only too large. It is exact once the asked variables have values, and
-//! where the plan happens to sum all others first. So a search over partial assignments (`search`)
-//! finds the best one, with such bounds of all next steps as a batch.
+//! A maximum that is taken before a sum is at least as large as one that is taken after it. So the
+//! circuit of any plan, with maxima wherever the plan sums asked variables out, is an upper bound. It is
+//! exact once the asked variables have values, and where the plan happens to sum all others first.
+//! A search over partial assignments (`search`) finds the best one, with such bounds of all next values side
+//! by side.
 
 mod answer;
 mod search;
