@@ -1,7 +1,7 @@
 //! The shapes of answers in JSON, the same on standard output and over the wire.
 
 use serde_json::{Map, Value, json};
-use sumout::{Answer, Explanation, Network, VarId};
+use sumout::{Answer, Explanation, MarginalMap, Network, VarId};
 
 /// Posteriors and the probability of the evidence.
 pub fn answer(net: &Network, answer: &Answer) -> Value {
@@ -36,4 +36,25 @@ pub fn explanation(net: &Network, explanation: &Explanation) -> Value {
     };
     let assignment: Map<String, Value> = net.ids().zip(values).map(named).collect();
     json!({"assignment": assignment, "log_probability": explanation.log_probability() + 0.0, "impossible": false})
+}
+
+/// The most probable values of some variables, the others summed out.
+pub fn marginal_map(net: &Network, map: &MarginalMap) -> Value {
+    let one = |(place, (values, log)): (usize, &(Vec<usize>, f64))| {
+        let named = map.variables().iter().zip(values).map(|(&v, &value)| {
+            let variable = net.variable(v);
+            (variable.name.clone(), json!(variable.values[value]))
+        });
+        let assignment: Map<String, Value> = named.collect();
+        json!({"assignment": assignment, "log_probability": log + 0.0, "probability": map.posterior(place)})
+    };
+    let finite = |log: f64| log.is_finite().then_some(log + 0.0);
+    json!({
+        "assignments": map.assignments().iter().enumerate().map(one).collect::<Vec<_>>(),
+        "bound": finite(map.bound()),
+        "proved": map.is_proved(),
+        "nodes": map.nodes(),
+        "log_evidence": finite(map.log_evidence()),
+        "impossible": map.is_impossible(),
+    })
 }

@@ -189,6 +189,63 @@ impl Network {
         Ok((assignment, found.log_probability()))
     }
 
+    /// The most probable values of all variables in order, at most `count` times; each with ln P of
+    /// them, their probability given the evidence, their place, and whether others as probable were left out.
+    fn explanations(
+        &self,
+        py: Python<'_>,
+        count: usize,
+        findings: Findings,
+        options: &Options,
+    ) -> Result<Vec<Ranked>> {
+        let (net, options) = (self.0.clone(), options.0.clone());
+        let found = work::long(py, None, move |watch| {
+            net.explanations(count, &evidence(&net, findings)?, &watch.over(&options))
+        })?;
+        let ranked = |best: sumout::Explanation| {
+            Some((
+                best.assignment()?.to_vec(),
+                best.log_probability(),
+                best.posterior()?,
+                best.rank()?,
+                best.is_tied_beyond(),
+            ))
+        };
+        Ok(found.into_iter().filter_map(ranked).collect())
+    }
+
+    /// The most probable values of some variables, the others summed out: assignments with ln P of them and the
+    /// evidence; the upper bound, whether it is proved, the nodes of the search, and ln P(e).
+    ///
+    /// The search ends after some seconds, if they are given.
+    #[pyo3(signature = (variables, count, findings, options, seconds = None))]
+    fn map(
+        &self,
+        py: Python<'_>,
+        variables: Vec<usize>,
+        count: usize,
+        findings: Findings,
+        options: &Options,
+        seconds: Option<f64>,
+    ) -> Result<Mapped> {
+        let (net, options) = (self.0.clone(), options.0.clone());
+        let found = work::long(py, None, move |watch| {
+            let asked: Vec<VarId> = variables.into_iter().map(sumout::internals::var).collect();
+            let evidence = evidence(&net, findings)?;
+            let options = watch.over(&options);
+            work::within(seconds, watch.control(), || {
+                net.map(&asked, count, &evidence, &options)
+            })
+        })?;
+        Ok((
+            found.assignments().to_vec(),
+            found.bound(),
+            found.is_proved(),
+            found.nodes(),
+            found.log_evidence(),
+        ))
+    }
+
     /// Compiles a query.
     fn compile(&self, py: Python<'_>, query: &Query, options: &Options) -> Result<Circuit> {
         let (net, query, options) = (self.0.clone(), query.0.clone(), options.0.clone());
@@ -270,6 +327,12 @@ impl Network {
         }
     }
 }
+
+/// Assignments with their logarithms, the bound, whether it is proved, the nodes, and ln P(e).
+type Mapped = (Vec<(Vec<usize>, f64)>, f64, bool, u64, f64);
+
+/// An explanation among others.
+type Ranked = (Vec<usize>, f64, f64, usize, bool);
 
 fn draw(net: &sumout::Network, rows: usize, seed: u64, watch: &Watch) -> sumout::Result<Vec<i32>> {
     let (mut sampler, mut cells) = (net.sampler(seed)?, vec![]);

@@ -181,6 +181,17 @@ def test_explanations_of_a_batch(asia):
         circuit.posterior({})
 
 
+def test_the_best_explanations_of_a_batch(asia):
+    circuit = asia.compile(mpe=True)
+    rows = [{"xray": "yes"}, {"dysp": "no"}]
+    places = circuit.mpe(rows, k=3)
+    for at, row in enumerate(rows):
+        wanted = [one.log_probability for one in asia.mpe(row, k=3)]
+        assert [found.log_probability[at] for found in places] == pytest.approx(wanted)
+    with pytest.raises(sumout.Error, match="every variable as an input"):
+        asia.compile(mpe=True, given=["xray"]).mpe(rows, k=2)
+
+
 def test_files_and_pickles(circuit, tmp_path):
     circuit.save(tmp_path / "lung.sumout")
     for again in [sumout.load(tmp_path / "lung.sumout"), pickle.loads(pickle.dumps(circuit)), copy.deepcopy(circuit)]:

@@ -2,6 +2,7 @@
 
 mod batch;
 mod batch_bits;
+mod best;
 mod causal;
 mod circuit_file;
 mod common;
@@ -18,6 +19,7 @@ mod gradients;
 #[path = "learning/main.rs"]
 mod learning;
 mod logic;
+mod map;
 mod near;
 mod networks;
 mod oracle;

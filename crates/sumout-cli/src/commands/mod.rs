@@ -11,6 +11,7 @@ pub mod eval;
 pub mod explore;
 pub mod export;
 pub mod fit;
+pub mod map;
 pub mod mpe;
 pub mod paper;
 pub mod query;
@@ -30,6 +31,7 @@ Examples:
   sumout query asia lung --given xray=yes dysp=no  P(lung | xray=yes, dysp=no)
   sumout mpe asia --given xray=yes                 the most probable explanation
   sumout query asia lung --do smoke=no             if nobody smoked
+  sumout map asia lung tub --given xray=yes        the most probable values of some variables together
   sumout compile rect:8 label --given 'pixel_*'    what a query costs, and why it is cheap
   sumout eval lung.sumout cases.csv                posteriors for every row of a file
   sumout fit rect:10 train.csv --target label -o learned.json
@@ -67,6 +69,7 @@ pub enum Command {
     Query(query::Args),
     Mpe(mpe::Args),
     Counterfactual(counterfactual::Args),
+    Map(map::Args),
     Compile(compile::Args),
     Eval(eval::Args),
     Export(export::Args),
@@ -99,6 +102,7 @@ pub fn run(cli: &Cli, out: &mut dyn Write) -> Result<Outcome> {
         Command::Query(args) => query::run(args, cli.json, out),
         Command::Mpe(args) => mpe::run(args, cli.json, out),
         Command::Counterfactual(args) => counterfactual::run(args, cli.json, out),
+        Command::Map(args) => map::run(args, cli.json, out),
         Command::Compile(args) => compile::run(args, cli.json, out),
         Command::Eval(args) => eval::run(args, cli.json, out),
         Command::Export(args) => export::run(args, cli.json, out),

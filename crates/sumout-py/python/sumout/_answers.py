@@ -48,12 +48,50 @@ class Posteriors(dict[str, Posterior]):
 class Explanation(dict[str, str]):
     """The most probable values of all variables together."""
 
-    def __init__(self, assignment: dict[str, str], log_probability: float):
+    def __init__(
+        self,
+        assignment: dict[str, str],
+        log_probability: float,
+        probability: float | None = None,
+        rank: int | None = None,
+        tied_beyond: bool = False,
+    ):
         super().__init__(assignment)
         self.log_probability = log_probability
+        self.probability = probability
+        """P(assignment | evidence), of several explanations that were asked for."""
+        self.rank = rank
+        """The place among several, from 1; those that are equally probable share a place."""
+        self.tied_beyond = tied_beyond
+        """Whether an equally probable one was left out, because no more were asked for."""
 
     def __reduce__(self):
-        return Explanation, (dict(self), self.log_probability)
+        return Explanation, (dict(self), self.log_probability, self.probability, self.rank, self.tied_beyond)
+
+    def _repr_html_(self) -> str:
+        return _draw.table([*self.items(), ("ln P", f"{self.log_probability:.6g}")])
+
+
+class MarginalMap(dict[str, str]):
+    """The most probable values of some variables together, the others summed out."""
+
+    def __init__(
+        self, assignment: dict[str, str], log_probability: float, probability: float, bound: float, proved: bool, nodes: int
+    ):
+        super().__init__(assignment)
+        self.log_probability = log_probability
+        """ln P(values, evidence)."""
+        self.probability = probability
+        """P(values | evidence)."""
+        self.bound = bound
+        """No assignment has a larger ``log_probability`` than this."""
+        self.proved = proved
+        """Whether nothing better is possible; not if the search was stopped before it knew."""
+        self.nodes = nodes
+        """How many partial assignments the search looked at."""
+
+    def __reduce__(self):
+        return MarginalMap, (dict(self), self.log_probability, self.probability, self.bound, self.proved, self.nodes)
 
     def _repr_html_(self) -> str:
         return _draw.table([*self.items(), ("ln P", f"{self.log_probability:.6g}")])

@@ -14,7 +14,7 @@ from ._answers import Answers, Explanation, Explanations, Posterior, Posteriors
 from ._errors import Error, ImpossibleEvidence, suggest
 from ._evidence import Finding, Variables
 from ._fit import Learned
-from ._options import Precision, running
+from ._options import Precision, count, running
 from ._progress import Bar
 from ._report import Report
 
@@ -151,9 +151,18 @@ class Circuit:
     def mpe(self, evidence: Mapping[str, Finding], *, threads: int = ...) -> Explanation: ...
     @overload
     def mpe(self, evidence: Any, *, threads: int = ...) -> Explanations: ...
+    @overload
+    def mpe(self, evidence: Any, *, k: int, threads: int = ...) -> list[Explanations]: ...
 
-    def mpe(self, evidence: Any, *, threads: int = 0) -> Any:
-        """The most probable values of all variables together, of a circuit that was compiled with ``mpe=True``."""
+    def mpe(self, evidence: Any, *, k: int | None = None, threads: int = 0) -> Any:
+        """The most probable values of all variables together, of a circuit that was compiled with ``mpe=True``.
+
+        With ``k``, a list: the best explanation of each example, the second best of each, and so on; of an example that has no more,
+        all positions are -1. All variables must be inputs, as they are if none is named when the circuit is compiled.
+        """
+        if k is not None:
+            found = self._raw.explain_best(self._any(evidence), count(k), running("f64", threads))
+            return [Explanations(self.targets, positions, logs) for positions, logs in found]
         positions, logs = self._raw.explain(self._any(evidence), running("f64", threads))
         if not _evidence.is_one(evidence):
             return Explanations(self.targets, positions, logs)

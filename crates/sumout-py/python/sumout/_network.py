@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from . import _draw, _fit, _sumout
-from ._answers import Explanation, Posterior, Posteriors
+from ._answers import Explanation, MarginalMap, Posterior, Posteriors
 from ._circuit import Circuit
 from ._draw import Picture
 from ._errors import Error, ImpossibleEvidence
 from ._evidence import Finding, Variables
 from ._fit import Learned
-from ._options import Level, check_seed, options
+from ._options import Level, check_seed, count, options
 from ._report import Report
 
 if TYPE_CHECKING:
@@ -167,21 +167,122 @@ class Network:
         some = [k for k, _ in [*findings[0], *findings[1]]][:1] or [0]
         return self._raw.query(some, findings, options(level, effort, seed, memory))[1]
 
+    @overload
+    def mpe(
+        self,
+        given: Mapping[str, Finding] | None = ...,
+        *,
+        k: None = ...,
+        level: Level = ...,
+        effort: float = ...,
+        seed: int = ...,
+        memory: int | str | None = ...,
+    ) -> Explanation: ...
+    @overload
+    def mpe(
+        self,
+        given: Mapping[str, Finding] | None = ...,
+        *,
+        k: int,
+        level: Level = ...,
+        effort: float = ...,
+        seed: int = ...,
+        memory: int | str | None = ...,
+    ) -> list[Explanation]: ...
+
     def mpe(
         self,
         given: Mapping[str, Finding] | None = None,
         *,
+        k: int | None = None,
         level: Level = "auto",
         effort: float = 1.0,
         seed: int = 0,
         memory: int | str | None = None,
-    ) -> Explanation:
-        """The most probable values of all variables together: ``{variable: value}``, with ``log_probability``."""
+    ) -> Any:
+        """The most probable values of all variables together: ``{variable: value}``, with ``log_probability``.
+
+        With ``k``, a list of the ``k`` most probable ones in order, each also with its ``probability`` given the evidence and its
+        ``rank``; fewer if no more are possible.
+        """
+        if k is not None:
+            return self._best(k, self._findings(given), options(level, effort, seed, memory))
         values, log = self._raw.mpe(self._findings(given), options(level, effort, seed, memory))
         if values is None:
             raise ImpossibleEvidence
         best = zip(self._variables.names, self._variables.values, values)
         return Explanation({name: names[at] for name, names, at in best}, log)
+
+    @overload
+    def map(
+        self,
+        variables: Names,
+        given: Mapping[str, Finding] | None = ...,
+        *,
+        k: None = ...,
+        time_limit: float | None = ...,
+        level: Level = ...,
+        effort: float = ...,
+        seed: int = ...,
+        memory: int | str | None = ...,
+    ) -> MarginalMap: ...
+    @overload
+    def map(
+        self,
+        variables: Names,
+        given: Mapping[str, Finding] | None = ...,
+        *,
+        k: int,
+        time_limit: float | None = ...,
+        level: Level = ...,
+        effort: float = ...,
+        seed: int = ...,
+        memory: int | str | None = ...,
+    ) -> list[MarginalMap]: ...
+
+    def map(
+        self,
+        variables: Names,
+        given: Mapping[str, Finding] | None = None,
+        *,
+        k: int | None = None,
+        time_limit: float | None = None,
+        level: Level = "auto",
+        effort: float = 1.0,
+        seed: int = 0,
+        memory: int | str | None = None,
+    ) -> Any:
+        """Marginal MAP: the values of some variables that are most probable together, the others summed out.
+
+        ``variables`` are names or patterns such as ``ok_*``. With ``k``, a list of the ``k`` best. After ``time_limit`` seconds
+        the search ends with the best so far and an upper bound, and is then not ``proved``.
+        """
+        patterns = [variables] if isinstance(variables, str) else variables
+        asked = list(dict.fromkeys(found for name in patterns for found in self._raw.matching(name)))
+        if time_limit is not None and not 0 < time_limit < 1e9:
+            raise Error("options", f"the time limit is {time_limit}", hint="give a number of seconds")
+        findings, how = self._findings(given), options(level, effort, seed, memory)
+        best, bound, proved, nodes, log = self._raw.map(asked, count(1 if k is None else k), findings, how, time_limit)
+        if log == float("-inf"):
+            raise ImpossibleEvidence
+        found = [
+            MarginalMap(self._named(asked, values), of, min(1.0, float(np.exp(of - log))), bound, proved, nodes) for values, of in best
+        ]
+        if not found:
+            raise Error("interrupted", f"nothing was found in time; ln P is at most {bound:.6g}", hint="raise `time_limit`")
+        return found[0] if k is None else found
+
+    def _named(self, variables: list[int], values: list[int]) -> dict[str, str]:
+        return {self._variables.names[v]: self._variables.values[v][at] for v, at in zip(variables, values)}
+
+    def _best(self, k: int, findings, how) -> list[Explanation]:
+        found = self._raw.explanations(count(k), findings, how)
+        if not found:
+            raise ImpossibleEvidence
+        names, values = self._variables.names, self._variables.values
+        return [
+            Explanation({name: of[at] for name, of, at in zip(names, values, best)}, *numbers) for best, *numbers in found
+        ]
 
     def _findings(self, given: Mapping[str, Finding] | None):
         hard, soft = [], []

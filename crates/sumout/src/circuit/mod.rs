@@ -5,6 +5,7 @@
 
 mod answer;
 pub(crate) mod batch;
+mod best;
 mod causation;
 pub(crate) mod compiled;
 mod derivatives;
@@ -14,6 +15,7 @@ mod families;
 mod file;
 mod groups;
 mod machine;
+mod map;
 pub(crate) mod near;
 mod network;
 mod once;
@@ -40,6 +42,7 @@ pub use explanations::{Explainer, Explanations};
 pub use export::{Export, Language, Onnx};
 pub use families::{Families, FamilyEvaluator};
 pub use machine::Machine;
+pub use map::MarginalMap;
 pub use plan::Compilation;
 pub use posteriors::Evaluator;
 pub use run::{EvalOptions, Precision};

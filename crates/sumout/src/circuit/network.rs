@@ -3,7 +3,7 @@
 use crate::circuit::compiled::Circuit;
 use crate::circuit::plan::Compilation;
 use crate::circuit::selection::{self, Selected};
-use crate::circuit::{Answer, Explanation, Options, near, once};
+use crate::circuit::{Answer, Explanation, MarginalMap, Options, map, near, once};
 use crate::compile::plan::saved::{PlanStart, SavedPlan};
 use crate::compile::{Query, Question};
 use crate::error::{Error, ErrorKind, Result};
@@ -52,6 +52,54 @@ impl Network {
         match self.selected(evidence, options)? {
             Some(net) => once::explanation(net.model(), evidence, options),
             None => Ok(Explanation::impossible(self.model().shared_variables())),
+        }
+    }
+
+    /// The most probable assignments of values to all variables given the evidence, in order, at
+    /// most `count`: each with its [probability](Explanation::posterior) given the evidence.
+    /// Nothing if the evidence is impossible.
+    ///
+    /// ```
+    /// use sumout::{Evidence, Network, Options};
+    ///
+    /// let asia = Network::read("asia")?;
+    /// let evidence = Evidence::new().observe(&asia, "xray", "yes")?;
+    /// let best = asia.explanations(3, &evidence, &Options::default())?;
+    /// assert!(best[0].posterior() >= best[2].posterior());
+    /// assert_eq!(best[0].rank(), Some(1));
+    /// # Ok::<(), sumout::Error>(())
+    /// ```
+    pub fn explanations(
+        &self,
+        count: usize,
+        evidence: &Evidence,
+        options: &Options,
+    ) -> Result<Vec<Explanation>> {
+        match self.selected(evidence, options)? {
+            Some(net) => once::explanations(net.model(), count, evidence, options),
+            None => Ok(vec![]),
+        }
+    }
+
+    /// Marginal MAP: the most probable values of some variables together, the others summed out; at
+    /// most `count` assignments in order. See [`MarginalMap`] for an example.
+    ///
+    /// If the search is [stopped](Options::with_control), the best so far and an upper bound are
+    /// the answer.
+    pub fn map(
+        &self,
+        variables: &[VarId],
+        count: usize,
+        evidence: &Evidence,
+        options: &Options,
+    ) -> Result<MarginalMap> {
+        self.check_ids(variables.iter().copied())?;
+        match self.selected(evidence, options)? {
+            Some(net) => map::map(net.model(), variables, count, evidence, options),
+            None => {
+                let all = self.model().shared_variables();
+                Ok(MarginalMap::impossible(all, variables.to_vec()))
+            }
         }
     }
 

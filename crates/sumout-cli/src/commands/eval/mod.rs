@@ -53,6 +53,11 @@ pub struct Args {
     #[arg(long, requires = "output")]
     resume: bool,
 
+    /// Write this many explanations in each row, the most probable first, with a circuit that
+    /// explains: the columns of the second are `VAR.2` and `log_probability.2`.
+    #[arg(short = 'k', value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    explanations: Option<u32>,
+
     /// Leave rows that cannot be read without an answer, instead of stopping at the first.
     #[arg(long)]
     skip_bad_rows: bool,
@@ -72,6 +77,7 @@ pub struct Args {
 pub fn run(args: &Args, json: bool, out: &mut dyn Write) -> Result<Outcome> {
     let circuit = load(&args.circuit)?;
     args.refuse_overwriting()?;
+    args.refuse_explanations(&circuit)?;
     let mut scores = args
         .metric
         .as_ref()
@@ -139,6 +145,23 @@ fn load(path: &Path) -> Result<Circuit> {
 }
 
 impl Args {
+    /// The number of explanations in each row.
+    fn count(&self) -> usize {
+        self.explanations.unwrap_or(1) as usize
+    }
+
+    /// Posteriors are not ranked.
+    fn refuse_explanations(&self, circuit: &Circuit) -> Result<()> {
+        if self.explanations.is_none() || circuit.explains() {
+            return Ok(());
+        }
+        let error = Error::new(
+            ErrorKind::Unsupported,
+            "`-k` is the number of explanations, and the circuit is for posteriors",
+        );
+        Err(error.hint("compile one with `--mpe`").into())
+    }
+
     /// Answers must not overwrite their inputs.
     fn refuse_overwriting(&self) -> Result<()> {
         let real = |path: &Path| path.canonicalize().ok();
@@ -165,11 +188,12 @@ impl Args {
         scores: Option<&Scores<'_>>,
     ) -> Pipeline<'a> {
         let (running, label) = (self.using.running(self.memory), scores.map(Scores::target));
-        let titles = Titles::new(circuit, running.precision());
+        let titles = Titles::new(circuit, running.precision(), self.count());
         Pipeline {
             circuit,
             titles,
             running,
+            count: self.count(),
             label,
             skip_bad_rows: self.skip_bad_rows,
             control,
@@ -220,7 +244,7 @@ impl Args {
         Ok(Manifest {
             circuit: Fingerprint::of(&bytes),
             precision,
-            titles: Titles::new(circuit, precision),
+            titles: Titles::new(circuit, precision, self.count()),
         })
     }
 
@@ -236,7 +260,7 @@ impl Args {
         let mut out = out.filter(|_| scores.is_none());
         if let Some(out) = &mut out {
             out.write_all(&data::csv_header(
-                &Titles::new(circuit, self.using.precision).names,
+                &Titles::new(circuit, self.using.precision, self.count()).names,
             )?)?;
         }
         self.pipeline(circuit, control, scores.as_deref())

@@ -53,6 +53,8 @@ pub struct Pipeline<'a> {
     pub circuit: &'a Circuit,
     pub titles: Titles,
     pub running: EvalOptions,
+    /// The number of explanations in each row, if the circuit explains.
+    pub count: usize,
     /// The variable whose values are labels of the rows, and no evidence.
     pub label: Option<VarId>,
     pub skip_bad_rows: bool,
@@ -80,7 +82,7 @@ impl Pipeline<'_> {
         source: Box<dyn Source>,
         mut write: impl FnMut(&Rows<'_>, Check) -> Result<()>,
     ) -> Result<Seen> {
-        let answering = Answering::new(self.circuit, &self.running)?;
+        let answering = Answering::new(self.circuit, &self.running, self.count)?;
         let rows = AtomicUsize::new(ROWS[0]);
         let (pieces, to_compute) = sync_channel(WAITING);
         let (answers, to_write) = sync_channel::<(Rows<'_>, Check)>(WAITING);

@@ -31,7 +31,7 @@ use crate::compile::plan::problem::Problem;
 use crate::compile::plan::tree::Cost;
 use crate::compile::prune::Pruned;
 use crate::tensor::{AxisId, Graph, List, NodeId, Op};
-use crate::vars::VarId;
+use crate::vars::{VarId, VarSet};
 
 /// A graph over states that can occur.
 #[derive(Clone, Debug)]
@@ -114,6 +114,18 @@ fn enumerated(pruned: &Pruned, search: &Search, most: usize) -> Option<Supported
 /// The graph over the relations of a plan.
 fn related(pruned: &Pruned, plan: &Plan) -> Option<Supported> {
     relations::lower(pruned, plan, relations::MAX_TRIPLES)
+}
+
+/// The graph over the relations of a plan that maximises over some variables where it would sum over
+/// them, and the nodes that are maxima; none if it has more than `most` products.
+pub(crate) fn maximising(
+    pruned: &Pruned,
+    plan: &Plan,
+    most: usize,
+    maximised: &VarSet,
+) -> Option<(Graph, Vec<NodeId>)> {
+    let most = most.min(relations::MAX_TRIPLES);
+    relations::lower_maximising(pruned, plan, most, maximised)
 }
 
 /// The rescaled product of two tensors by triples: where a product goes, and which entries it is
