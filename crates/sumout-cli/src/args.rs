@@ -90,8 +90,19 @@ pub struct Asking {
     /// The network: a file, `-` for standard input, `asia`, or a model such as `rect:8`.
     pub model: PathBuf,
 
-    /// The target variable; all variables if none is named.
-    pub target: Option<String>,
+    /// The target variables, by name or by pattern such as `ok_*`; all variables if none is named.
+    #[arg(value_name = "TARGET")]
+    pub targets: Vec<String>,
+
+    /// Compute the joint posterior of several variables, such as `lung,tub`: one table with all of
+    /// their joint values.
+    #[arg(
+        long,
+        value_name = "A,B,…",
+        value_delimiter = ',',
+        conflicts_with = "targets"
+    )]
+    pub joint: Vec<String>,
 
     /// The inputs, by name or by pattern such as `pixel_*`: an example gives each a value, a
     /// likelihood, or nothing.
@@ -106,7 +117,11 @@ pub struct Asking {
 impl Asking {
     /// Converts it to the option of the library.
     pub fn query(&self) -> Query {
-        self.inputs(self.target.as_ref().map_or_else(Query::all, Query::of))
+        self.inputs(if self.joint.is_empty() {
+            Query::of_several(&self.targets)
+        } else {
+            Query::joint(&self.joint)
+        })
     }
 
     /// A query with the inputs that are given.

@@ -6,7 +6,7 @@
 {'yes': 0.252..., 'no': 0.747...}
 """
 
-from ._answers import Answers, Explanation, Explanations, Posterior, Posteriors
+from ._answers import Answers, Explanation, Explanations, JointPosterior, Posterior, Posteriors
 from ._build import Builder
 from ._circuit import Circuit, load
 from ._draw import Picture
@@ -25,6 +25,7 @@ __all__ = [
     "Explanation",
     "Explanations",
     "ImpossibleEvidence",
+    "JointPosterior",
     "Learned",
     "Network",
     "Picture",

@@ -12,6 +12,7 @@ mod export;
 mod families;
 mod file;
 mod groups;
+mod joint;
 mod machine;
 pub(crate) mod near;
 mod network;
