@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 use std::path::PathBuf;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 use sumout::{Answer, Evidence, Network, VarId};
 
 mod ranking;
@@ -160,7 +160,7 @@ impl Args {
             return found;
         }
         let ranking = self.ranking.json(net, answer);
-        let mut ranked = json!({"ranking": ranking, "log_evidence": found["log_evidence"], "impossible": found["impossible"]});
+        let mut ranked = serde_json::json!({"ranking": ranking, "log_evidence": found["log_evidence"], "impossible": found["impossible"]});
         if let Some(near) = found.get("near") {
             ranked["near"] = near.clone();
         }
