@@ -98,8 +98,19 @@ pub struct Asking {
     /// The network: a file, `-` for standard input, `asia`, or a model such as `rect:8`.
     pub model: PathBuf,
 
-    /// The target variable; all variables if none is named.
-    pub target: Option<String>,
+    /// The target variables, by name or by pattern such as `ok_*`; all variables if none is named.
+    #[arg(value_name = "TARGET")]
+    pub targets: Vec<String>,
+
+    /// Compute the joint posterior of several variables, such as `lung,tub`: one table with all of
+    /// their joint values.
+    #[arg(
+        long,
+        value_name = "A,B,…",
+        value_delimiter = ',',
+        conflicts_with = "targets"
+    )]
+    pub joint: Vec<String>,
 
     /// The inputs, by name or by pattern such as `pixel_*`: an example gives each a value, a
     /// likelihood, or nothing.
@@ -114,12 +125,17 @@ pub struct Asking {
 impl Asking {
     /// Converts it to the option of the library.
     pub fn query(&self) -> Query {
-        self.inputs(self.target.as_ref().map_or_else(Query::all, Query::of))
+        self.inputs(if self.joint.is_empty() {
+            Query::of_several(&self.targets)
+        } else {
+            Query::joint(&self.joint)
+        })
     }
 
     /// All names and patterns, as they are typed.
     pub fn texts(&self) -> impl Iterator<Item = &str> {
-        let all = self.target.iter().chain(&self.given).chain(&self.hard);
+        let asked = self.targets.iter().chain(&self.joint);
+        let all = asked.chain(&self.given).chain(&self.hard);
         all.map(String::as_str)
     }
 

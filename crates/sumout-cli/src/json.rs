@@ -58,3 +58,37 @@ pub fn marginal_map(net: &Network, map: &MarginalMap) -> Value {
         "impossible": map.is_impossible(),
     })
 }
+
+/// The joint posterior of several variables: a row for each joint value.
+pub fn joint(net: &Network, targets: &[VarId], answer: &Answer) -> Value {
+    let names: Vec<&str> = targets.iter().map(|&v| &*net.variable(v).name).collect();
+    if answer.is_impossible() {
+        return json!({"variables": names, "joint": [], "log_evidence": null, "impossible": true});
+    }
+    let row = |(values, p)| json!({"values": values, "probability": p});
+    let rows: Vec<Value> = joint_values(net, targets, answer).map(row).collect();
+    let mut json = json!({"variables": names, "joint": rows, "log_evidence": answer.log_evidence() + 0.0, "impossible": false});
+    if let Some(near) = &answer.near() {
+        json["near"] = json!(near);
+    }
+    json
+}
+
+/// The values of several variables with their joint probability, the last variable fastest.
+pub fn joint_values<'a>(
+    net: &'a Network,
+    targets: &'a [VarId],
+    answer: &'a Answer,
+) -> impl Iterator<Item = (Vec<&'a str>, f64)> {
+    let all = answer.posteriors().iter().flat_map(|(_, numbers)| numbers);
+    all.enumerate().map(move |(at, &p)| {
+        let mut rest = at;
+        let mut values = vec![""; targets.len()];
+        for (to, &v) in values.iter_mut().zip(targets).rev() {
+            let names = &net.variable(v).values;
+            *to = &names[rest % names.len()];
+            rest /= names.len();
+        }
+        (values, p)
+    })
+}

@@ -70,12 +70,19 @@ impl Circuit {
         work::short(py, || self.0.circuit.save(path))
     }
 
-    /// The names and the values of all variables of the network.
+    /// The names and the values of all variables of the network, and of one that stands for
+    /// several together.
     fn variables(&self) -> Vec<(String, Vec<String>)> {
-        self.0
-            .circuit
+        let circuit = &self.0.circuit;
+        let joint = circuit
+            .targets()
+            .into_iter()
+            .take(circuit.together().len().min(1));
+        let joint = joint.map(|target| circuit.variable(target));
+        circuit
             .variables()
             .iter()
+            .chain(joint)
             .map(|v| (v.name.clone(), v.values.clone()))
             .collect()
     }
@@ -97,9 +104,19 @@ impl Circuit {
         self.0.circuit.targets().iter().map(|v| v.index()).collect()
     }
 
+    /// The variables that are asked for together.
+    fn together(&self) -> Vec<usize> {
+        self.0
+            .circuit
+            .together()
+            .iter()
+            .map(|v| v.index())
+            .collect()
+    }
+
     /// Whether it asks for one variable.
     fn has_target(&self) -> bool {
-        self.0.circuit.targets().len() == 1
+        self.0.circuit.targets().len() == 1 && self.0.circuit.together().is_empty()
     }
 
     fn explains(&self) -> bool {

@@ -160,13 +160,18 @@ impl Network {
         &self,
         py: Python<'_>,
         targets: Vec<usize>,
+        joint: bool,
         findings: Findings,
         options: &Options,
     ) -> Result<Answered> {
         let (net, options) = (self.0.clone(), options.0.clone());
         let answer = work::long(py, None, move |watch| {
             let targets: Vec<VarId> = targets.into_iter().map(sumout::internals::var).collect();
-            net.query(&targets, &evidence(&net, findings)?, &watch.over(&options))
+            let (evidence, options) = (evidence(&net, findings)?, watch.over(&options));
+            match joint {
+                true => net.query_joint(&targets, &evidence, &options),
+                false => net.query(&targets, &evidence, &options),
+            }
         })?;
         let posteriors = answer.posteriors().iter();
         let posteriors = posteriors.map(|(v, p)| (v.index(), p.clone()));

@@ -16,6 +16,7 @@ mod forge;
 mod formats;
 mod functional;
 mod gradients;
+mod joint;
 #[path = "learning/main.rs"]
 mod learning;
 mod logic;

@@ -18,6 +18,8 @@ use crate::patience::{Limiting, patiently};
 const EXAMPLES: &str = "\
 Examples:
   sumout compile asia lung --given xray dysp       P(lung | xray, dysp)
+  sumout compile asia lung tub --given xray        both posteriors, by one backward pass
+  sumout compile asia --joint lung,tub --given xray
   sumout compile rect:8 label --given 'pixel_*'    inputs by a pattern
   sumout compile rect:8 label --hard 'pixel_*'     no pixel is ever missing
   sumout compile asia lung --given xray -o lung.sumout
@@ -26,7 +28,7 @@ Examples:
   sumout compile asia --level classical            all posteriors, without functions
   sumout compile asia lung --given xray --svg tree.svg --network-dot asia.dot
 
-The target comes before `--given`.";
+Targets come before `--given`.";
 
 /// Compile a query into a circuit and report its size.
 #[derive(clap::Args, Debug)]
@@ -36,7 +38,7 @@ pub struct Args {
     asking: Asking,
 
     /// Compute the most probable explanation instead of posteriors.
-    #[arg(long, conflicts_with_all = ["target", "trainable", "near"])]
+    #[arg(long, conflicts_with_all = ["targets", "joint", "trainable", "near"])]
     mpe: bool,
 
     /// Write the circuit to a file, for `sumout eval`.

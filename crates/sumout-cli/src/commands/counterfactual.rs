@@ -86,7 +86,8 @@ pub fn run(args: &Args, as_json: bool, out: &mut dyn Write) -> Result<Outcome> {
         if answer.is_impossible() {
             outcome = Outcome::Impossible;
         } else if !as_json {
-            query::print(&net, &evidence, &answer, out)?;
+            query::print(&net, &answer, out)?;
+            query::print_evidence(&net, &evidence, &answer, out)?;
         }
     }
     if let Some(causation) = args.causation(&net, &evidence)? {

@@ -60,7 +60,9 @@ pub struct Args {
 pub fn run(args: &Args, as_json: bool, out: &mut dyn Write) -> Result<Outcome> {
     let net = args.reading.network(&args.model)?;
     let texts = args.variables.iter().map(String::as_str);
-    let net = args.intervening.network(net, texts.chain(args.given.texts()))?;
+    let net = args
+        .intervening
+        .network(net, texts.chain(args.given.texts()))?;
     let shown = targets(&net, &args.variables)?;
     let evidence = args.given.evidence(&net)?;
     let found = args.limiting.watch(|control| {

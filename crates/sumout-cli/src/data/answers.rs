@@ -2,7 +2,10 @@
 
 use std::io::{self, Write};
 
-use sumout::{Batch, Circuit, EvalOptions, Evaluator, Explainer, Explanations, Precision, Result};
+use sumout::{
+    Batch, Circuit, Error, ErrorKind, EvalOptions, Evaluator, Explainer, Explanations, Precision,
+    Result,
+};
 
 /// The names of the columns, and the meaning of their numbers.
 #[derive(Clone, Debug)]
@@ -63,6 +66,27 @@ impl Titles {
             names,
             cells: Cells::Values(cells),
         }
+    }
+
+    /// Only the columns of a value, such as `ok_g1=broken` and `ok_g2=broken`; and where they are.
+    pub fn of_value(self, circuit: &Circuit, value: &str) -> Result<(Titles, Vec<usize>)> {
+        let targets = circuit.targets();
+        let values = targets.iter().flat_map(|&v| &circuit.variable(v).values);
+        let kept: Vec<usize> = values
+            .enumerate()
+            .filter(|(_, name)| *name == value)
+            .map(|(at, _)| at)
+            .collect();
+        if kept.is_empty() || circuit.explains() {
+            let message =
+                format!("none of the circuit's columns is the probability of a value `{value}`");
+            let error = Error::new(ErrorKind::Name, message);
+            return Err(error.hint("leave out `--value` to see all columns"));
+        }
+        let width = self.width();
+        let names = kept.iter().copied().chain(width..width + 2);
+        let names = names.map(|at| self.names[at].clone()).collect();
+        Ok((Titles { names, ..self }, kept))
     }
 
     /// The number of columns before the last two.

@@ -6,7 +6,7 @@
 {'yes': 0.252..., 'no': 0.747...}
 """
 
-from ._answers import Answers, Explanation, Explanations, MarginalMap, Posterior, Posteriors
+from ._answers import Answers, Explanation, Explanations, JointPosterior, MarginalMap, Posterior, Posteriors
 from ._build import Builder
 from ._circuit import Circuit, load
 from ._draw import Picture
@@ -26,6 +26,7 @@ __all__ = [
     "Explanations",
     "MarginalMap",
     "ImpossibleEvidence",
+    "JointPosterior",
     "Learned",
     "Network",
     "Picture",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import NamedTuple
 
 import numpy as np
@@ -28,6 +29,29 @@ class Posterior(dict[str, float]):
     @property
     def best(self) -> str:
         """The most probable value."""
+        return max(self, key=self.__getitem__)
+
+
+class JointPosterior(dict[tuple[str, ...], float]):
+    """The probability of each combination of the values of some variables."""
+
+    def __init__(self, variables: list[str], values: list[list[str]], numbers, log_evidence: float):
+        super().__init__(zip(itertools.product(*values), map(float, np.ravel(numbers))))
+        self.variables = variables
+        self.table = np.reshape(numbers, [len(names) for names in values])
+        """The same as an array, with an axis for each variable."""
+        self.log_evidence = log_evidence
+
+    def __reduce__(self):
+        values = [list(dict.fromkeys(names)) for names in zip(*self)]
+        return JointPosterior, (self.variables, values, self.table, self.log_evidence)
+
+    def _repr_html_(self) -> str:
+        return _draw.table([(", ".join(names), f"{p:.4f}") for names, p in self.items()])
+
+    @property
+    def best(self) -> tuple[str, ...]:
+        """The most probable combination."""
         return max(self, key=self.__getitem__)
 
 
@@ -101,8 +125,8 @@ class Answers(NamedTuple):
     """The answers to a batch: a row for each example."""
 
     posterior: NDArray[np.float64] | dict[str, NDArray[np.float64]]
-    """Of the target, an array of rows by values; of all variables, one such array for each. Zeros where the evidence is
-    impossible."""
+    """Of the target, an array of rows by values; of several or all variables, one such array for each; of several together, an array of
+    rows with an axis for each of them. Zeros where the evidence is impossible."""
 
     log_evidence: NDArray[np.float64]
     """ln P(e), negative infinity where the evidence is impossible."""

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _draw, _evidence, _fit, _progress, _sumout
-from ._answers import Answers, Explanation, Explanations, Posterior, Posteriors
+from ._answers import Answers, Explanation, Explanations, JointPosterior, Posterior, Posteriors
 from ._errors import Error, ImpossibleEvidence, suggest
 from ._evidence import Finding, Variables
 from ._fit import Learned
@@ -37,6 +37,7 @@ class Circuit:
         self._variables = Variables(raw.variables())
         self._inputs = raw.inputs()
         self._targets = raw.targets()
+        self._together = raw.together()
 
     # Properties
 
@@ -52,7 +53,7 @@ class Circuit:
 
     @property
     def targets(self) -> list[str]:
-        """The variables that are asked for."""
+        """The variables that are asked for; several together are one, named ``lung,tub``."""
         return [self._variables.names[k] for k in self._targets]
 
     def values(self, variable: str) -> list[str]:
@@ -105,9 +106,14 @@ class Circuit:
         """
         with Bar(progress, _progress.rows) as bar:
             posteriors, logs = self._raw.evaluate(self._any(evidence), running(precision, threads, memory), False, bar)
+        if self._together:
+            return Answers(posteriors.reshape(-1, *(len(values) for values in self._values_together())), logs)
         if self._raw.has_target():
             return Answers(posteriors, logs)
         return Answers(self._split(self._targets, posteriors), logs)
+
+    def _values_together(self) -> list[list[str]]:
+        return [self._variables.values[k] for k in self._together]
 
     @overload
     def posterior(self, evidence: Mapping[str, NDArray[Any]], *, precision: Precision = ..., threads: int = ...) -> Array: ...
@@ -119,7 +125,7 @@ class Circuit:
     def posterior(self, evidence: Any, *, precision: Precision = "f64", threads: int = 0) -> Any:
         """The posterior of what is asked for.
 
-        Of one example, a dictionary: ``{variable: {value: p}}``. Of many, an array with a row for each, and a column for each value
+        Of one example, a dictionary: ``{variable: {value: p}}``, or ``{(value, value): p}`` of several together. Of many, an array with a row for each, and a column for each value
         of the target; if all variables are asked for, one such array for each of them. Rows of zeros have impossible evidence.
         """
         if not _evidence.is_one(evidence):
@@ -127,8 +133,11 @@ class Circuit:
         posteriors, logs = self._raw.evaluate(self._one(evidence), running(precision, 1), False)
         if np.isneginf(logs[0]):
             raise ImpossibleEvidence
-        parts = self._split(self._targets, posteriors)
         log = float(logs[0])
+        if self._together:
+            names = [self._variables.names[k] for k in self._together]
+            return JointPosterior(names, self._values_together(), posteriors[0], log)
+        parts = self._split(self._targets, posteriors)
         each = {name: Posterior(name, self.values(name), part[0], log) for name, part in parts.items()}
         return Posteriors(each, log)
 
@@ -301,7 +310,8 @@ class Circuit:
         return evidence, {self._variables.names[k]: self._rows(k, table) for k, table in tables}
 
     def _check_above(self, rows: int, posterior: Array | None, logs: Array | None) -> None:
-        width = len(self._variables.values[self._targets[0]]) if self._raw.has_target() else 0
+        has_output = self._raw.has_target() or self._together
+        width = len(self._variables.values[self._targets[0]]) if has_output else 0
         for what, array, shape in [("posterior", posterior, (rows, width)), ("log_evidence", logs, (rows,))]:
             if array is not None and array.shape != shape:
                 raise Error("evidence", f"`{what}` has the shape {array.shape}, and not {shape}")

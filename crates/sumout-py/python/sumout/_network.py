@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from . import _draw, _fit, _sumout
-from ._answers import Explanation, MarginalMap, Posterior, Posteriors
+from ._answers import Explanation, JointPosterior, MarginalMap, Posterior, Posteriors
 from ._circuit import Circuit
 from ._draw import Picture
 from ._errors import Error, ImpossibleEvidence
@@ -119,6 +119,18 @@ class Network:
     @overload
     def query(
         self,
+        target: None = ...,
+        *,
+        joint: Iterable[str],
+        given: Mapping[str, Finding] | None = ...,
+        level: Level = ...,
+        effort: float = ...,
+        seed: int = ...,
+        memory: int | str | None = ...,
+    ) -> JointPosterior: ...
+    @overload
+    def query(
+        self,
         target: Iterable[str] | None = ...,
         *,
         given: Mapping[str, Finding] | None = ...,
@@ -132,6 +144,7 @@ class Network:
         self,
         target: str | Iterable[str] | None = None,
         *,
+        joint: Iterable[str] | None = None,
         given: Mapping[str, Finding] | None = None,
         level: Level = "auto",
         effort: float = 1.0,
@@ -140,13 +153,16 @@ class Network:
     ) -> Any:
         """The posterior of a variable: ``{value: p}``. Of several, or of all if none is named: ``{variable: {value: p}}``.
 
-        Evidence is the name of a value, or a likelihood for each value.
+        With ``joint=("lung", "tub")`` it is the joint posterior of several variables: ``{("yes", "no"): p}``, which also is an array with
+        an axis for each of them, its ``table``. Evidence is the name of a value, or a likelihood for each value.
         """
-        names = [target] if isinstance(target, str) else list(target or [])
+        names = _targets(target, joint)
         asked = [self._raw.find(name) for name in names]
-        found, log = self._raw.query(asked, self._findings(given), options(level, effort, seed, memory))
+        found, log = self._raw.query(asked, joint is not None, self._findings(given), options(level, effort, seed, memory))
         if log == float("-inf"):
             raise ImpossibleEvidence
+        if joint is not None:
+            return JointPosterior(names, [self._variables.values[k] for k in asked], found[0][1], log)
         each = {self._variables.names[k]: self._posterior(k, numbers, log) for k, numbers in found}
         return each[target] if isinstance(target, str) else Posteriors(each, log)
 
@@ -165,7 +181,7 @@ class Network:
         """ln P(given), in a Markov network ln Z(given); negative infinity if that is impossible."""
         findings = self._findings(given)
         some = [k for k, _ in [*findings[0], *findings[1]]][:1] or [0]
-        return self._raw.query(some, findings, options(level, effort, seed, memory))[1]
+        return self._raw.query(some, False, findings, options(level, effort, seed, memory))[1]
 
     @overload
     def mpe(
@@ -301,8 +317,9 @@ class Network:
 
     def compile(
         self,
-        target: str | None = None,
+        target: Names | None = None,
         *,
+        joint: Iterable[str] | None = None,
         given: Names = (),
         hard: Names = (),
         trainable: Names | None = None,
@@ -316,18 +333,19 @@ class Network:
     ) -> Circuit:
         """Compiles a query into a circuit.
 
-        Without a target it asks for all variables, and with ``mpe=True`` for the most probable values of all together. ``given`` names
+        Without a target it asks for all variables; ``joint=("lung", "tub")`` asks for the joint posterior of several, and ``mpe=True`` for the most probable values of all together. ``given`` names
         the inputs, by name or by pattern such as ``pixel_*``: in each example they have a value, a likelihood, or nothing. Those of
         ``hard`` have a value in every example. CPTs of ``trainable`` variables can be changed afterwards.
         """
-        query = _question(target, given, hard, trainable, families, mpe)
+        query = _question(_targets(target, joint), joint is not None, given, hard, trainable, families, mpe)
         how = options(level, effort, seed, memory, near)
         return Circuit(self._raw.compile(query, how), self, (query, how))
 
     def plan(
         self,
-        target: str | None = None,
+        target: Names | None = None,
         *,
+        joint: Iterable[str] | None = None,
         given: Names = (),
         hard: Names = (),
         trainable: Names | None = None,
@@ -337,7 +355,7 @@ class Network:
         seed: int = 0,
     ) -> Report:
         """The cost of compiling a query. Nothing of its size is allocated, so no query is refused for its size."""
-        query = _question(target, given, hard, trainable, False, mpe)
+        query = _question(_targets(target, joint), joint is not None, given, hard, trainable, False, mpe)
         return Report(self._raw.plan(query, options(level, effort, seed, None)))
 
     # Learning
@@ -446,12 +464,20 @@ def _from_json(text: str) -> Network:
     return reads(text, format="json")
 
 
-def _question(target: str | None, given: Names, hard: Names, trainable: Names | None, families: bool, mpe: bool) -> _sumout.Query:
-    if target is not None and not isinstance(target, str):
-        hint = "name one variable, or none for all of them"
-        raise Error("options", f"a circuit cannot ask for {target!r}", hint=hint)
+def _targets(target: Names | None, joint: Iterable[str] | None) -> list[str]:
+    if joint is None:
+        return _list(target or ())
+    if target is not None or isinstance(joint, str):
+        hint = 'write `joint=("lung", "tub")`, without other targets'
+        raise Error("options", "`joint` names the variables that are asked for together", hint=hint)
+    return list(joint)
+
+
+def _question(
+    targets: list[str], joint: bool, given: Names, hard: Names, trainable: Names | None, families: bool, mpe: bool
+) -> _sumout.Query:
     train = None if trainable is None else _list(trainable)
-    return _sumout.Query(target, _list(given), _list(hard), train, families, mpe)
+    return _sumout.Query(targets, joint, _list(given), _list(hard), train, families, mpe)
 
 
 def _list(names: Names) -> list[str]:

@@ -200,7 +200,7 @@ class Network:
         """
         Plans a query.
         """
-    def query(self, /, targets: Sequence[int], findings: tuple[Sequence[tuple[int, int]], Sequence[tuple[int, Sequence[float]]]], options: Options) -> tuple[list[tuple[int, list[float]]], float]:
+    def query(self, /, targets: Sequence[int], joint: bool, findings: tuple[Sequence[tuple[int, int]], Sequence[tuple[int, Sequence[float]]]], options: Options) -> tuple[list[tuple[int, list[float]]], float]:
         """
         The posteriors of some variables, of all if there are none; and ln P(e).
         """
@@ -270,7 +270,7 @@ class Query:
     """
     A query to a network: a variable, all of them, or an explanation.
     """
-    def __new__(cls, /, target: str | None, given: Sequence[str], hard: Sequence[str], trainable: Sequence[str] | None, families: bool, explain: bool) -> Query: ...
+    def __new__(cls, /, targets: Sequence[str], joint: bool, given: Sequence[str], hard: Sequence[str], trainable: Sequence[str] | None, families: bool, explain: bool) -> Query: ...
 
 @final
 class Task:

@@ -14,6 +14,7 @@ mod export;
 mod families;
 mod file;
 mod groups;
+mod joint;
 mod machine;
 mod map;
 pub(crate) mod near;

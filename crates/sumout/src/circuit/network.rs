@@ -3,9 +3,9 @@
 use crate::circuit::compiled::Circuit;
 use crate::circuit::plan::Compilation;
 use crate::circuit::selection::{self, Selected};
-use crate::circuit::{Answer, Explanation, MarginalMap, Options, map, near, once};
+use crate::circuit::{Answer, Explanation, MarginalMap, Options, joint, map, near, once};
 use crate::compile::plan::saved::{PlanStart, SavedPlan};
-use crate::compile::{Query, Question};
+use crate::compile::{Goal, Query, Question};
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{Evidence, Network};
 use crate::vars::VarId;
@@ -33,6 +33,33 @@ impl Network {
         self.check_ids(targets.iter().copied())?;
         match self.selected(evidence, options)? {
             Some(net) => once::posteriors(net.model(), targets, evidence, options),
+            None => Ok(Answer::impossible(self.model().shared_variables())),
+        }
+    }
+
+    /// The joint posterior of several targets given the evidence, as that of one variable whose
+    /// name is all of theirs.
+    ///
+    /// ```
+    /// use sumout::{Evidence, Network, Options};
+    ///
+    /// let asia = Network::read("asia")?;
+    /// let evidence = Evidence::new().observe(&asia, "xray", "yes")?;
+    /// let targets = [asia.find("lung")?, asia.find("tub")?];
+    /// let answer = asia.query_joint(&targets, &evidence, &Options::default())?;
+    /// assert!((answer.probability("lung,tub", "yes,no")? - 0.4838).abs() < 1e-4);
+    /// # Ok::<(), sumout::Error>(())
+    /// ```
+    pub fn query_joint(
+        &self,
+        targets: &[VarId],
+        evidence: &Evidence,
+        options: &Options,
+    ) -> Result<Answer> {
+        self.check_ids(targets.iter().copied())?;
+        joint::check(self.model(), targets)?;
+        match self.selected(evidence, options)? {
+            Some(net) => once::joint(net.model(), targets, evidence, options),
             None => Ok(Answer::impossible(self.model().shared_variables())),
         }
     }
@@ -186,6 +213,9 @@ impl Network {
     fn question(&self, query: &Query, options: &Options) -> Result<Question> {
         near::check(options.near)?;
         let question = query.question(self)?;
+        if let Goal::Joint(targets) = &question.goal {
+            joint::check(self.model(), targets)?;
+        }
         let is_exact = question.goal.is_explanation();
         Ok(Question {
             near: if is_exact { 0.0 } else { options.near },

@@ -40,6 +40,21 @@ pub(crate) fn posteriors(
     }
 }
 
+/// The joint posterior of several targets.
+pub(crate) fn joint(
+    model: &FactorModel,
+    targets: &[VarId],
+    evidence: &Evidence,
+    options: &Options,
+) -> Result<Answer> {
+    let question = question(Goal::Joint(targets.to_vec()), evidence);
+    if options.near == 0.0 {
+        return together(model, &question, vec![], evidence, options);
+    }
+    near::check(options.near)?;
+    near::query(model, &question, vec![], evidence, options)
+}
+
 /// Answers all targets at once.
 fn together(
     model: &FactorModel,

@@ -25,6 +25,7 @@ Examples:
   sumout sample asia -n 1000 -o cases.csv
   sumout eval lung.sumout cases.csv -o posteriors.csv
   sumout eval lung.sumout cases.parquet -o posteriors.parquet --resume
+  sumout eval faults.sumout cases.csv --value broken
   sumout eval lung.sumout cases.csv --metric       accuracy and more, by the column `lung`
 
 Columns of CSV and Parquet files are found by their names; empty cells are missing. A .npy file has a column of value
@@ -48,6 +49,10 @@ pub struct Args {
     /// all; answers are then only written to a file.
     #[arg(long, value_name = "NAME", num_args = 0.., value_delimiter = ',', conflicts_with = "resume")]
     metric: Option<Vec<Metric>>,
+
+    /// Write only the probabilities of this value, a column for each target that has it.
+    #[arg(long, value_name = "VALUE", conflicts_with = "metric")]
+    value: Option<String>,
 
     /// Continue after the rows that an interrupted run has written.
     #[arg(long, requires = "output")]
@@ -186,12 +191,13 @@ impl Args {
         circuit: &'a Circuit,
         control: Control,
         scores: Option<&Scores<'_>>,
-    ) -> Pipeline<'a> {
+    ) -> Result<Pipeline<'a>> {
         let (running, label) = (self.using.running(self.memory), scores.map(Scores::target));
-        let titles = Titles::new(circuit, running.precision(), self.count());
-        Pipeline {
+        let (titles, kept) = self.titles(circuit)?;
+        Ok(Pipeline {
             circuit,
             titles,
+            kept,
             running,
             count: self.count(),
             label,
@@ -199,6 +205,15 @@ impl Args {
             control,
             earlier: 0,
             checks: vec![],
+        })
+    }
+
+    /// The titles of the columns, and which they are if not all.
+    fn titles(&self, circuit: &Circuit) -> sumout::Result<(Titles, Vec<usize>)> {
+        let titles = Titles::new(circuit, self.using.precision, self.count());
+        match &self.value {
+            None => Ok((titles, vec![])),
+            Some(value) => titles.of_value(circuit, value),
         }
     }
 
@@ -219,7 +234,7 @@ impl Args {
         let pipeline = Pipeline {
             earlier: output.rows(),
             checks,
-            ..self.pipeline(circuit, control, scores.as_deref())
+            ..self.pipeline(circuit, control, scores.as_deref())?
         };
         let seen = pipeline.run(source, |rows, check| {
             scores.iter_mut().for_each(|scores| scores.add(rows));
@@ -244,7 +259,7 @@ impl Args {
         Ok(Manifest {
             circuit: Fingerprint::of(&bytes),
             precision,
-            titles: Titles::new(circuit, precision, self.count()),
+            titles: self.titles(circuit)?.0,
         })
     }
 
@@ -259,11 +274,9 @@ impl Args {
     ) -> Result<Seen> {
         let mut out = out.filter(|_| scores.is_none());
         if let Some(out) = &mut out {
-            out.write_all(&data::csv_header(
-                &Titles::new(circuit, self.using.precision, self.count()).names,
-            )?)?;
+            out.write_all(&data::csv_header(&self.titles(circuit)?.0.names)?)?;
         }
-        self.pipeline(circuit, control, scores.as_deref())
+        self.pipeline(circuit, control, scores.as_deref())?
             .run(source, |rows, _| {
                 scores.iter_mut().for_each(|scores| scores.add(rows));
                 Ok(if let Some(out) = &mut out {

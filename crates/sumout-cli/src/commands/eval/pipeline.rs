@@ -52,6 +52,8 @@ pub struct Seen {
 pub struct Pipeline<'a> {
     pub circuit: &'a Circuit,
     pub titles: Titles,
+    /// The columns of answers that are written; all of them if none.
+    pub kept: Vec<usize>,
     pub running: EvalOptions,
     /// The number of explanations in each row, if the circuit explains.
     pub count: usize,
@@ -159,8 +161,15 @@ impl Pipeline<'_> {
             .label
             .and_then(|label| chunk.take(label))
             .unwrap_or_default();
-        let (numbers, logs) =
+        let (mut numbers, logs) =
             answering.run(&chunk.batch(self.circuit, if first == 0 { 1 } else { LEAST })?)?;
+        if !self.kept.is_empty() {
+            let width = numbers.len() / logs.len().max(1);
+            let rows = numbers.chunks_exact(width.max(1));
+            numbers = rows
+                .flat_map(|row| self.kept.iter().map(|&at| row[at]))
+                .collect();
+        }
         let skip = self.earlier.saturating_sub(first) as usize;
         let bad = chunk.bad.iter().map(|(row, _)| *row).collect();
         Ok(Rows {

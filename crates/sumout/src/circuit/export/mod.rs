@@ -167,7 +167,7 @@ impl Circuit {
 
     fn title(&self) -> String {
         let target = self
-            .target
+            .target()
             .map_or("all variables", |t| &self.variable(t).name);
         let names: Vec<&str> = self
             .inputs()

@@ -71,6 +71,12 @@ impl Decoder {
     }
 }
 
+/// Whether states can be enumerated at all: values that are selected later could be any, and the
+/// output is that of one variable.
+pub(crate) fn is_possible(pruned: &Pruned) -> bool {
+    pruned.clamped.is_empty() && pruned.output.len() <= 1
+}
+
 /// Whether the joint states can surely be enumerated.
 pub fn has_few_states(pruned: &Pruned) -> bool {
     states::most_states(pruned) <= states::MAX_STATES
