@@ -9,6 +9,7 @@
 //! not at all.
 
 mod bif;
+mod evidence;
 mod json;
 mod lexer;
 mod net;
@@ -25,9 +26,9 @@ use std::fs;
 use std::io::{Read, Write};
 use std::path::Path;
 
+pub use evidence::read_evidence;
 pub use options::{Loss, ReadOptions, WriteOptions};
 pub(crate) use source::Source;
-pub use uai::read_evidence;
 
 use crate::error::{Error, ErrorKind, Remedy, Result};
 use crate::files;
@@ -115,7 +116,7 @@ impl Format {
     /// The format that a text seems to be in.
     fn of_text(text: &str) -> Option<Format> {
         let is_blank =
-            |line: &&str| line.trim().is_empty() || line.trim_start().starts_with(['%', '/']);
+            |line: &&str| line.trim().is_empty() || line.trim_start().starts_with(['%', '/', '#']);
         let text: String = text
             .lines()
             .skip_while(is_blank)
@@ -136,7 +137,7 @@ impl Format {
             _ if head.starts_with('{') => Some(Format::Json),
             _ if head.starts_with('<') && head.contains("<smile") => Some(Format::Xdsl),
             _ if head.starts_with('<') && head.contains("<bif") => Some(Format::Xmlbif),
-            "bayes" | "markov" => Some(Format::Uai),
+            "bayes" | "causal" | "markov" => Some(Format::Uai),
             "network" | "variable" | "probability" => Some(Format::Bif),
             "net" | "node" | "class" | "discrete" | "continuous" => Some(Format::Net),
             _ => None,
@@ -225,7 +226,9 @@ pub fn parse_at_most(
             known.join(", ")
         )));
     };
-    format.reader()(&source, options).map_err(|error| misnamed(error, format, &source))
+    let net = format.reader()(&source, options);
+    let net = net.map_err(|error| misnamed(error, format, &source))?;
+    Ok(net.with_notes(source.note))
 }
 
 /// Says so if a file that cannot be read looks like another format.
