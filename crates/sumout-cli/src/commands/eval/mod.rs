@@ -14,7 +14,7 @@ use sumout::{Circuit, Control, Error, ErrorKind, Network};
 use self::pipeline::{Pipeline, Seen};
 use self::scores::{Metric, Scores};
 use crate::args::{Using, size};
-use crate::data::{self, Fingerprint, Ignored, Manifest, Output, Source, Titles};
+use crate::data::{self, Fingerprint, Form, Ignored, Manifest, Output, Source, Titles};
 use crate::output::{Outcome, Result, talk};
 use crate::patience::Limiting;
 use crate::text::{counted, grouped};
@@ -57,6 +57,17 @@ pub struct Args {
     #[arg(long)]
     skip_bad_rows: bool,
 
+    /// Carry these columns of a CSV file through, before the answers.
+    #[arg(long, value_name = "COLUMN", num_args = 1..)]
+    keep: Vec<String>,
+
+    /// Also write the most probable value of each target; none where several are.
+    #[arg(long)]
+    predict: bool,
+
+    #[command(flatten)]
+    form: Form,
+
     #[command(flatten)]
     using: Using,
 
@@ -77,10 +88,12 @@ pub fn run(args: &Args, json: bool, out: &mut dyn Write) -> Result<Outcome> {
         .as_ref()
         .map(|metrics| Scores::new(&circuit, metrics))
         .transpose()?;
-    let source = match &scores {
-        Some(scores) => scores.open(&args.data)?,
-        None => data::open(&args.data, &circuit)?,
+    let mut source = match &scores {
+        Some(scores) => scores.open(&args.data, &args.form)?,
+        None => data::open(&args.data, &circuit, &args.form)?,
     };
+    source.keep(&args.keep)?;
+    args.refuse_text(&circuit)?;
     let columns = source.columns();
     if !columns.missing.is_empty() {
         talk(&format!(
@@ -104,17 +117,11 @@ pub fn run(args: &Args, json: bool, out: &mut dyn Write) -> Result<Outcome> {
         let scores = scores.as_mut();
         match path {
             Some(path) => args.fill_file(path, &circuit, source, control, scores),
-            None => {
-                let out = if json {
-                    None
-                } else {
-                    Some(&mut *out as &mut dyn Write)
-                };
-                args.fill_stdout(&circuit, source, control, scores, out)
-            }
+            None => args.fill_stdout(&circuit, source, control, scores, json, out),
         }
     })?;
     scores.iter().try_for_each(Scores::check)?;
+    let json = json && (scores.is_some() || path.is_some());
     report(&seen, start.elapsed(), scores.as_ref(), json, out)?;
     Ok(Outcome::Done)
 }
@@ -165,7 +172,7 @@ impl Args {
         scores: Option<&Scores<'_>>,
     ) -> Pipeline<'a> {
         let (running, label) = (self.using.running(self.memory), scores.map(Scores::target));
-        let titles = Titles::new(circuit, running.precision());
+        let titles = self.titles(circuit);
         Pipeline {
             circuit,
             titles,
@@ -220,32 +227,52 @@ impl Args {
         Ok(Manifest {
             circuit: Fingerprint::of(&bytes),
             precision,
-            titles: Titles::new(circuit, precision),
+            titles: self.titles(circuit),
         })
     }
 
-    /// Writes rows to standard output, unless only a report or metrics are wanted there.
+    fn titles(&self, circuit: &Circuit) -> Titles {
+        Titles::new(circuit, self.using.precision).with(&self.keep, self.predict)
+    }
+
+    /// Matrices have numbers alone.
+    fn refuse_text(&self, circuit: &Circuit) -> Result<()> {
+        let extension = self
+            .output
+            .as_ref()
+            .and_then(|path| path.extension()?.to_str());
+        let is_matrix = matches!(extension, Some("npy" | "parquet" | "pq"));
+        if !(is_matrix && self.titles(circuit).has_text()) {
+            return Ok(());
+        }
+        let message = "columns of text beside the answers are only written to CSV";
+        let error = Error::new(ErrorKind::Format, message);
+        Err(error
+            .hint("write a .csv file, or leave out `--keep` and `--predict`")
+            .into())
+    }
+
+    /// Writes rows to standard output, unless metrics are wanted there.
     fn fill_stdout(
         &self,
         circuit: &Circuit,
         source: Box<dyn Source>,
         control: Control,
         mut scores: Option<&mut Scores<'_>>,
-        out: Option<&mut dyn Write>,
+        json: bool,
+        out: &mut dyn Write,
     ) -> Result<Seen> {
-        let mut out = out.filter(|_| scores.is_none());
-        if let Some(out) = &mut out {
-            out.write_all(&data::csv_header(
-                &Titles::new(circuit, self.using.precision).names,
-            )?)?;
+        let mut out = Some(out).filter(|_| scores.is_none());
+        if let Some(out) = out.as_mut().filter(|_| !json) {
+            out.write_all(&data::csv_header(&self.titles(circuit).names)?)?;
         }
         self.pipeline(circuit, control, scores.as_deref())
             .run(source, |rows, _| {
                 scores.iter_mut().for_each(|scores| scores.add(rows));
-                Ok(if let Some(out) = &mut out {
-                    rows.write_csv(*out)
-                } else {
-                    Ok(())
+                Ok(match &mut out {
+                    Some(out) if json => rows.write_json(*out),
+                    Some(out) => rows.write_csv(*out),
+                    None => Ok(()),
                 }?)
             })
     }

@@ -161,6 +161,7 @@ impl Pipeline<'_> {
             answering.run(&chunk.batch(self.circuit, if first == 0 { 1 } else { LEAST })?)?;
         let skip = self.earlier.saturating_sub(first) as usize;
         let bad = chunk.bad.iter().map(|(row, _)| *row).collect();
+        let kept = chunk.kept;
         Ok(Rows {
             titles: &self.titles,
             numbers,
@@ -169,6 +170,7 @@ impl Pipeline<'_> {
             count,
             skip,
             bad,
+            kept,
         })
     }
 
