@@ -52,7 +52,7 @@ impl Form {
         let is_usual = |word: &&str| word.as_bytes().eq_ignore_ascii_case(cell);
         cell.is_empty()
             || self.is_named_missing(cell)
-            || self.missing.is_empty() && MISSING.iter().any(|word| is_usual(&word))
+            || self.missing.is_empty() && MISSING.iter().any(is_usual)
     }
 
     /// The delimiter that makes most titles of a line known.

@@ -4,6 +4,7 @@
 //! And what is written with loss reads back with the same numbers.
 
 mod dialects;
+mod evidence;
 mod files;
 mod rounded;
 

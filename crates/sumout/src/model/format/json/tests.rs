@@ -26,6 +26,7 @@ fn parse(text: &str) -> Result<Network> {
     let source = Source {
         name: "test.json".to_owned(),
         text: text.to_owned(),
+        note: None,
     };
     read(&source, &ReadOptions::default())
 }

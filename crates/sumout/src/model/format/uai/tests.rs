@@ -9,6 +9,7 @@ fn source(text: &str) -> Source {
     Source {
         name: "models/coins.uai.gz".to_owned(),
         text: text.to_owned(),
+        note: None,
     }
 }
 
