@@ -107,12 +107,12 @@ fn mistakes_are_shown_where_they_are() {
     let cases = [
         (
             "BAYS 1",
-            "expected `BAYES` or `MARKOV` at the beginning, found `BAYS`",
+            "expected `BAYES`, `CAUSAL` or `MARKOV` at the beginning, found `BAYS`",
             "BAYS 1",
         ),
         (
             "",
-            "expected `BAYES` or `MARKOV` at the beginning, found the end of the file",
+            "expected `BAYES`, `CAUSAL` or `MARKOV` at the beginning, found the end of the file",
             "",
         ),
         (
