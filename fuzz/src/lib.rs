@@ -28,12 +28,14 @@ pub fn network(format: Format, bytes: &[u8]) {
 pub fn evid(bytes: &[u8]) {
     static ASIA: LazyLock<Network> = LazyLock::new(|| Network::read("asia").expect("built in"));
     static PATH: LazyLock<PathBuf> = LazyLock::new(scratch);
-    std::fs::write(&*PATH, bytes).expect("a writable folder");
-    match read_evidence(&PATH, &ASIA) {
-        Ok(evidence) => assert!(evidence.len() <= ASIA.variables().len()),
-        Err(error) => drop(error.render(true)),
+    for path in [PATH.clone(), PATH.with_extension("csv")] {
+        std::fs::write(&path, bytes).expect("a writable folder");
+        match read_evidence(&path, &ASIA) {
+            Ok(evidence) => assert!(evidence.len() <= ASIA.variables().len()),
+            Err(error) => drop(error.render(true)),
+        }
+        std::fs::remove_file(&path).expect("just written");
     }
-    std::fs::remove_file(&*PATH).expect("just written");
 }
 
 /// A file in memory, where there is such a thing.

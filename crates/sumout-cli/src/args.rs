@@ -9,6 +9,8 @@ use serde_json::json;
 use sumout::model::format::ReadOptions;
 use sumout::{Error, EvalOptions, Format, Level, Network, Options, Precision, Query};
 
+use crate::output::talk;
+
 /// How to read a network.
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Reading the model")]
@@ -36,11 +38,20 @@ impl Reading {
         let options = ReadOptions::default()
             .with_format(self.from)
             .with_normalize(self.normalize);
-        if model == Path::new("-") {
-            from_stdin(&options)
+        let net = if model == Path::new("-") {
+            from_stdin(&options)?
         } else {
-            Network::read_with(model, &options)
+            Network::read_with(model, &options)?
+        };
+        let shown = if model == Path::new("-") {
+            "<stdin>".into()
+        } else {
+            model.to_string_lossy()
+        };
+        for note in net.notes() {
+            talk(&format!("note: `{shown}`: {note}"));
         }
+        Ok(net)
     }
 
     /// How the same model is read on the command line.

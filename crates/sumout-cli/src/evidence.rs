@@ -1,5 +1,5 @@
 //! Evidence as it is typed: `--given xray=yes 'pixel_*=f'`, `--soft xray=0.7,0.1`,
-//! `--evidence FILE.evid`.
+//! `--evidence FILE`.
 //!
 //! Names may contain `=`. So a finding is split at the `=` that leaves a known variable on its
 //! left, or else a pattern that matches some; if several do, at the first that also leaves one of
@@ -26,8 +26,9 @@ pub struct Given {
     #[arg(long, value_name = "X=P0,P1,…", num_args = 1..)]
     soft: Vec<String>,
 
-    /// Observed values from a file in the format of the UAI competitions.
-    #[arg(long, value_name = "FILE.evid")]
+    /// Findings from a file: .evid of the UAI competitions, SamIam's .inst, .json such as
+    /// `{"xray": "yes"}`, or .csv with one row.
+    #[arg(long, value_name = "FILE")]
     evidence: Option<PathBuf>,
 }
 

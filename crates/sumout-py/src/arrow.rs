@@ -132,6 +132,9 @@ fn positions(parts: &[ArrayRef], read: impl Fn(&ArrayRef) -> Positions) -> Cells
     found.map_or_else(Cells::Unknown, |parts| Cells::Positions(parts.concat()))
 }
 
+/// Text for a missing cell, whatever its case, unless it is the name of a value.
+const MISSING: [&str; 5] = ["", "NA", "NaN", "null", "?"];
+
 fn is_text(kind: &DataType) -> bool {
     matches!(
         kind,
@@ -147,14 +150,8 @@ struct Known<'v>(HashMap<&'v str, i32>);
 
 impl<'v> Known<'v> {
     fn new(values: &'v [String]) -> Self {
-        let mut positions: HashMap<&str, i32> = HashMap::from([("", -1)]);
-        positions.extend(
-            values
-                .iter()
-                .enumerate()
-                .map(|(k, value)| (value.as_str(), k as i32)),
-        );
-        Known(positions)
+        let names = values.iter().map(String::as_str);
+        Known(names.zip(0..).collect())
     }
 
     fn texts(&self, part: &ArrayRef) -> Positions {
@@ -211,7 +208,10 @@ impl<'v> Known<'v> {
 
     fn position(&self, cell: Option<&str>) -> std::result::Result<i32, String> {
         let Some(text) = cell else { return Ok(-1) };
-        self.0.get(text).copied().ok_or_else(|| text.to_owned())
+        let is_missing = || MISSING.iter().any(|word| word.eq_ignore_ascii_case(text));
+        let missing = || is_missing().then_some(-1);
+        let found = self.0.get(text).copied().or_else(missing);
+        found.ok_or_else(|| text.to_owned())
     }
 }
 

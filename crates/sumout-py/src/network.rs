@@ -80,6 +80,11 @@ impl Network {
         self.0.name()
     }
 
+    /// What whoever read it from a file should know.
+    fn notes(&self) -> Vec<String> {
+        self.0.notes().to_vec()
+    }
+
     fn is_markov(&self) -> bool {
         self.0.is_markov()
     }

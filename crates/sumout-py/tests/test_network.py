@@ -215,3 +215,22 @@ def test_other_cpts(asia):
     assert other.query("smoke")["yes"] == 0.25 and asia.query("smoke")["yes"] == 0.5
     with pytest.raises(sumout.Error, match="not probabilities"):
         asia.with_cpts({"smoke": [0.25, 0.25]})
+
+
+def test_rounded_rows_are_rescaled_with_a_warning(tmp_path):
+    text = "network n {} variable a { type discrete [3] { x, y, z }; } probability (a) { table 0.333333, 0.333333, 0.333333; }"
+    with pytest.warns(UserWarning, match="rescaled 1 row of rounded numbers: sums were off by at most 1e-6"):
+        net = sumout.reads(text, format="bif")
+    assert np.allclose(net.cpt("a"), 1 / 3, rtol=0, atol=1e-15)
+    path = tmp_path / "n.bif"
+    path.write_text(text)
+    with pytest.warns(UserWarning, match="n.bif`: rescaled 1 row"):
+        assert sumout.read(path) == net
+
+
+def test_words_for_missing_cells_are_missing_unless_they_are_values():
+    circuit = sumout.read("asia").compile("lung", given=["xray"])
+    known = circuit.posterior({"xray": np.array(["yes", "NA", "", "?", "Null", "nan"], dtype=object)})
+    prior = circuit.posterior({"xray": np.array(["yes", None], dtype=object)})[1]
+    assert np.allclose(known[1:], prior)
+    assert not np.allclose(known[0], prior)

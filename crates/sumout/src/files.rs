@@ -1,4 +1,4 @@
-//! Writes files that are complete, or not there at all.
+//! Writes files that are complete, or not there at all; and decodes text that is not UTF-8.
 
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -44,6 +44,24 @@ fn replace(
     filled
         .and_then(|()| fs::rename(&part, path))
         .inspect_err(|_| drop(fs::remove_file(&part)))
+}
+
+/// The bytes from 128 to 159 in Windows' Latin-1, which has letters where Latin-1 has control
+/// characters.
+const WINDOWS: [char; 32] = [
+    '\u{20ac}', '\u{81}', '\u{201a}', '\u{192}', '\u{201e}', '\u{2026}', '\u{2020}', '\u{2021}',
+    '\u{2c6}', '\u{2030}', '\u{160}', '\u{2039}', '\u{152}', '\u{8d}', '\u{17d}', '\u{8f}',
+    '\u{90}', '\u{2018}', '\u{2019}', '\u{201c}', '\u{201d}', '\u{2022}', '\u{2013}', '\u{2014}',
+    '\u{2dc}', '\u{2122}', '\u{161}', '\u{203a}', '\u{153}', '\u{9d}', '\u{17e}', '\u{178}',
+];
+
+/// Text in Latin-1 or its Windows variant.
+pub fn latin(bytes: &[u8]) -> String {
+    let letter = |&byte: &u8| match byte {
+        0x80..=0x9f => WINDOWS[usize::from(byte) - 0x80],
+        _ => char::from(byte),
+    };
+    bytes.iter().map(letter).collect()
 }
 
 /// A name that no other process and no other thread uses at this moment.

@@ -10,8 +10,17 @@ use sumout::{
 /// The names of the columns, and the meaning of their numbers.
 #[derive(Clone, Debug)]
 pub struct Titles {
+    /// Columns that are carried through, those of the answers, and those of predicted values.
     pub names: Vec<String>,
     pub cells: Cells,
+    /// How many columns are carried through.
+    pub(super) kept: usize,
+    /// How many columns have the numbers of answers.
+    pub(super) width: usize,
+    /// The variables that are asked for, with their values.
+    pub(super) targets: Vec<(String, Vec<String>)>,
+    /// Whether there is a column for the predicted value of each.
+    pub(super) predicts: bool,
 }
 
 /// The meaning of the columns before the last two.
@@ -32,14 +41,24 @@ impl Titles {
         }
         let targets = circuit.targets();
         let targets = targets.iter().map(|&v| circuit.variable(v));
+        let named = targets
+            .clone()
+            .map(|v| (v.name.clone(), v.values.clone()))
+            .collect();
         let names =
             targets.flat_map(|v| v.values.iter().map(|value| format!("{}={value}", v.name)));
-        let names = names
-            .chain(["log_evidence", "impossible"].map(str::to_string))
-            .collect();
+        let names = names.chain(["log_evidence", "impossible"].map(str::to_string));
+        Titles::of(names.collect(), Cells::Probabilities(precision), named)
+    }
+
+    fn of(names: Vec<String>, cells: Cells, targets: Vec<(String, Vec<String>)>) -> Self {
         Titles {
+            width: names.len() - 2,
             names,
-            cells: Cells::Probabilities(precision),
+            cells,
+            kept: 0,
+            targets,
+            predicts: false,
         }
     }
 
@@ -62,36 +81,79 @@ impl Titles {
             }
         }
         names.extend(["log_probability", "impossible"].map(str::to_string));
-        Titles {
-            names,
-            cells: Cells::Values(cells),
-        }
+        let named = targets().map(|v| (v.name.clone(), v.values.clone()));
+        Titles::of(names, Cells::Values(cells), named.collect())
     }
 
     /// Only the columns of a value, such as `ok_g1=broken` and `ok_g2=broken`; and where they are.
-    pub fn of_value(self, circuit: &Circuit, value: &str) -> Result<(Titles, Vec<usize>)> {
-        let targets = circuit.targets();
-        let values = targets.iter().flat_map(|&v| &circuit.variable(v).values);
-        let kept: Vec<usize> = values
+    pub fn of_value(mut self, circuit: &Circuit, value: &str) -> Result<(Titles, Vec<usize>)> {
+        let values = self.targets.iter().flat_map(|(_, values)| values);
+        let columns: Vec<usize> = values
             .enumerate()
             .filter(|(_, name)| *name == value)
             .map(|(at, _)| at)
             .collect();
-        if kept.is_empty() || circuit.explains() {
+        if columns.is_empty() || circuit.explains() {
             let message =
                 format!("none of the circuit's columns is the probability of a value `{value}`");
             let error = Error::new(ErrorKind::Name, message);
             return Err(error.hint("leave out `--value` to see all columns"));
         }
-        let width = self.width();
-        let names = kept.iter().copied().chain(width..width + 2);
-        let names = names.map(|at| self.names[at].clone()).collect();
-        Ok((Titles { names, ..self }, kept))
+        let ends = self.width..self.width + 2;
+        let names = columns.iter().copied().chain(ends);
+        self.names = names.map(|at| self.names[at].clone()).collect();
+        self.width = columns.len();
+        self.targets
+            .retain(|(_, values)| values.iter().any(|name| name == value));
+        for (_, values) in &mut self.targets {
+            values.retain(|name| name == value);
+        }
+        Ok((self, columns))
     }
 
-    /// The number of columns before the last two.
-    fn width(&self) -> usize {
-        self.names.len() - 2
+    /// With columns that are carried through before the answers, and with the predicted values
+    /// behind them.
+    pub fn with(mut self, kept: &[String], predicts: bool) -> Self {
+        self.predicts = predicts && matches!(self.cells, Cells::Probabilities(_));
+        if self.predicts {
+            let predicted = self
+                .targets
+                .iter()
+                .map(|(name, _)| format!("predicted {name}"));
+            self.names.splice(self.width..self.width, predicted);
+        }
+        self.names.splice(0..0, kept.iter().cloned());
+        self.kept = kept.len();
+        self
+    }
+
+    /// Whether there are columns of text beside the answers.
+    pub fn has_text(&self) -> bool {
+        self.kept > 0 || self.predicts
+    }
+
+    /// The number of columns with the numbers of answers.
+    pub(super) fn width(&self) -> usize {
+        self.width
+    }
+
+    /// The most probable value of each target; none where several are.
+    pub(super) fn predicted<'t>(&'t self, mut row: &'t [f64]) -> Vec<Option<&'t str>> {
+        let best = |(_, values): &'t (String, Vec<String>)| {
+            let numbers;
+            (numbers, row) = row.split_at(values.len());
+            let most = numbers.iter().copied().fold(0.0, f64::max);
+            let mut best = numbers.iter().zip(values).filter(|(p, _)| **p == most);
+            best.next()
+                .filter(|_| best.next().is_none())
+                .map(|(_, value)| value.as_str())
+        };
+        let targets = if self.predicts {
+            &self.targets[..]
+        } else {
+            &[]
+        };
+        targets.iter().map(best).collect()
     }
 }
 
@@ -163,6 +225,16 @@ impl Cells {
     }
 }
 
+/// A cell as it stands in CSV. A line is a row, so that ends of lines become blanks.
+fn cell(text: &str) -> io::Result<Vec<u8>> {
+    if text.is_empty() {
+        return Ok(vec![]);
+    }
+    let mut line = csv_header(&[text.replace(['\r', '\n'], " ")])?;
+    line.pop();
+    Ok(line)
+}
+
 /// Titles as a line of CSV.
 pub fn csv_header(columns: &[String]) -> io::Result<Vec<u8>> {
     let mut csv = csv::Writer::from_writer(vec![]);
@@ -200,18 +272,20 @@ pub struct Rows<'a> {
     pub skip: usize,
     /// The rows that have no answer, in order.
     pub bad: Vec<usize>,
+    /// Of each column that is carried through, the cells.
+    pub kept: Vec<Vec<String>>,
 }
 
 impl Rows<'_> {
-    fn row(&self, row: usize) -> &[f64] {
+    pub(super) fn row(&self, row: usize) -> &[f64] {
         &self.numbers[row * self.titles.width()..][..self.titles.width()]
     }
 
-    fn is_impossible(&self, row: usize) -> bool {
+    pub(super) fn is_impossible(&self, row: usize) -> bool {
         self.logs[row] == f64::NEG_INFINITY
     }
 
-    fn is_bad(&self, row: usize) -> bool {
+    pub(super) fn is_bad(&self, row: usize) -> bool {
         self.bad.binary_search(&row).is_ok()
     }
 
@@ -245,8 +319,13 @@ impl Rows<'_> {
         let mut text = vec![];
         let mut buffer = zmij::Buffer::new();
         for row in self.skip..self.count {
+            for column in &self.kept {
+                text.extend(cell(&column[row])?);
+                text.push(b',');
+            }
             if self.is_bad(row) || self.is_impossible(row) {
-                text.resize(text.len() + self.titles.width() + 1, b',');
+                let empty = self.titles.names.len() - self.titles.kept - 1;
+                text.resize(text.len() + empty, b',');
                 text.extend(if self.is_bad(row) {
                     &b"\n"[..]
                 } else {
@@ -267,6 +346,10 @@ impl Rows<'_> {
                     }
                     Cells::Probabilities(_) => text.extend(buffer.format(x).as_bytes()),
                 }
+                text.push(b',');
+            }
+            for value in self.titles.predicted(self.row(row)) {
+                text.extend(cell(value.unwrap_or_default())?);
                 text.push(b',');
             }
             text.extend(buffer.format(self.logs[row] + 0.0).as_bytes());

@@ -1,5 +1,6 @@
 //! Which columns of a file are inputs of a circuit, and what their cells say.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -25,6 +26,11 @@ pub trait Schema {
         false
     }
 
+    /// Whether a CSV file may have the likelihoods of a variable's values instead of its value.
+    fn takes_likelihoods(&self, _var: VarId) -> bool {
+        false
+    }
+
     /// The variables of the columns of a matrix, which have no names.
     fn order(&self) -> &'static str {
         "a column for each input, in the order of the network"
@@ -46,6 +52,10 @@ impl Schema for Circuit {
 
     fn wanted(&self) -> &'static str {
         "an input of the circuit"
+    }
+
+    fn takes_likelihoods(&self, _var: VarId) -> bool {
+        true
     }
 
     fn order(&self) -> &'static str {
@@ -107,6 +117,8 @@ impl fmt::Display for Ignored {
 pub struct Columns {
     /// The inputs that the file has, each with the position of its column.
     pub found: Vec<(usize, VarId)>,
+    /// The inputs whose likelihoods the file has, with the columns of their values.
+    pub soft: Vec<(VarId, Vec<usize>)>,
     /// The inputs that the file does not have.
     pub missing: Vec<String>,
     /// The columns that are not used.
@@ -117,10 +129,54 @@ pub struct Columns {
 const MAX_SUGGESTIONS: usize = 20;
 
 impl Columns {
+    /// Finds inputs by the titles of columns of a CSV file, which may be their names or those of
+    /// their values: `NAME=VALUE`.
+    pub fn find_text(file: &str, titles: &[Cow<'_, str>], schema: &dyn Schema) -> Result<Self> {
+        let places: BTreeMap<&str, usize> = titles.iter().map(|t| &**t).zip(0..).collect();
+        let mut soft = vec![];
+        for var in schema
+            .variables()
+            .into_iter()
+            .filter(|&v| schema.takes_likelihoods(v))
+        {
+            let Variable { name, values } = schema.variable(var);
+            let title = |value| format!("{name}={value}");
+            let columns: Option<Vec<usize>> = values
+                .iter()
+                .map(|value| places.get(&*title(value)).copied())
+                .collect();
+            match columns {
+                Some(_) if places.contains_key(&**name) => return Err(both(file, name)),
+                Some(columns) => soft.push((var, columns)),
+                None => {}
+            }
+        }
+        let is_soft = |column: &usize| soft.iter().any(|(_, columns)| columns.contains(column));
+        let others = titles
+            .iter()
+            .enumerate()
+            .filter(|(column, _)| !is_soft(column));
+        let mut found = Columns::find_at(file, others.map(|(at, t)| (at, &**t)), schema)?;
+        let is_given = |name: &String| {
+            soft.iter()
+                .any(|&(var, _)| schema.variable(var).name == *name)
+        };
+        found.missing.retain(|name| !is_given(name));
+        Ok(Columns { soft, ..found })
+    }
+
     /// Finds inputs by the titles of columns.
     pub fn find<'a>(
         name: &str,
         titles: impl IntoIterator<Item = &'a str>,
+        schema: &dyn Schema,
+    ) -> Result<Self> {
+        Columns::find_at(name, titles.into_iter().enumerate(), schema)
+    }
+
+    fn find_at<'a>(
+        name: &str,
+        titles: impl IntoIterator<Item = (usize, &'a str)>,
         schema: &dyn Schema,
     ) -> Result<Self> {
         let variables = schema.variables();
@@ -130,7 +186,7 @@ impl Columns {
             .collect();
         let inputs = left.clone();
         let mut columns = Columns::default();
-        for (column, title) in titles.into_iter().enumerate() {
+        for (column, title) in titles {
             match (left.remove(title), inputs.contains_key(title)) {
                 (Some(var), _) => columns.found.push((column, var)),
                 (None, true) => {
@@ -186,7 +242,7 @@ impl Columns {
         schema: &dyn Schema,
         hint: impl FnOnce() -> String,
     ) -> Result<()> {
-        if !self.found.is_empty() {
+        if !self.found.is_empty() || !self.soft.is_empty() {
             return Ok(());
         }
         let error = Error::new(
@@ -198,6 +254,12 @@ impl Columns {
     }
 }
 
+fn both(file: &str, input: &str) -> Error {
+    let message = format!("`{file}` has both values and likelihoods of `{input}`");
+    Error::new(ErrorKind::Format, message)
+        .hint("keep either the value column or the likelihood columns")
+}
+
 /// To ignore such a column would be to answer another question.
 fn no_likelihood(file: &str, title: &str, input: &str) -> Error {
     let error = Error::new(
@@ -205,7 +267,7 @@ fn no_likelihood(file: &str, title: &str, input: &str) -> Error {
         format!("`{file}`: the column `{title}` is not a value of `{input}`"),
     );
     error.hint(format!(
-        "give a column `{input}` with values; likelihoods are taken by `sumout query --soft`, and from Python and Rust"
+        "give a column `{input}` with values; a CSV file may also have a column of likelihoods for each of them"
     ))
 }
 
@@ -222,124 +284,6 @@ pub fn wanted(schema: &dyn Schema) -> String {
         _ if names.len() > 5 => format!("columns are named like variables: {}, …", names[..5].join(", ")),
         _ => format!("columns are named like variables: {}", names.join(", ")),
     }
-}
-
-/// An input, and how its cells are understood.
-#[derive(Debug)]
-pub struct Input {
-    /// The variable.
-    pub var: VarId,
-    /// Its name.
-    pub name: String,
-    /// The names of its values.
-    pub values: Vec<String>,
-    /// The positions of the values, by the order of their names.
-    sorted: Vec<i32>,
-}
-
-/// The content of a cell that is not null.
-#[derive(Clone, Copy, Debug)]
-pub enum Cell<'a> {
-    /// The name of a value.
-    Text(&'a [u8]),
-    /// The position of a value.
-    Integer(i64),
-    /// The same; missing if it is not a number.
-    Real(f64),
-}
-
-/// Up to this many names are compared one by one.
-const MAX_NAMES_TO_SCAN: usize = 8;
-
-impl Input {
-    /// A variable that there may be a column for.
-    pub fn new(var: VarId, schema: &dyn Schema) -> Self {
-        let variable = schema.variable(var);
-        let mut sorted: Vec<i32> = (0..variable.values.len() as i32).collect();
-        sorted.sort_by_key(|&position| &variable.values[position as usize]);
-        Input {
-            var,
-            name: variable.name.clone(),
-            values: variable.values.clone(),
-            sorted,
-        }
-    }
-
-    /// The position of a value by its name; negative if the cell is empty, none if there is no such
-    /// value.
-    pub fn named(&self, cell: &[u8]) -> Option<i32> {
-        if cell.is_empty() {
-            return Some(-1);
-        }
-        if self.values.len() <= MAX_NAMES_TO_SCAN {
-            return self
-                .values
-                .iter()
-                .position(|value| is_same(value.as_bytes(), cell))
-                .map(|position| position as i32);
-        }
-        let name = |position: &i32| self.values[*position as usize].as_bytes();
-        self.sorted
-            .binary_search_by(|position| name(position).cmp(cell))
-            .ok()
-            .map(|at| self.sorted[at])
-    }
-
-    /// A value by its position; negative if the number is, none if there are not as many values.
-    pub fn placed(&self, position: i64) -> Option<i32> {
-        (position < self.values.len() as i64).then(|| position.max(-1) as i32)
-    }
-
-    /// The position in a cell, negative if the cell is missing; none if it is not a value.
-    pub fn position(&self, cell: Cell<'_>) -> Option<i32> {
-        match cell {
-            Cell::Text(text) => self.named(text),
-            Cell::Integer(x) => self.placed(x),
-            Cell::Real(x) if x.is_nan() => Some(-1),
-            Cell::Real(x) if x.fract() == 0.0 => self.placed(x as i64),
-            Cell::Real(_) => None,
-        }
-    }
-
-    /// The error for a cell that is not a value.
-    pub fn complaint(&self, cell: Cell<'_>) -> String {
-        match cell {
-            Cell::Text(text) => self.no_name(text),
-            Cell::Integer(x) => self.no_place(x),
-            Cell::Real(x) => self.no_place(x),
-        }
-    }
-
-    /// Whether values have numbers for names, but others than their positions.
-    pub fn is_named_otherwise(&self) -> bool {
-        let names: Option<Vec<usize>> = self.values.iter().map(|name| name.parse().ok()).collect();
-        names.is_some_and(|names| !names.into_iter().eq(0..self.values.len()))
-    }
-
-    /// The error for a cell.
-    pub fn no_name(&self, cell: &[u8]) -> String {
-        let cell = String::from_utf8_lossy(cell);
-        format!(
-            "`{}` has no value `{cell}`; its values are {}",
-            self.name,
-            self.values.join(", ")
-        )
-    }
-
-    /// The error for a number.
-    pub fn no_place(&self, number: impl std::fmt::Display) -> String {
-        format!(
-            "`{}` has no value {number}, only {} values",
-            self.name,
-            self.values.len()
-        )
-    }
-}
-
-/// Whether names are the same, byte by byte: most are so short that it would take longer to call
-/// what compares memory.
-fn is_same(name: &[u8], cell: &[u8]) -> bool {
-    name.len() == cell.len() && name.iter().zip(cell).all(|(x, y)| x == y)
 }
 
 #[cfg(test)]
@@ -363,6 +307,19 @@ mod tests {
             error.message(),
             "`cases.csv`: the column `xray=yes` is not a value of `xray`"
         );
+        let titles = ["xray=yes", "dysp", "xray=no"].map(Cow::from);
+        let columns = Columns::find_text("cases.csv", &titles, &circuit).unwrap();
+        let xray = circuit.input("xray").unwrap();
+        assert_eq!(columns.soft, [(xray, vec![0, 2])]);
+        assert_eq!((columns.found.len(), columns.missing.len()), (1, 0));
+        let twice = ["xray=yes", "xray", "xray=no"].map(Cow::from);
+        let error = Columns::find_text("cases.csv", &twice, &circuit).unwrap_err();
+        assert_eq!(
+            error.message(),
+            "`cases.csv` has both values and likelihoods of `xray`"
+        );
+        let partly = ["xray=yes", "dysp"].map(Cow::from);
+        assert!(Columns::find_text("cases.csv", &partly, &circuit).is_err());
         // Columns that `eval` wrote for other variables may stay in the file.
         let columns = Columns::find(
             "cases.csv",

@@ -5,7 +5,10 @@ mod answers;
 mod cases;
 mod columns;
 mod csv;
+mod form;
+mod input;
 mod journal;
+mod lines;
 mod npy;
 mod numbers;
 mod output;
@@ -25,6 +28,7 @@ use sumout::{Batch, Circuit, Error, ErrorKind, Remedy, Result, VarId};
 pub use answers::{Answering, Rows, Titles, csv_header};
 pub use cases::Cases;
 pub use columns::{Columns, Ignored, Schema, wanted};
+pub use form::Form;
 pub use journal::{Check, Fingerprint, Manifest};
 pub use numbers::{Numbers, numbers};
 pub use output::Output;
@@ -38,6 +42,8 @@ pub struct Chunk {
     /// Rows that cannot be read, by their position in the chunk, with what is wrong; they get no
     /// answer.
     pub bad: Vec<(usize, String)>,
+    /// Of each column that is carried through, the cells.
+    pub kept: Vec<Vec<String>>,
 }
 
 impl Chunk {
@@ -109,18 +115,38 @@ pub trait Source: Send {
     /// The columns of the file.
     fn columns(&self) -> &Columns;
 
+    /// Carries columns through, by their titles.
+    fn keep(&mut self, titles: &[String]) -> Result<()> {
+        if titles.is_empty() {
+            return Ok(());
+        }
+        let error = Error::new(ErrorKind::Format, "only columns of CSV files are kept");
+        Err(error.hint("give the rows as a .csv file"))
+    }
+
     /// The number of rows, if it is known or can be estimated.
     fn len(&self) -> Option<u64>;
 }
 
+/// The extension of a file; of a compressed one also that before it.
+fn kind(path: &Path) -> Option<&str> {
+    let name = path.file_name()?.to_str()?;
+    let (stem, last) = name.rsplit_once('.')?;
+    match stem.rsplit_once('.') {
+        Some((before, _)) if last == "gz" => Some(&name[before.len() + 1..]),
+        _ => Some(last),
+    }
+}
+
 /// Opens a file of rows; `-` is CSV from standard input.
-pub fn open(path: &Path, schema: &dyn Schema) -> Result<Box<dyn Source>> {
+pub fn open(path: &Path, schema: &dyn Schema, form: &Form) -> Result<Box<dyn Source>> {
     if path == Path::new("-") {
         return Ok(Box::new(csv::Csv::new(
             "<stdin>".into(),
             Box::new(io::stdin()),
             None,
             schema,
+            form,
         )?));
     }
     let name = path.display().to_string();
@@ -132,11 +158,12 @@ pub fn open(path: &Path, schema: &dyn Schema) -> Result<Box<dyn Source>> {
         .map(|found| found.len());
     let buffered =
         |file| -> Box<dyn Read + Send> { Box::new(BufReader::with_capacity(1 << 20, file)) };
-    match path.extension().and_then(|e| e.to_str()) {
-        Some("npy") => Ok(Box::new(npy::Npy::new(name, buffered(file), schema)?)),
-        Some("parquet" | "pq") => Ok(Box::new(parquet::Parquet::new(name, file, schema)?)),
-        Some("csv" | "txt") | None => {
-            Ok(Box::new(csv::Csv::new(name, Box::new(file), size, schema)?))
+    match kind(path) {
+        Some("npy") => Ok(Box::new(npy::Npy::new(name, buffered(file), schema, form)?)),
+        Some("parquet" | "pq") => Ok(Box::new(parquet::Parquet::new(name, file, schema, form)?)),
+        Some("csv" | "tsv" | "txt" | "csv.gz" | "tsv.gz" | "txt.gz" | "gz") | None => {
+            let csv = csv::Csv::new(name, Box::new(file), size, schema, form)?;
+            Ok(Box::new(csv))
         }
         Some(other) => {
             let error = Error::new(

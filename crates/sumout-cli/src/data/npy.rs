@@ -5,7 +5,9 @@ use std::io::Read;
 
 use sumout::{Error, ErrorKind, Result};
 
-use super::columns::{Columns, Input, Schema};
+use super::columns::{Columns, Schema};
+use super::form::Form;
+use super::input::Input;
 use super::values::{Values, columns};
 use super::{Chunk, Source};
 
@@ -83,11 +85,12 @@ impl Npy {
         name: String,
         mut reader: Box<dyn Read + Send>,
         schema: &dyn Schema,
+        form: &Form,
     ) -> Result<Self> {
         let inputs: Vec<Input> = schema
             .variables()
             .into_iter()
-            .map(|v| Input::new(v, schema))
+            .map(|v| Input::new(v, schema, form))
             .collect();
         let header = header(&name, &mut reader)?;
         let wrong = |what: String, hint: &str| {

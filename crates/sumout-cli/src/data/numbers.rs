@@ -1,6 +1,7 @@
 //! Columns of numbers, such as weights and probabilities, of CSV and Parquet files.
 
 use std::fs::File;
+use std::io;
 use std::path::Path;
 use std::result::Result as Outcome;
 use std::sync::Arc;
@@ -11,22 +12,25 @@ use parquet::record::Field;
 use parquet::schema::types::Type;
 use sumout::{Error, ErrorKind, Result};
 
+use super::form::{self, Form};
+use super::records::Records;
+
 /// A cell: a number that is finite and not negative, or else the text of the cell.
 pub type Number = Outcome<f64, String>;
 
 /// The cells of a column, one for each row.
 pub type Numbers = Vec<Number>;
 
-/// The columns of these titles, in one pass over the file; empty cells are zero. None where there
+/// The columns of these titles, in one pass over the file; missing cells are zero. None where there
 /// is no such column.
-pub fn numbers(path: &Path, titles: &[&str]) -> Result<Vec<Option<Numbers>>> {
+pub fn numbers(path: &Path, titles: &[&str], form: &Form) -> Result<Vec<Option<Numbers>>> {
     let is_parquet = path
         .extension()
         .is_some_and(|e| e == "parquet" || e == "pq");
     if is_parquet {
-        in_parquet(path, titles).map_err(|e| wrong(path, &e))
+        in_parquet(path, titles, form).map_err(|e| wrong(path, &e))
     } else {
-        in_csv(path, titles).map_err(|e| wrong(path, &e))
+        in_csv(path, titles, form).map_err(|e| wrong(path, &e))
     }
 }
 
@@ -34,28 +38,37 @@ fn wrong(path: &Path, error: &dyn std::fmt::Display) -> Error {
     Error::new(ErrorKind::Format, format!("`{}`: {error}", path.display()))
 }
 
-fn in_csv(path: &Path, titles: &[&str]) -> csv::Result<Vec<Option<Numbers>>> {
-    let mut reader = csv::ReaderBuilder::new().flexible(true).from_path(path)?;
-    let headers = reader.headers()?.clone();
-    let place = |title: &&str| headers.iter().position(|header| header.trim() == *title);
+fn in_csv(path: &Path, titles: &[&str], form: &Form) -> io::Result<Vec<Option<Numbers>>> {
+    let (reader, _) = form::opened(Box::new(File::open(path)?))?;
+    let mut records = Records::new(reader)?;
+    records.find_delimiter(form, &|title| titles.contains(&title))?;
+    while records.advance()? && records.is_blank() {}
+    let headers: Vec<String> = (0..records.len())
+        .map(|column| form::text(records.cell(column)).into_owned())
+        .collect();
+    let place = |title: &&str| headers.iter().position(|header| header == title);
     let places: Vec<Option<usize>> = titles.iter().map(place).collect();
     let mut columns: Vec<Option<Numbers>> = places.iter().map(|at| at.map(|_| vec![])).collect();
-    let mut record = csv::StringRecord::new();
-    while reader.read_record(&mut record)? {
-        let is_blank = record.len() <= 1 && record.iter().all(|cell| cell.trim().is_empty());
-        if is_blank {
+    while records.advance()? {
+        if records.is_blank() {
             continue;
         }
         for (column, place) in columns.iter_mut().zip(&places) {
             if let (Some(column), Some(place)) = (column, place) {
-                column.push(number(record.get(*place).unwrap_or("").trim()));
+                let is_there = *place < records.len();
+                let cell = if is_there { records.cell(*place) } else { b"" };
+                column.push(number(&form::text(cell), form));
             }
         }
     }
     Ok(columns)
 }
 
-fn in_parquet(path: &Path, titles: &[&str]) -> Outcome<Vec<Option<Numbers>>, ParquetError> {
+fn in_parquet(
+    path: &Path,
+    titles: &[&str],
+    form: &Form,
+) -> Outcome<Vec<Option<Numbers>>, ParquetError> {
     let file = SerializedFileReader::new(File::open(path)?)?;
     let all = file.metadata().file_metadata().schema();
     let fields: Vec<Arc<Type>> = all
@@ -76,23 +89,23 @@ fn in_parquet(path: &Path, titles: &[&str]) -> Outcome<Vec<Option<Numbers>>, Par
         for (name, cell) in row?.get_column_iter() {
             let place = titles.iter().position(|title| title == name);
             if let Some(column) = place.and_then(|place| columns[place].as_mut()) {
-                column.push(number_of(cell));
+                column.push(number_of(cell, form));
             }
         }
     }
     Ok(columns)
 }
 
-fn number_of(cell: &Field) -> Number {
+fn number_of(cell: &Field, form: &Form) -> Number {
     match cell {
         Field::Null => Ok(0.0),
-        Field::Str(text) => number(text.trim()),
-        other => number(&other.to_string()),
+        Field::Str(text) => number(text.trim(), form),
+        other => number(&other.to_string(), form),
     }
 }
 
-fn number(cell: &str) -> Number {
-    let number = if cell.is_empty() {
+fn number(cell: &str, form: &Form) -> Number {
+    let number = if form.is_missing(cell.as_bytes()) {
         Some(0.0)
     } else {
         cell.parse::<f64>().ok()

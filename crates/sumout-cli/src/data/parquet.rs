@@ -14,7 +14,9 @@ use parquet::file::reader::{FileReader, RowGroupReader, SerializedFileReader};
 use parquet::schema::types::ColumnDescriptor;
 use sumout::{Error, ErrorKind, Result};
 
-use super::columns::{Cell, Columns, Input, Schema, wanted};
+use super::columns::{Columns, Schema, wanted};
+use super::form::Form;
+use super::input::{Cell, Input};
 use super::pages::Pages;
 use super::values::Values;
 use super::{Chunk, Source};
@@ -41,7 +43,7 @@ enum Reader {
 }
 
 impl Parquet {
-    pub fn new(name: String, file: File, schema: &dyn Schema) -> Result<Self> {
+    pub fn new(name: String, file: File, schema: &dyn Schema, form: &Form) -> Result<Self> {
         let file = SerializedFileReader::new(file).map_err(|e| damaged(&name, &e))?;
         let written = file.metadata().file_metadata().schema_descr_ptr();
         let titles: Vec<String> = written
@@ -54,7 +56,7 @@ impl Parquet {
         let inputs: Vec<Input> = columns
             .found
             .iter()
-            .map(|&(_, var)| Input::new(var, schema))
+            .map(|&(_, var)| Input::new(var, schema, form))
             .collect();
         for (input, &(column, _)) in inputs.iter().zip(&columns.found) {
             check(&name, input, &written.column(column))?;

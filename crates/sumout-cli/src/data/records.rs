@@ -8,6 +8,8 @@ use std::ops::Range;
 
 use memchr::{memchr, memchr2};
 
+use super::form::Form;
+
 pub struct Records {
     reader: Box<dyn Read + Send>,
     buffer: Vec<u8>,
@@ -15,6 +17,7 @@ pub struct Records {
     unread: Range<usize>,
     cells: Vec<Range<usize>>,
     consumed: u64,
+    delimiter: u8,
 }
 
 /// Bytes read at a time.
@@ -44,12 +47,33 @@ impl Records {
             unread: 0..0,
             cells: vec![],
             consumed: 0,
+            delimiter: b',',
         };
         while records.unread.len() < 3 && records.fill()? {}
         if records.buffer.starts_with(b"\xEF\xBB\xBF") {
             records.unread.start = 3;
         }
         Ok(records)
+    }
+
+    /// Takes the delimiter of the first line that is not blank, from which titles are known.
+    pub fn find_delimiter(
+        &mut self,
+        form: &Form,
+        is_known: &dyn Fn(&str) -> bool,
+    ) -> io::Result<()> {
+        loop {
+            let text = &self.buffer[self.unread.clone()];
+            let start = text.iter().position(|byte| !byte.is_ascii_whitespace());
+            let line = &text[start.unwrap_or(text.len())..];
+            let end = memchr(b'\n', line);
+            if end.is_some() || text.len() > MAX_RECORD_BYTES || !self.fill()? {
+                let text = &self.buffer[self.unread.clone()];
+                let line = &text[start.unwrap_or(text.len())..];
+                self.delimiter = form.delimiter(&line[..end.unwrap_or(line.len())], is_known);
+                return Ok(());
+            }
+        }
     }
 
     /// Goes to the next record; false at the end.
@@ -131,7 +155,7 @@ impl Records {
         for at in text[..end]
             .iter()
             .enumerate()
-            .filter(|(_, byte)| **byte == b',')
+            .filter(|(_, byte)| **byte == self.delimiter)
             .map(|(at, _)| at)
         {
             self.cells.push(start..self.unread.start + at);
@@ -166,23 +190,24 @@ impl Records {
                 (State::Quoted, b'"') => State::Closed,
                 (State::Quoted, _) | (State::Start | State::Closed, b'"') => State::Quoted,
                 (_, b'\n') => return Some(at),
-                (_, b',') => State::Start,
+                (_, byte) if byte == self.delimiter => State::Start,
                 _ => State::Plain,
             };
         }
         None
     }
 
-    /// The cell that begins somewhere, and where it ends: at a comma, or at the end of the record.
+    /// The cell that begins somewhere, and where it ends: at a delimiter, or at the end of the record.
     fn unquote(&mut self, start: usize, end: usize) -> (Range<usize>, usize) {
         if self.buffer[start] != b'"' {
-            let stop = memchr(b',', &self.buffer[start..end]).map_or(end, |at| start + at);
+            let stop =
+                memchr(self.delimiter, &self.buffer[start..end]).map_or(end, |at| start + at);
             return (start..stop, stop);
         }
         let first = start + 1;
         let (mut from, mut to) = (first, first);
         let mut is_quoted = true;
-        while from < end && (is_quoted || self.buffer[from] != b',') {
+        while from < end && (is_quoted || self.buffer[from] != self.delimiter) {
             let byte = self.buffer[from];
             let is_double =
                 byte == b'"' && is_quoted && from + 1 < end && self.buffer[from + 1] == b'"';

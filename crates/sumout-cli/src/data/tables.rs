@@ -29,6 +29,7 @@ pub fn write_answers(
     let Titles {
         names: columns,
         cells,
+        ..
     } = &manifest.titles;
     let (width, last) = (columns.len(), columns.len() - 1);
     let kind = |column: usize| match cells {

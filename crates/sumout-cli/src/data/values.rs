@@ -10,11 +10,12 @@ use super::journal::Fingerprint;
 /// A variable with more values is wide: 127 is more than any position of those that are not.
 const MAX_NARROW_CARD: usize = i8::MAX as usize;
 
-/// Positions of values, -1 where a cell is missing.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// Positions of values, -1 where a cell is missing; or likelihoods, one for each value.
+#[derive(Clone, Debug, PartialEq)]
 pub enum Values {
     Narrow(Vec<i8>),
     Wide(Vec<i32>),
+    Soft(Vec<f64>),
 }
 
 /// Whether positions of a variable with this many values fit a byte.
@@ -39,6 +40,7 @@ impl Values {
                 values.extend(positions.iter().map(|&position| position as i8))
             }
             Values::Wide(values) => values.extend(positions),
+            Values::Soft(_) => {} // likelihoods come all at once
         }
     }
 
@@ -47,6 +49,7 @@ impl Values {
         match self {
             Values::Narrow(values) => rows(values, |value| value < 0),
             Values::Wide(values) => rows(values, |value| value < 0),
+            Values::Soft(_) => vec![],
         }
     }
 
@@ -60,6 +63,7 @@ impl Values {
             }
             Values::Narrow(values) => rows(values, |value| value >= card as i8),
             Values::Wide(values) => rows(values, |value| value >= card as i32),
+            Values::Soft(_) => vec![],
         }
     }
 
@@ -68,6 +72,7 @@ impl Values {
         match self {
             Values::Narrow(values) => values[row] = position,
             Values::Wide(values) => values[row] = position.into(),
+            Values::Soft(_) => {}
         }
     }
 
@@ -76,6 +81,7 @@ impl Values {
         match self {
             Values::Narrow(values) => values.into_iter().map(i32::from).collect(),
             Values::Wide(values) => values,
+            Values::Soft(_) => vec![],
         }
     }
 
@@ -98,6 +104,9 @@ impl Values {
                 rest.iter()
                     .fold(print, |print, &value| print.with(u64::from(value as u32)))
             }
+            Values::Soft(numbers) => numbers
+                .iter()
+                .fold(before, |print, x| print.with(x.to_bits())),
         }
     }
 
@@ -109,6 +118,14 @@ impl Values {
             }
             Values::Wide(values) => {
                 batch.insert(circuit, var, Column::Values(repeated(values, batch.len())))
+            }
+            Values::Soft(mut numbers) => {
+                let card = circuit.variable(var).values.len();
+                let last = numbers.len().saturating_sub(card);
+                while numbers.len() < batch.len() * card && last < numbers.len() {
+                    numbers.extend_from_within(last..last + card);
+                }
+                batch.insert(circuit, var, Column::Likelihoods(numbers))
             }
         }
     }

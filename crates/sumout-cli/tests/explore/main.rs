@@ -133,7 +133,7 @@ fn a_broken_file_gets_the_words_of_the_command_line() {
         "cycle.json",
         "mismatched-tag.xdsl",
         "row-sum.bif.gz",
-        "not-utf8.net",
+        "second-child.net",
         "empty.uai",
     ] {
         let bytes = fs::read(format!("{folder}/{name}")).unwrap();

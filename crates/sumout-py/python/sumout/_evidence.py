@@ -107,13 +107,13 @@ class Variables:
 
     def _objects(self, variable: int, array: NDArray[Any]) -> NDArray[np.int32]:
         known: dict[Any, int] = {None: -1, **self._positions[variable]}
-        known.setdefault("", -1)
 
         def find(cell: Any) -> int:
             try:
                 return known[cell]
             except KeyError:
-                found = -1 if _is_missing(cell) else self.position(variable, cell)
+                is_word = isinstance(cell, str) and cell.lower() in _MISSING
+                found = -1 if is_word or _is_missing(cell) else self.position(variable, cell)
                 known[cell] = found
                 return found
 
@@ -149,6 +149,9 @@ class Variables:
         name, shown = self.names[variable], ", ".join(f"`{value}`" for value in self.values[variable][:12])
         hint = f"give a number for each of {shown}; for many examples, an array of names, integers, or likelihoods row by row"
         raise Error("evidence", f"`{name}` has {len(self.values[variable])} values, and {numbers!r} is not a likelihood of them", hint=hint)
+
+
+_MISSING = {"", "na", "nan", "null", "?"}  # text for a missing cell, unless it is the name of a value
 
 
 def _is_missing(cell: Any) -> bool:

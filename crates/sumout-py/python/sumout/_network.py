@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from os import PathLike
 from typing import TYPE_CHECKING, Any, overload
@@ -443,16 +444,23 @@ class Network:
 def read(path: str | PathLike[str], *, format: str | None = None, normalize: bool = False) -> Network:
     """Reads a network from a file, or one that is built in: ``asia``, or a model such as ``rect:10``.
 
-    The format is told from the extension, or else from the content. With ``normalize``, rows of CPTs that do not sum to one are
-    rescaled instead of refused.
+    The format is told from the extension, or else from the content. Rows of CPTs whose numbers are rounded are rescaled, with a
+    warning; with ``normalize``, so are all others that do not sum to one, which are refused otherwise.
     """
-    return Network(_sumout.Network.read(path, format, normalize))
+    return _noted(_sumout.Network.read(path, format, normalize), f"`{path}`: ")
 
 
 def reads(text: str | bytes, *, format: str | None = None, normalize: bool = False) -> Network:
     """Reads a network from text."""
     data = text.encode() if isinstance(text, str) else text
-    return Network(_sumout.Network.parse("<text>", data, format, normalize))
+    return _noted(_sumout.Network.parse("<text>", data, format, normalize), "")
+
+
+def _noted(raw: _sumout.Network, origin: str) -> Network:
+    """The network that was read, with warnings for its notes."""
+    for note in raw.notes():
+        warnings.warn(origin + note, stacklevel=3)
+    return Network(raw)
 
 
 def convert(source: str | PathLike[str], target: str | PathLike[str], *, lossy: bool = False) -> None:

@@ -191,6 +191,10 @@ class Network:
         them.
         """
     def name(self, /) -> str: ...
+    def notes(self, /) -> list[str]:
+        """
+        What whoever read it from a file should know.
+        """
     @staticmethod
     def parse(name: str, bytes: bytes, format: str | None, normalize: bool) -> Network:
         """

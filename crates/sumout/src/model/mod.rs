@@ -27,5 +27,5 @@ pub use network::Network;
 pub use sample::Sampler;
 pub use selection::{Comparison, SelectedCpt, Selection, SelectionKind, Sight};
 
-pub(crate) use builder::{Site, miscount};
+pub(crate) use builder::{Origin, Site, miscount};
 pub(crate) use selection::{Expanded, LARGEST_WEIGHT, STEEPEST, SelectionNode};

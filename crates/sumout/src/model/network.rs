@@ -20,11 +20,19 @@ use crate::vars::{VarId, VarSet};
 /// Variables are in topological order: parents have smaller ids than their children. Names are
 /// unique. In a Bayesian network the CPT of variable `v` is `net.cpts()[v.index()]`; in a Markov
 /// network the factors come in any number and order.
-#[derive(Clone, PartialEq)]
+#[derive(Clone)]
 pub struct Network {
     model: Arc<FactorModel>,
     ids: Arc<BTreeMap<String, VarId>>,
     sight: Sight,
+    notes: Arc<[String]>,
+}
+
+/// Notes do not count.
+impl PartialEq for Network {
+    fn eq(&self, other: &Self) -> bool {
+        self.model == other.model && self.sight == other.sight
+    }
 }
 
 impl Network {
@@ -38,7 +46,20 @@ impl Network {
             model: Arc::new(model),
             ids: Arc::new(ids),
             sight,
+            notes: Arc::default(),
         }
+    }
+
+    /// The same network with more notes.
+    pub(super) fn with_notes(self, notes: impl IntoIterator<Item = String>) -> Self {
+        let notes = self.notes.iter().cloned().chain(notes).collect();
+        Network { notes, ..self }
+    }
+
+    /// What whoever reads the network from a file should know: that rows were rescaled, or that
+    /// something was left out.
+    pub fn notes(&self) -> &[String] {
+        &self.notes
     }
 
     /// The variables and factors, without the promises that a network makes of them.

@@ -59,7 +59,7 @@ const COMMAND: Rules = Rules {
         ("output", &[]),
         ("patience", &["output"]),
         ("json", &[]),
-        ("args", &[]),
+        ("args", &["output"]),
         ("evidence", &["output"]),
         ("data", &["output"]),
         ("errors", &[]),

@@ -3,7 +3,10 @@
 //! Two laws. A network written without loss reads back equal; one that a format cannot represent is refused.
 //! And what is written with loss reads back with the same numbers.
 
+mod dialects;
+mod evidence;
 mod files;
+mod rounded;
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -14,7 +14,7 @@ use sumout::{Circuit, Control, Error, ErrorKind, Network};
 use self::pipeline::{Pipeline, Seen};
 use self::scores::{Metric, Scores};
 use crate::args::{Using, size};
-use crate::data::{self, Fingerprint, Ignored, Manifest, Output, Source, Titles};
+use crate::data::{self, Fingerprint, Form, Ignored, Manifest, Output, Source, Titles};
 use crate::output::{Outcome, Result, talk};
 use crate::patience::Limiting;
 use crate::text::{counted, grouped};
@@ -51,7 +51,7 @@ pub struct Args {
     metric: Option<Vec<Metric>>,
 
     /// Write only the probabilities of this value, a column for each target that has it.
-    #[arg(long, value_name = "VALUE", conflicts_with = "metric")]
+    #[arg(long, value_name = "VALUE", conflicts_with_all = ["metric", "predict"])]
     value: Option<String>,
 
     /// Continue after the rows that an interrupted run has written.
@@ -66,6 +66,17 @@ pub struct Args {
     /// Leave rows that cannot be read without an answer, instead of stopping at the first.
     #[arg(long)]
     skip_bad_rows: bool,
+
+    /// Carry these columns of a CSV file through, before the answers.
+    #[arg(long, value_name = "COLUMN", num_args = 1..)]
+    keep: Vec<String>,
+
+    /// Also write the most probable value of each target; none where several are.
+    #[arg(long)]
+    predict: bool,
+
+    #[command(flatten)]
+    form: Form,
 
     #[command(flatten)]
     using: Using,
@@ -88,10 +99,12 @@ pub fn run(args: &Args, json: bool, out: &mut dyn Write) -> Result<Outcome> {
         .as_ref()
         .map(|metrics| Scores::new(&circuit, metrics))
         .transpose()?;
-    let source = match &scores {
-        Some(scores) => scores.open(&args.data)?,
-        None => data::open(&args.data, &circuit)?,
+    let mut source = match &scores {
+        Some(scores) => scores.open(&args.data, &args.form)?,
+        None => data::open(&args.data, &circuit, &args.form)?,
     };
+    source.keep(&args.keep)?;
+    args.refuse_text(&circuit)?;
     let columns = source.columns();
     if !columns.missing.is_empty() {
         talk(&format!(
@@ -115,17 +128,11 @@ pub fn run(args: &Args, json: bool, out: &mut dyn Write) -> Result<Outcome> {
         let scores = scores.as_mut();
         match path {
             Some(path) => args.fill_file(path, &circuit, source, control, scores),
-            None => {
-                let out = if json {
-                    None
-                } else {
-                    Some(&mut *out as &mut dyn Write)
-                };
-                args.fill_stdout(&circuit, source, control, scores, out)
-            }
+            None => args.fill_stdout(&circuit, source, control, scores, json, out),
         }
     })?;
     scores.iter().try_for_each(Scores::check)?;
+    let json = json && (scores.is_some() || path.is_some());
     report(&seen, start.elapsed(), scores.as_ref(), json, out)?;
     Ok(Outcome::Done)
 }
@@ -193,11 +200,11 @@ impl Args {
         scores: Option<&Scores<'_>>,
     ) -> Result<Pipeline<'a>> {
         let (running, label) = (self.using.running(self.memory), scores.map(Scores::target));
-        let (titles, kept) = self.titles(circuit)?;
+        let (titles, columns) = self.titles(circuit)?;
         Ok(Pipeline {
             circuit,
             titles,
-            kept,
+            columns,
             running,
             count: self.count(),
             label,
@@ -211,10 +218,11 @@ impl Args {
     /// The titles of the columns, and which they are if not all.
     fn titles(&self, circuit: &Circuit) -> sumout::Result<(Titles, Vec<usize>)> {
         let titles = Titles::new(circuit, self.using.precision, self.count());
-        match &self.value {
-            None => Ok((titles, vec![])),
-            Some(value) => titles.of_value(circuit, value),
-        }
+        let (titles, columns) = match &self.value {
+            None => (titles, vec![]),
+            Some(value) => titles.of_value(circuit, value)?,
+        };
+        Ok((titles.with(&self.keep, self.predict), columns))
     }
 
     fn fill_file(
@@ -263,26 +271,44 @@ impl Args {
         })
     }
 
-    /// Writes rows to standard output, unless only a report or metrics are wanted there.
+    /// Matrices have numbers alone.
+    fn refuse_text(&self, circuit: &Circuit) -> Result<()> {
+        let extension = self
+            .output
+            .as_ref()
+            .and_then(|path| path.extension()?.to_str());
+        let is_matrix = matches!(extension, Some("npy" | "parquet" | "pq"));
+        if !(is_matrix && self.titles(circuit)?.0.has_text()) {
+            return Ok(());
+        }
+        let message = "columns of text beside the answers are only written to CSV";
+        let error = Error::new(ErrorKind::Format, message);
+        Err(error
+            .hint("write a .csv file, or leave out `--keep` and `--predict`")
+            .into())
+    }
+
+    /// Writes rows to standard output, unless metrics are wanted there.
     fn fill_stdout(
         &self,
         circuit: &Circuit,
         source: Box<dyn Source>,
         control: Control,
         mut scores: Option<&mut Scores<'_>>,
-        out: Option<&mut dyn Write>,
+        json: bool,
+        out: &mut dyn Write,
     ) -> Result<Seen> {
-        let mut out = out.filter(|_| scores.is_none());
-        if let Some(out) = &mut out {
+        let mut out = Some(out).filter(|_| scores.is_none());
+        if let Some(out) = out.as_mut().filter(|_| !json) {
             out.write_all(&data::csv_header(&self.titles(circuit)?.0.names)?)?;
         }
         self.pipeline(circuit, control, scores.as_deref())?
             .run(source, |rows, _| {
                 scores.iter_mut().for_each(|scores| scores.add(rows));
-                Ok(if let Some(out) = &mut out {
-                    rows.write_csv(*out)
-                } else {
-                    Ok(())
+                Ok(match &mut out {
+                    Some(out) if json => rows.write_json(*out),
+                    Some(out) => rows.write_csv(*out),
+                    None => Ok(()),
                 }?)
             })
     }

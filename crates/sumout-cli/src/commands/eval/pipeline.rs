@@ -53,7 +53,7 @@ pub struct Pipeline<'a> {
     pub circuit: &'a Circuit,
     pub titles: Titles,
     /// The columns of answers that are written; all of them if none.
-    pub kept: Vec<usize>,
+    pub columns: Vec<usize>,
     pub running: EvalOptions,
     /// The number of explanations in each row, if the circuit explains.
     pub count: usize,
@@ -163,15 +163,16 @@ impl Pipeline<'_> {
             .unwrap_or_default();
         let (mut numbers, logs) =
             answering.run(&chunk.batch(self.circuit, if first == 0 { 1 } else { LEAST })?)?;
-        if !self.kept.is_empty() {
+        if !self.columns.is_empty() {
             let width = numbers.len() / logs.len().max(1);
             let rows = numbers.chunks_exact(width.max(1));
             numbers = rows
-                .flat_map(|row| self.kept.iter().map(|&at| row[at]))
+                .flat_map(|row| self.columns.iter().map(|&at| row[at]))
                 .collect();
         }
         let skip = self.earlier.saturating_sub(first) as usize;
         let bad = chunk.bad.iter().map(|(row, _)| *row).collect();
+        let kept = chunk.kept;
         Ok(Rows {
             titles: &self.titles,
             numbers,
@@ -180,6 +181,7 @@ impl Pipeline<'_> {
             count,
             skip,
             bad,
+            kept,
         })
     }
 

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use sumout::learn::metric::{BINS, Bin, Tally};
 use sumout::{Circuit, Error, ErrorKind, Result, VarId, Variable};
 
-use crate::data::{self, Rows, Schema, Source};
+use crate::data::{self, Form, Rows, Schema, Source};
 use crate::text::{Align, counted, grouped, table};
 
 /// A way to compare answers with labels.
@@ -42,6 +42,10 @@ impl Schema for Labelled<'_> {
 
     fn wanted(&self) -> &'static str {
         Schema::wanted(self.circuit)
+    }
+
+    fn takes_likelihoods(&self, var: VarId) -> bool {
+        var != self.target
     }
 
     fn order(&self) -> &'static str {
@@ -103,13 +107,14 @@ impl<'a> Scores<'a> {
     }
 
     /// Opens a file of rows with labels.
-    pub fn open(&self, path: &Path) -> Result<Box<dyn Source>> {
+    pub fn open(&self, path: &Path, form: &Form) -> Result<Box<dyn Source>> {
         let source = data::open(
             path,
             &Labelled {
                 circuit: self.circuit,
                 target: self.target,
             },
+            form,
         )?;
         let (name, label) = (path.display(), &self.variable().name);
         let found = &source.columns().found;

@@ -20,6 +20,7 @@ use self::options::{Learning, Tables};
 use self::progress::Bar;
 use self::report::Report;
 use crate::args::{Computing, Reading, Using};
+use crate::data::Form;
 use crate::output::{Outcome, Result, talk};
 use crate::patience::Limiting;
 
@@ -77,6 +78,9 @@ pub struct Args {
     /// Leave out rows that cannot be read, instead of stopping at the first.
     #[arg(long)]
     skip_bad_rows: bool,
+
+    #[command(flatten)]
+    form: Form,
 
     #[command(flatten)]
     learning: Learning,

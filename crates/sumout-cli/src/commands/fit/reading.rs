@@ -20,7 +20,7 @@ const CHUNK_ROWS: usize = 1 << 15;
 pub fn examples(args: &Args, net: &Network, targets: &[VarId]) -> Result<Examples> {
     let is_matrix = args.data.extension().is_some_and(|e| e == "npy");
     let variables = variables(args, net, targets, is_matrix)?;
-    let mut source = data::open(&args.data, &(net, variables))?;
+    let mut source = data::open(&args.data, &(net, variables), &args.form)?;
     let soft = Soft::new(args, net, source.columns())?;
     mention_unused(source.columns(), &soft);
     let (columns, rows, bad) = values(args, &mut *source)?;
@@ -154,7 +154,7 @@ impl Soft {
             return Ok(());
         }
         let titles: Vec<&str> = self.titles().collect();
-        let found = data::numbers(&args.data, &titles)?;
+        let found = data::numbers(&args.data, &titles, &args.form)?;
         let mut columns = found.into_iter();
         for (var, titles) in &self.variables {
             let hint = "give a column of probabilities for every value";

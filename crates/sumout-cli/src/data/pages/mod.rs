@@ -22,7 +22,7 @@ use parquet::column::page::{Page, PageReader};
 use parquet::errors::{ParquetError, Result};
 use parquet::file::metadata::ColumnChunkMetaData;
 
-use super::columns::{Cell, Input};
+use super::input::{Cell, Input};
 use super::runs::Runs;
 
 /// The cells of a column in a row group that have not been read.

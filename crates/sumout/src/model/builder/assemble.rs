@@ -30,7 +30,8 @@ impl Builder {
             variables: variables.into(),
             cpts,
         };
-        Network::new(model, self.sight)
+        let notes = std::mem::take(&mut self.notes).into_iter();
+        Network::new(model, self.sight).with_notes(notes.chain(self.rescaled.note()))
     }
 }
 

@@ -8,9 +8,6 @@ use crate::model::builder::Builder;
 use crate::model::cpt::{Body, as_function};
 use crate::model::factors::Variable;
 
-/// Rows of a CPT sum to one within this; published networks print few digits.
-const ROW_TOLERANCE: f64 = 1e-6;
-
 /// Where in a network a mistake is, by the order of the builder's calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Site {
@@ -28,6 +25,29 @@ pub(crate) enum Site {
     Entry(usize, usize),
     /// A part of the selection of a CPT, by its name in files.
     Selection(usize, &'static str),
+}
+
+/// The file that the builder's calls come from.
+pub(crate) trait Origin {
+    /// Where something is.
+    fn place(&self, site: Site) -> Option<Place>;
+
+    /// By how much the sum of a row can be off because its numbers were rounded when they were
+    /// printed.
+    fn rounding(&self, cpt: usize, row: usize) -> f64;
+}
+
+/// The origin of a network that comes from no file.
+pub(super) struct Nowhere;
+
+impl Origin for Nowhere {
+    fn place(&self, _: Site) -> Option<Place> {
+        None
+    }
+
+    fn rounding(&self, _: usize, _: usize) -> f64 {
+        0.0
+    }
 }
 
 /// A mistake and where it is.
@@ -55,25 +75,27 @@ impl Mistake {
         }
     }
 
-    /// Says what to do about a row with this sum.
-    pub fn row_hint(self, sum: f64) -> Self {
-        let error = match sum {
-            0.0 => self.error.hint("give it a positive number"),
-            _ if sum < 1.0 => {
-                let missing = rounded(1.0 - sum);
-                self.error
-                    .hint(format!("add the missing {missing}"))
-                    .or(NORMALIZE)
-            }
-            _ => self.error.hint("correct the row").or(NORMALIZE),
+    /// Says what to do about a row with this sum; `is_unscaled` if its numbers need not be
+    /// probabilities.
+    pub fn row_hint(self, sum: f64, is_unscaled: bool) -> Self {
+        let correction = match sum {
+            0.0 => "give it a positive number".into(),
+            _ if sum < 1.0 => format!("add the missing {}", rounded(1.0 - sum)),
+            _ => "correct the row".into(),
+        };
+        let error = self.error.hint(correction);
+        let error = if is_unscaled && sum > 0.0 {
+            error.or(NORMALIZE)
+        } else {
+            error
         };
         Mistake { error, ..self }
     }
 
     /// The error with its place in a file.
-    pub fn at(self, place: impl Fn(Site) -> Option<Place>) -> Error {
-        let error = self.error.at(place(self.site));
-        match self.other.and_then(place) {
+    pub fn at(self, origin: &dyn Origin) -> Error {
+        let error = self.error.at(origin.place(self.site));
+        match self.other.and_then(|site| origin.place(site)) {
             Some(other) => error.hint(format!("the other one is in line {}", other.line())),
             None => error,
         }
@@ -108,7 +130,7 @@ impl Builder {
         Ok(())
     }
 
-    pub(super) fn check_draft(&mut self, index: usize) -> Result<(), Mistake> {
+    pub(super) fn check_draft(&mut self, index: usize, origin: &dyn Origin) -> Result<(), Mistake> {
         let draft = &self.drafts[index];
         if draft.scope.iter().any(|&v| v >= self.variables.len()) {
             return Err(Mistake::new(
@@ -132,7 +154,7 @@ impl Builder {
         if let Some(message) = miscount(&self.title(index), axes, "numbers", found) {
             return Err(Mistake::new(Site::Numbers(index), message));
         }
-        self.check_numbers(index, cards.last().copied().unwrap_or(1))
+        self.check_numbers(index, cards.last().copied().unwrap_or(1), origin)
     }
 
     fn check_scope(&self, index: usize) -> Result<(), Mistake> {
@@ -158,7 +180,12 @@ impl Builder {
         Err(Mistake::new(Site::Scope(index, site), message))
     }
 
-    fn check_numbers(&mut self, index: usize, card: usize) -> Result<(), Mistake> {
+    fn check_numbers(
+        &mut self,
+        index: usize,
+        card: usize,
+        origin: &dyn Origin,
+    ) -> Result<(), Mistake> {
         match &self.drafts[index].body {
             Body::Function(values) => match values.iter().position(|&v| v as usize >= card) {
                 Some(row) => Err(self.no_value(index, row, values[row], card)),
@@ -166,7 +193,7 @@ impl Builder {
             },
             Body::Table(table) => match table.iter().position(|p| !p.is_finite() || *p < 0.0) {
                 Some(at) => Err(self.no_number(index, at, table[at])),
-                None => self.check_rows(index, card),
+                None => self.check_rows(index, card, origin),
             },
             Body::Selected(_) => Ok(()), // see `check_selected`
         }
@@ -194,7 +221,12 @@ impl Builder {
     }
 
     /// Checks or rescales the rows of a table, and makes it a function if it is one.
-    fn check_rows(&mut self, index: usize, card: usize) -> Result<(), Mistake> {
+    fn check_rows(
+        &mut self,
+        index: usize,
+        card: usize,
+        origin: &dyn Origin,
+    ) -> Result<(), Mistake> {
         let Body::Table(table) = &mut self.drafts[index].body else {
             return Ok(());
         };
@@ -202,17 +234,23 @@ impl Builder {
         if self.is_markov {
             return Ok(());
         }
-        if let Some(row) = table
-            .chunks_exact_mut(card)
-            .position(|row| !settle(row, self.normalize))
-        {
-            let sum = table[row * card..(row + 1) * card].iter().sum();
+        let (normalize, rescaled) = (self.normalize, &mut self.rescaled);
+        let mut rows = table.chunks_exact_mut(card).enumerate();
+        let wrong = rows.find_map(|(at, row)| {
+            let rounding = || origin.rounding(index, at);
+            (!rescaled.settle(row, normalize, rounding)).then_some(at)
+        });
+        if let Some(row) = wrong {
+            let numbers = &table[row * card..(row + 1) * card];
+            let sum = numbers.iter().sum();
+            let is_unscaled = self.is_unscaled || numbers.iter().any(|p| *p > 1.0);
             let message = format!(
                 "{} sums to {}, not 1",
                 self.row_title(index, row),
                 rounded(sum)
             );
-            return Err(Mistake::new(Site::Row(index, row), message).row_hint(sum));
+            let mistake = Mistake::new(Site::Row(index, row), message);
+            return Err(mistake.row_hint(sum, is_unscaled));
         }
         if let Some(values) = as_function(table, card) {
             self.drafts[index].body = Body::Function(values);
@@ -346,16 +384,6 @@ impl Builder {
         Mistake::new(Site::Scope(cpt_of[v], stuck_parent(v)), message)
             .hint("remove a parent from one of them")
     }
-}
-
-/// Whether a row sums to one, if need be and allowed after rescaling it.
-pub(super) fn settle(row: &mut [f64], normalize: bool) -> bool {
-    let sum: f64 = row.iter().sum();
-    if !(normalize && sum > 0.0 && sum.is_finite()) {
-        return (sum - 1.0).abs() <= ROW_TOLERANCE;
-    }
-    row.iter_mut().for_each(|p| *p /= sum);
-    true
 }
 
 const NORMALIZE: Remedy = Remedy::TurnOn {

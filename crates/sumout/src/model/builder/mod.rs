@@ -5,17 +5,19 @@
 
 mod assemble;
 mod check;
+mod rounded;
 mod selection;
 
-pub(crate) use check::{Site, miscount};
+pub(crate) use check::{Origin, Site, miscount};
 
-use crate::error::{Place, Result};
+use crate::error::Result;
 use crate::model::cpt::{Body, Role};
 use crate::model::factors::Variable;
 use crate::model::network::Network;
 use crate::model::selection::{SelectedCpt, Selection, SelectionKind, Sight};
 use crate::vars::VarId;
-use check::Mistake;
+use check::{Mistake, Nowhere};
+use rounded::Rescaled;
 
 /// A function or a constraint over more joint states than this is refused instead of tabulated.
 const MAX_TABULATED: usize = 1 << 28;
@@ -43,6 +45,10 @@ pub struct Builder {
     name: String,
     is_markov: bool,
     normalize: bool,
+    /// Whether rows need not be probabilities, as in potentials.
+    is_unscaled: bool,
+    rescaled: Rescaled,
+    notes: Vec<String>,
     variables: Vec<Variable>,
     drafts: Vec<CptDraft>,
     mistakes: Vec<Mistake>,
@@ -120,6 +126,9 @@ impl Builder {
             name,
             is_markov,
             normalize: false,
+            is_unscaled: false,
+            rescaled: Rescaled::default(),
+            notes: vec![],
             variables: vec![],
             drafts: vec![],
             mistakes: vec![],
@@ -330,6 +339,16 @@ impl Builder {
         self.draft(scope, Body::Table(table.into()))
     }
 
+    /// Says that its tables are potentials, whose rows need not sum to one where they are written.
+    pub(super) fn unscaled(&mut self) {
+        self.is_unscaled = true;
+    }
+
+    /// Adds a note for whoever reads the network; see [`Network::notes`].
+    pub(super) fn note(&mut self, note: impl Into<String>) {
+        self.notes.push(note.into());
+    }
+
     /// Changes what is known about all CPTs so far.
     pub(super) fn change_roles(&mut self, change: impl Fn(&mut Role)) {
         self.drafts
@@ -378,21 +397,21 @@ impl Builder {
 
     /// The network, or the first mistake.
     pub fn build(self) -> Result<Network> {
-        self.build_at(|_| None)
+        self.build_from(&Nowhere)
     }
 
     /// The network, or the first mistake with its place in a file.
-    pub(crate) fn build_at(mut self, place: impl Fn(Site) -> Option<Place>) -> Result<Network> {
-        self.check().map_err(|mistake| mistake.at(place))
+    pub(crate) fn build_from(mut self, origin: &dyn Origin) -> Result<Network> {
+        self.check(origin).map_err(|mistake| mistake.at(origin))
     }
 
-    fn check(&mut self) -> Result<Network, Mistake> {
+    fn check(&mut self, origin: &dyn Origin) -> Result<Network, Mistake> {
         if !self.mistakes.is_empty() {
             return Err(self.mistakes.remove(0));
         }
         self.check_variables()?;
         for index in 0..self.drafts.len() {
-            self.check_draft(index)?;
+            self.check_draft(index, origin)?;
         }
         let order = if self.is_markov {
             (0..self.variables.len()).collect()

@@ -1,7 +1,7 @@
 //! Refuses selected CPTs that cannot be.
 
 use crate::model::builder::Builder;
-use crate::model::builder::check::{Mistake, Site, miscount, rounded, settle};
+use crate::model::builder::check::{Mistake, Site, miscount, rounded};
 use crate::model::cpt::Body;
 use crate::model::network::Network;
 use crate::model::selection::{LARGEST_WEIGHT, SelectedCpt, SelectionKind, Sight};
@@ -73,7 +73,7 @@ impl Builder {
     fn check_copies(&mut self, index: usize, cards: &[usize]) -> Result<(), Mistake> {
         let card = cards[cards.len() - 1];
         let rows: usize = cards[..cards.len() - 1].iter().product();
-        let normalize = self.normalize;
+        let (normalize, rescaled) = (self.normalize, &mut self.rescaled);
         let Body::Selected(it) = &mut self.drafts[index].body else {
             return Ok(());
         };
@@ -85,7 +85,7 @@ impl Builder {
         let Some(row) = it
             .table
             .chunks_exact_mut(card)
-            .position(|row| !settle(row, normalize))
+            .position(|row| !rescaled.settle(row, normalize, || 0.0))
         else {
             return Ok(());
         };
@@ -96,7 +96,7 @@ impl Builder {
             self.row_title(index, row % rows)
         );
         let message = format!("{title} sums to {}, not 1", rounded(sum));
-        Err(Mistake::new(Site::Row(index, row), message).row_hint(sum))
+        Err(Mistake::new(Site::Row(index, row), message).row_hint(sum, false))
     }
 
     fn check_selection(&self, index: usize, cards: &[usize]) -> Result<(), Mistake> {

@@ -113,7 +113,7 @@ impl Network {
     }
 
     /// Refuses names of new variables that there are already.
-    fn check_new(&self, variables: &Vec<Variable>) -> Result<()> {
+    fn check_new(&self, variables: &[Variable]) -> Result<()> {
         match variables.iter().find(|v| self.find(&v.name).is_ok()) {
             None => Ok(()),
             Some(v) => {

@@ -12,7 +12,8 @@ use crate::model::format::variables::Word;
 /// Punctuation and comments of a format.
 pub(super) struct Dialect {
     pub punctuation: &'static str,
-    /// Each begins a comment up to the end of the line, when it begins a word.
+    /// Each begins a comment up to the end of the line, when it begins a word; `//` also where it
+    /// ends one.
     pub line_comments: &'static [&'static str],
     /// Whether `/* … */` is a comment, when it begins a word.
     pub block_comments: bool,
@@ -200,6 +201,21 @@ impl<'a> Lexer<'a> {
         }
     }
 
+    /// Skips everything up to a semicolon. Braces may only stand behind a `=`.
+    pub fn skip_statement(&mut self, context: &str) -> Result<()> {
+        let (mut is_value, mut is_set) = (false, false);
+        loop {
+            let token = self.peek()?.clone();
+            let is_brace = token.is("{") && !is_value || token.is("}") && !is_set;
+            if is_brace || token.kind == Kind::End || token.is(";") && !is_set {
+                return self.expect(";", context).map(drop);
+            }
+            is_set = token.is("{") || is_set && !token.is("}");
+            is_value = token.text == "=";
+            self.next()?;
+        }
+    }
+
     pub fn error(&self, token: &Token<'_>, message: impl Into<String>) -> Error {
         self.source.error(token.span.clone(), message)
     }
@@ -287,6 +303,7 @@ impl<'a> Lexer<'a> {
         } else {
             (Kind::Word, self.word(rest))
         };
+        let length = self.without_comment(&rest[..length]);
         let span = self.at..self.at + length;
         self.at = span.end;
         Ok(Token {
@@ -294,6 +311,15 @@ impl<'a> Lexer<'a> {
             text: &text[span.clone()],
             span,
         })
+    }
+
+    /// The length of a word without a `//` at its end, which begins a comment there, too.
+    fn without_comment(&self, word: &str) -> usize {
+        let is_comment = self.dialect.line_comments.contains(&"//");
+        let bare = word
+            .strip_suffix("//")
+            .filter(|bare| is_comment && !bare.is_empty());
+        bare.unwrap_or(word).len()
     }
 
     /// The length of the word that a text begins with. Bytes tell, up to the first that is not

@@ -10,6 +10,7 @@
 // common; `Marks` turn its findings into lines and carets.
 
 mod bif;
+mod evidence;
 mod json;
 mod lexer;
 mod net;
@@ -27,11 +28,11 @@ use std::io::{Read, Write};
 use std::path::Path;
 
 #[doc(hidden)]
+pub use evidence::read_evidence;
+#[doc(hidden)]
 pub use options::Loss;
 pub use options::{ReadOptions, WriteOptions};
 pub(crate) use source::Source;
-#[doc(hidden)]
-pub use uai::read_evidence;
 
 use crate::error::{Error, ErrorKind, Remedy, Result};
 use crate::files;
@@ -119,7 +120,7 @@ impl Format {
     /// The format that a text seems to be in.
     fn of_text(text: &str) -> Option<Format> {
         let is_blank =
-            |line: &&str| line.trim().is_empty() || line.trim_start().starts_with(['%', '/']);
+            |line: &&str| line.trim().is_empty() || line.trim_start().starts_with(['%', '/', '#']);
         let text: String = text
             .lines()
             .skip_while(is_blank)
@@ -140,7 +141,7 @@ impl Format {
             _ if head.starts_with('{') => Some(Format::Json),
             _ if head.starts_with('<') && head.contains("<smile") => Some(Format::Xdsl),
             _ if head.starts_with('<') && head.contains("<bif") => Some(Format::Xmlbif),
-            "bayes" | "markov" => Some(Format::Uai),
+            "bayes" | "causal" | "markov" => Some(Format::Uai),
             "network" | "variable" | "probability" => Some(Format::Bif),
             "net" | "node" | "class" | "discrete" | "continuous" => Some(Format::Net),
             _ => None,
@@ -222,7 +223,9 @@ pub fn parse(name: &str, bytes: &[u8], options: &ReadOptions) -> Result<Network>
             known.join(", ")
         )));
     };
-    format.reader()(&source, options).map_err(|error| misnamed(error, format, &source))
+    let net = format.reader()(&source, options);
+    let net = net.map_err(|error| misnamed(error, format, &source))?;
+    Ok(net.with_notes(source.note))
 }
 
 /// Says so if a file that cannot be read looks like another format.

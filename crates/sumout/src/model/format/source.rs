@@ -4,7 +4,8 @@ use std::ops::Range;
 use std::path::Path;
 
 use crate::error::{Error, ErrorKind, Place, Result};
-use crate::model::Site;
+use crate::files::latin;
+use crate::model::{Origin, Site};
 
 /// A range of bytes in a source.
 pub(crate) type Span = Range<usize>;
@@ -13,22 +14,34 @@ pub(crate) type Span = Range<usize>;
 pub(crate) struct Source {
     pub name: String,
     pub text: String,
+    /// What whoever reads it should know of its encoding.
+    pub note: Option<String>,
 }
 
 impl Source {
-    /// Takes the bytes of a file: UTF-8, or the encoding of an XML declaration.
+    /// Takes the bytes of a file: UTF-8, UTF-16, or else Latin-1.
     pub fn new(name: &str, bytes: Vec<u8>) -> Result<Self> {
-        let name = name.to_owned();
-        let text = match String::from_utf8(bytes) {
-            Ok(text) => text,
-            Err(e) if is_latin(e.as_bytes()) => e.as_bytes().iter().map(|&b| b as char).collect(),
-            Err(e) => return Err(not_text(&name, e.as_bytes(), e.utf8_error().valid_up_to())),
+        let mut note = None;
+        let text = match utf16(&bytes) {
+            Some(text) => text,
+            None => String::from_utf8(bytes).or_else(|e| {
+                let bytes = e.as_bytes();
+                if !is_latin(bytes) {
+                    note = Some(assumed(bytes, e.utf8_error().valid_up_to()));
+                }
+                if bytes.contains(&0) {
+                    let message = format!("`{name}` is not a text file");
+                    return Err(Error::new(ErrorKind::Syntax, message));
+                }
+                Ok(latin(bytes))
+            })?,
         };
         let text = match text.strip_prefix('\u{feff}') {
             Some(rest) => rest.to_owned(),
             None => text,
         };
-        Ok(Source { name, text })
+        let name = name.to_owned();
+        Ok(Source { name, text, note })
     }
 
     /// The name of the file, without its folder and extension: the name of a network that has none.
@@ -66,21 +79,21 @@ impl Source {
     }
 }
 
-/// The error for bytes that are not UTF-8 from `at` on.
-fn not_text(name: &str, bytes: &[u8], at: usize) -> Error {
-    let error = |message: String| Error::new(ErrorKind::Syntax, message);
-    let convert =
-        |from: &str| format!("convert the file, for example with `iconv -f {from} -t utf-8`");
-    if bytes.starts_with(&[0xff, 0xfe]) || bytes.starts_with(&[0xfe, 0xff]) {
-        return error(format!("`{name}` is UTF-16 text, not UTF-8")).hint(convert("utf-16"));
-    }
-    if bytes.contains(&0) {
-        return error(format!("`{name}` is not a text file"));
-    }
-    let place = Place::new(name, &String::from_utf8_lossy(bytes), at..at + 1);
-    error(format!("the byte {:#04x} is not UTF-8 text", bytes[at]))
-        .at(place)
-        .hint(convert("latin1"))
+/// The text of bytes that begin with the mark of UTF-16.
+fn utf16(bytes: &[u8]) -> Option<String> {
+    let unit = match bytes {
+        [0xff, 0xfe, ..] => u16::from_le_bytes,
+        [0xfe, 0xff, ..] => u16::from_be_bytes,
+        _ => return None,
+    };
+    let units: Vec<u16> = bytes.as_chunks().0.iter().map(|pair| unit(*pair)).collect();
+    Some(String::from_utf16_lossy(&units))
+}
+
+/// The note for bytes that are not UTF-8 from `at` on.
+fn assumed(bytes: &[u8], at: usize) -> String {
+    let line = bytes[..at].iter().filter(|&&byte| byte == b'\n').count() + 1;
+    format!("read as Latin-1, because line {line} is not UTF-8")
 }
 
 /// Whether an XML declaration names Latin-1.
@@ -136,9 +149,53 @@ impl Numbers {
     }
 }
 
+/// A source with the marks that were made in it.
+pub(super) struct Marked<'m> {
+    source: &'m Source,
+    marks: &'m Marks,
+}
+
+impl Origin for Marked<'_> {
+    fn place(&self, site: Site) -> Option<Place> {
+        self.marks.place(self.source, site)
+    }
+
+    fn rounding(&self, cpt: usize, row: usize) -> f64 {
+        let marks = self.marks.cpts.get(cpt);
+        let range = |marks: &CptMarks| row * marks.width..(row + 1) * marks.width;
+        let starts = marks.and_then(|marks| marks.entries.get(range(marks)));
+        let number = |start: &usize| &self.source.text[self.source.word(*start)];
+        starts.map_or(0.0, |starts| starts.iter().map(number).map(rounding).sum())
+    }
+}
+
+/// By how much a number can have been rounded to be printed like this: half a unit of the last
+/// digit. One with fewer than two decimals is taken to be exact.
+fn rounding(number: &str) -> f64 {
+    let (digits, exponent) = number.split_once(['e', 'E']).unwrap_or((number, "0"));
+    let decimals = digits
+        .split_once('.')
+        .map_or(0, |(_, decimals)| decimals.len());
+    let exponent = exponent.parse::<i32>().unwrap_or(0);
+    let last = exponent.saturating_sub(decimals as i32);
+    if last > -2 {
+        0.0
+    } else {
+        0.5 * 10f64.powi(last)
+    }
+}
+
 impl Marks {
+    /// The marks with their source.
+    pub fn of<'m>(&'m self, source: &'m Source) -> Marked<'m> {
+        Marked {
+            source,
+            marks: self,
+        }
+    }
+
     /// The place of a builder's finding.
-    pub fn place(&self, source: &Source, site: Site) -> Option<Place> {
+    fn place(&self, source: &Source, site: Site) -> Option<Place> {
         let span = match site {
             Site::Variable(v) => self.variables.get(v)?.clone(),
             Site::Cpt(c) => self.cpts.get(c)?.child.clone(),

@@ -16,6 +16,7 @@ use parquet::schema::parser::parse_message_type;
 use sumout::{Network, Options, Query};
 
 use super::*;
+use crate::data::Form;
 
 /// The values of the input.
 const VALUES: usize = 20;
@@ -31,6 +32,7 @@ fn input() -> Input {
     Input::new(
         net.find("x").unwrap(),
         &net.compile(&Query::all(), &Options::default()).unwrap(),
+        &Form::default(),
     )
 }
 

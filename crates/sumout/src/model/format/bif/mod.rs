@@ -48,7 +48,7 @@ pub(super) fn read(source: &Source, options: &ReadOptions) -> Result<Network> {
     let mut builder = Network::builder(name.unwrap_or_else(|| source.stem()));
     builder.normalize(options.normalize);
     let marks = reader.build(&mut builder)?;
-    builder.build_at(|site| marks.place(source, site))
+    builder.build_from(&marks.of(source))
 }
 
 struct Reader<'a> {
@@ -100,12 +100,15 @@ impl<'a> Reader<'a> {
     }
 
     fn network(&mut self, opening: &Token<'a>) -> Result<Option<String>> {
-        let name = self.lexer.name("after `network`")?;
+        let name = match self.lexer.peek()?.is("{") {
+            true => None,
+            false => Some(self.lexer.name("after `network`")?),
+        };
         self.lexer.expect("{", "after the network's name")?;
         while !self.lexer.accept("}")? {
             self.skip_property(opening)?;
         }
-        Ok(Some(name)
+        Ok(name
             .filter(|name| !name.is_word(NAMELESS))
             .map(|name| name.text.to_owned()))
     }
@@ -115,14 +118,7 @@ impl<'a> Reader<'a> {
         if !token.is_word("property") {
             return Err(self.no_member(&token, opening));
         }
-        while !self.lexer.accept(";")? {
-            let token = self.lexer.peek()?;
-            if token.is("{") || token.is("}") || token.kind == Kind::End {
-                self.lexer.expect(";", "after a property")?;
-            }
-            self.lexer.next()?;
-        }
-        Ok(())
+        self.lexer.skip_statement("after a property")
     }
 
     /// The error for something that cannot be in a block.
@@ -183,9 +179,7 @@ impl<'a> Reader<'a> {
                 .error(&kind, format!("type {} is not supported", kind.shown()));
             return Err(error.hint("only `discrete` variables are"));
         }
-        self.lexer.expect("[", "before the number of values")?;
-        let (count, place) = self.lexer.count("of values")?;
-        self.lexer.expect("]", "after the number of values")?;
+        let count = self.announced()?;
         self.lexer.expect("{", "before the values")?;
         let mut values = vec![];
         while !self.lexer.accept("}")? {
@@ -193,7 +187,7 @@ impl<'a> Reader<'a> {
             self.lexer.accept(",")?;
         }
         self.lexer.expect(";", "after the values")?;
-        if values.len() != count {
+        if let Some((count, place)) = count.filter(|(count, _)| *count != values.len()) {
             let error = self.lexer.error(
                 &place,
                 format!("{count} values are announced, but {} named", values.len()),
@@ -204,6 +198,17 @@ impl<'a> Reader<'a> {
             )));
         }
         Ok(values)
+    }
+
+    /// The number of values, `[ n ]`, where it is given.
+    fn announced(&mut self) -> Result<Option<(usize, Token<'a>)>> {
+        if self.lexer.peek()?.is("{") {
+            return Ok(None);
+        }
+        self.lexer.expect("[", "before the number of values")?;
+        let count = self.lexer.count("of values")?;
+        self.lexer.expect("]", "after the number of values")?;
+        Ok(Some(count))
     }
 
     fn probability(&mut self, opening: &Token<'a>) -> Result<()> {

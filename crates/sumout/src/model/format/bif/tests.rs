@@ -7,6 +7,7 @@ fn parse(text: &str) -> Result<Network> {
         &Source {
             name: "test.bif".to_owned(),
             text: text.to_owned(),
+            note: None,
         },
         &ReadOptions::default(),
     )

@@ -96,6 +96,7 @@ fn quoted(name: String) -> String {
     let is_word = !name.is_empty()
         && name.chars().all(is_plain)
         && !name.starts_with("//")
+        && !name.ends_with("//")
         && !name.starts_with("/*");
     if is_word { name } else { format!("\"{name}\"") }
 }

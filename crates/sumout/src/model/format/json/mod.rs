@@ -24,6 +24,7 @@
 //! a `scope` instead; there a function gives the last variable of the scope. A CPT that a test
 //! selects has `copies` and a `test` (see `selection`).
 
+mod evidence;
 mod selection;
 mod text;
 mod write;
@@ -37,6 +38,7 @@ use crate::model::format::{ReadOptions, Source};
 use crate::model::{Builder, CptDraft, Network, Node, Role};
 use text::{Object, Value};
 
+pub(super) use evidence::evidence;
 pub(super) use write::write;
 
 /// The version that is written, and the only one so far.
@@ -93,7 +95,7 @@ pub(super) fn read(source: &Source, options: &ReadOptions) -> Result<Network> {
     builder.normalize(options.normalize);
     builder.sight(selection::sight(&file)?);
     let marks = reader.build(&file, &mut builder)?;
-    builder.build_at(|site| marks.place(source, site))
+    builder.build_from(&marks.of(source))
 }
 
 fn check_version(source: &Source, file: &Object<'_>) -> Result<()> {

@@ -26,6 +26,7 @@ fn parse(text: &str) -> Result<Network> {
     let source = Source {
         name: "test.json".to_owned(),
         text: text.to_owned(),
+        note: None,
     };
     read(&source, &ReadOptions::default())
 }
@@ -285,7 +286,7 @@ fn mistakes_in_the_network_have_a_place() {
         ),
         (
             mistake("0.05", "0.5"),
-            "13:8: row (no) of the CPT of `wet` sums to 1.45, not 1 | correct the row, or set `normalize` to rescale rows",
+            "13:8: row (no) of the CPT of `wet` sums to 1.45, not 1 | correct the row",
         ),
         (
             mistake("\"table\": [0.2, 0.8]", "\"function\": [\"maybe\"]"),

@@ -55,6 +55,10 @@ impl<'a> Value<'a> {
         self.text().starts_with('[')
     }
 
+    pub fn is_null(&self) -> bool {
+        self.text() == "null"
+    }
+
     pub fn is_string(&self) -> bool {
         self.text().starts_with('"')
     }
@@ -163,6 +167,12 @@ impl<'a> Value<'a> {
 }
 
 impl<'a> Object<'a> {
+    /// All fields: their names, where those are, and their values.
+    pub fn entries(&self) -> impl Iterator<Item = (&str, Span, &Value<'a>)> {
+        let fields = self.fields.iter();
+        fields.map(|(name, field)| (&**name, field.key.clone(), &field.value))
+    }
+
     /// A field, if it is there.
     pub fn get(&self, name: &str) -> Option<&Value<'a>> {
         self.fields.get(name).map(|field| &field.value)

@@ -14,8 +14,9 @@
 //! may stand in one `class NAME { … }`. Attributes not shown here are skipped. `\"` and `\\` in a
 //! string are a quote and a backslash; any other backslash is itself.
 //!
-//! NET also has continuous nodes, decisions, utilities, functions, distributions given by
-//! expressions and instances of classes. They are refused.
+//! NET also has continuous nodes, decisions, utilities, distributions given by expressions and
+//! instances of classes. They are refused. Functions of the network, which compute numbers from
+//! posteriors, are left out.
 
 mod write;
 
@@ -48,12 +49,14 @@ pub(super) fn read(source: &Source, options: &ReadOptions) -> Result<Network> {
         name: None,
         variables: Variables::new(source),
         potentials: vec![],
+        functions: vec![],
     };
     reader.file()?;
     let mut builder = Network::builder(reader.name.clone().unwrap_or_else(|| source.stem()));
     builder.normalize(options.normalize);
+    builder.unscaled();
     let marks = reader.build(&mut builder)?;
-    builder.build_at(|site| marks.place(source, site))
+    builder.build_from(&marks.of(source))
 }
 
 struct Reader<'a> {
@@ -61,6 +64,8 @@ struct Reader<'a> {
     name: Option<String>,
     variables: Variables<'a>,
     potentials: Vec<Potential<'a>>,
+    /// The names of functions, which are left out.
+    functions: Vec<Word<'a>>,
 }
 
 /// A `potential` block.
@@ -89,6 +94,7 @@ impl<'a> Reader<'a> {
                 "}" if in_class => in_class = false,
                 "discrete" if self.lexer.peek()?.is_word("node") => {}
                 "node" => self.node(&token)?,
+                "function" => self.function(&token)?,
                 "potential" => self.potential(&token)?,
                 "" if token.kind == Kind::End && !in_class && !is_blank => return Ok(()),
                 _ if in_class && self.lexer.accept("=")? => self.skip_value()?,
@@ -105,7 +111,7 @@ impl<'a> Reader<'a> {
                 .hint(hint)
         };
         match token.text {
-            "continuous" | "utility" | "decision" | "function" => unsupported(
+            "continuous" | "utility" | "decision" => unsupported(
                 &format!("`{}` nodes are", token.text),
                 "only discrete nodes are",
             ),
@@ -167,14 +173,7 @@ impl<'a> Reader<'a> {
 
     /// Everything up to a semicolon.
     fn skip_value(&mut self) -> Result<()> {
-        while !self.lexer.accept(";")? {
-            let token = self.lexer.peek()?;
-            if token.is("{") || token.is("}") || token.kind == Kind::End {
-                self.lexer.expect(";", "after an attribute")?;
-            }
-            self.lexer.next()?;
-        }
-        Ok(())
+        self.lexer.skip_statement("after an attribute")
     }
 
     fn node(&mut self, opening: &Token<'a>) -> Result<()> {
@@ -218,24 +217,42 @@ impl<'a> Reader<'a> {
         Ok(states)
     }
 
+    fn function(&mut self, opening: &Token<'a>) -> Result<()> {
+        let name = self.lexer.name("after `function`")?;
+        self.lexer.expect("{", "after the function's name")?;
+        while self.attribute(opening)?.is_some() {
+            self.skip_value()?;
+        }
+        self.functions.push(name.word());
+        Ok(())
+    }
+
     fn potential(&mut self, opening: &Token<'a>) -> Result<()> {
         self.lexer.expect("(", "after `potential`")?;
         let child = self.lexer.name("of a node")?.word();
         let parents = self.parents()?;
         self.lexer.expect("{", "before the data")?;
-        let mut data = None;
+        let (mut data, mut model) = (None, None);
+        let is_function = self.functions.iter().any(|name| name.text == child.text);
         while let Some(attribute) = self.attribute(opening)? {
             match attribute.text {
+                _ if is_function => self.skip_value()?,
                 "data" if data.is_none() => data = Some(self.data()?),
                 "data" => return Err(self.second(&attribute, &child.shown())),
-                "model_data" | "model_nodes" => {
-                    let error = self
-                        .lexer
-                        .error(&attribute, format!("`{}` is not supported", attribute.text));
-                    return Err(error.hint("give the numbers themselves, as `data`"));
+                "model_data" => {
+                    self.skip_value()?;
+                    model = Some(attribute);
                 }
                 _ => self.skip_value()?,
             }
+        }
+        if is_function {
+            return Ok(());
+        }
+        if let (Some(model), None) = (model, &data) {
+            let message = format!("{} has an expression instead of numbers", child.shown());
+            let error = self.lexer.error(&model, message);
+            return Err(error.hint("give the numbers themselves, as `data`"));
         }
         self.potentials.push(Potential {
             child,
@@ -317,12 +334,20 @@ impl<'a> Reader<'a> {
     fn build(&mut self, builder: &mut Builder) -> Result<Marks> {
         let mut marks = self.variables.build(builder);
         let mut room = self.variables.room();
+        if !self.functions.is_empty() {
+            builder.note(format!(
+                "left out {}",
+                many(self.functions.len(), "function")
+            ));
+        }
         for Potential {
             child,
             parents,
             data,
         } in std::mem::take(&mut self.potentials)
         {
+            let is_function = |name: &Word<'_>| self.functions.iter().any(|f| f.text == name.text);
+            let parents: Vec<Word<'a>> = parents.into_iter().filter(|p| !is_function(p)).collect();
             let scope = self.variables.family(&parents, &child)?;
             let Numbers {
                 values,

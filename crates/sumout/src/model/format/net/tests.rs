@@ -6,6 +6,7 @@ fn parse(text: &str) -> Result<Network> {
         &Source {
             name: "models/test.net".to_owned(),
             text: text.to_owned(),
+            note: None,
         },
         &ReadOptions::default(),
     )
@@ -164,9 +165,9 @@ fn mistakes_are_shown_where_they_are() {
             "decision",
         ),
         (
-            "function f { }",
-            "`function` nodes are not supported",
-            "function",
+            "function f",
+            "expected `{` after the function's name, found the end of the file",
+            "",
         ),
         (
             "class c { instance i : d(); }",
@@ -191,9 +192,9 @@ fn mistakes_are_shown_where_they_are() {
         ),
         ("potential (c) { }", "variable `c` is not declared", "c)"),
         (
-            "potential (b) { model_nodes = (); }",
-            "`model_nodes` is not supported",
-            "model_nodes",
+            "potential (b) { model_data = (1); }",
+            "`b` has an expression instead of numbers",
+            "model_data",
         ),
         (
             "potential (b) { data = normal(0, 1); }",

@@ -1,33 +1,13 @@
-//! Evidence in a file of its own.
+//! Evidence by numbers.
 
-use std::fs;
-use std::path::Path;
-
-use crate::error::{Error, Result, many};
+use crate::error::{Result, many};
+use crate::model::format::Source;
 use crate::model::format::lexer::{Kind, Lexer, Token};
 use crate::model::format::uai::{UAI, no_variable, numbering};
-use crate::model::format::{Source, decompress};
 use crate::model::{Evidence, Finding, Network};
 
-impl Evidence {
-    /// Reads evidence in the UAI competitions' format, compressed or not.
-    ///
-    /// Variable i is the one called `x{i}` in a network with UAI's names; in others, the one with
-    /// that id.
-    pub fn read(path: impl AsRef<Path>, net: &Network) -> Result<Evidence> {
-        read_evidence(path.as_ref(), net)
-    }
-}
-
-/// [`Evidence::read`], as a function.
-#[doc(hidden)]
-pub fn read_evidence(path: &Path, net: &Network) -> Result<Evidence> {
-    let shown = path.display().to_string();
-    let bytes = fs::read(path).map_err(|e| Error::io(format_args!("cannot read `{shown}`"), e))?;
-    evidence(&Source::new(&shown, decompress(&shown, &bytes)?)?, net)
-}
-
-pub(super) fn evidence(source: &Source, net: &Network) -> Result<Evidence> {
+/// Reads evidence in the format of the UAI competitions.
+pub(in crate::model::format) fn evidence(source: &Source, net: &Network) -> Result<Evidence> {
     let mut lexer = Lexer::new(source, &UAI);
     let mut numbers = vec![];
     while lexer.peek()?.kind != Kind::End {

@@ -13,7 +13,11 @@
 //!    0.3 0.3 0.4
 //! ```
 //!
-//! Line breaks mean nothing. Names do not exist: variable i is called `x{i}` and its value k
+//! Line breaks mean nothing, and `#` begins a comment. In a CAUSAL file, a structural causal model,
+//! the last variable of a factor may also be a function of the others, with its value for each of
+//! their joint states; and the table of a root may be empty, if its probabilities are not known.
+//!
+//! Names do not exist: variable i is called `x{i}` and its value k
 //! `s{k}`; the network is called after its file.
 //!
 //! Evidence is a file of its own: the number of findings, then a variable and a value for each.
@@ -23,18 +27,18 @@ mod evidence;
 mod write;
 
 use crate::error::{Error, Result, many};
-use crate::model::format::lexer::{Dialect, Kind, Lexer, Token};
+use crate::model::format::lexer::{Dialect, Kind as TokenKind, Lexer, Token};
 use crate::model::format::source::{CptMarks, Marks, Numbers};
 use crate::model::format::{ReadOptions, Source};
 use crate::model::{Builder, Network, Node, miscount};
 use crate::vars::VarId;
 
-pub use evidence::read_evidence;
+pub(super) use evidence::evidence;
 pub(super) use write::write;
 
 static UAI: Dialect = Dialect {
     punctuation: "",
-    line_comments: &[],
+    line_comments: &["#"],
     block_comments: false,
 };
 
@@ -45,9 +49,9 @@ const MAX_UNUSED_VALUES: usize = 1 << 16;
 
 pub(super) fn read(source: &Source, options: &ReadOptions) -> Result<Network> {
     let mut lexer = Lexer::new(source, &UAI);
-    let is_markov = is_markov(&mut lexer)?;
+    let kind = kind(&mut lexer)?;
     let name = source.stem();
-    let mut builder = if is_markov {
+    let mut builder = if kind == Kind::Markov {
         Network::markov(name)
     } else {
         Network::builder(name)
@@ -55,26 +59,36 @@ pub(super) fn read(source: &Source, options: &ReadOptions) -> Result<Network> {
     builder.normalize(options.normalize);
     let mut reader = Reader {
         lexer,
-        is_markov,
+        kind,
         announced: 0,
+        unknown: 0,
         cards: vec![],
         marks: Marks::default(),
     };
     reader
         .file(&mut builder)
         .map_err(|error| reader.explain(error))?;
-    builder.build_at(|site| reader.marks.place(source, site))
+    builder.build_from(&reader.marks.of(source))
 }
 
-fn is_markov(lexer: &mut Lexer<'_>) -> Result<bool> {
+/// The kind of network.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Bayes,
+    Causal,
+    Markov,
+}
+
+fn kind(lexer: &mut Lexer<'_>) -> Result<Kind> {
     let kind = lexer.next()?;
     match kind.text {
-        "BAYES" | "bayes" => Ok(false),
-        "MARKOV" | "markov" => Ok(true),
+        "BAYES" | "bayes" => Ok(Kind::Bayes),
+        "CAUSAL" | "causal" => Ok(Kind::Causal),
+        "MARKOV" | "markov" => Ok(Kind::Markov),
         _ => Err(lexer.expected_word(
             &kind,
-            &["BAYES", "MARKOV"],
-            "`BAYES` or `MARKOV`",
+            &["BAYES", "CAUSAL", "MARKOV"],
+            "`BAYES`, `CAUSAL` or `MARKOV`",
             "at the beginning",
         )),
     }
@@ -82,32 +96,81 @@ fn is_markov(lexer: &mut Lexer<'_>) -> Result<bool> {
 
 struct Reader<'a> {
     lexer: Lexer<'a>,
-    is_markov: bool,
+    kind: Kind,
     announced: usize,
+    /// How many tables are empty.
+    unknown: usize,
     cards: Vec<usize>,
     marks: Marks,
+}
+
+impl Kind {
+    fn name(self) -> &'static str {
+        match self {
+            Kind::Bayes => "BAYES",
+            Kind::Causal => "CAUSAL",
+            Kind::Markov => "MARKOV",
+        }
+    }
 }
 
 impl Reader<'_> {
     fn file(&mut self, builder: &mut Builder) -> Result<()> {
         self.variables(builder)?;
         for (factor, scope) in self.scopes()?.iter().enumerate() {
-            let table = self.table(factor, scope)?;
-            match scope.split_last() {
-                Some((&child, parents)) if !self.is_markov => {
-                    builder.table(Node(child), parents.iter().copied().map(Node), table)
-                }
-                _ => builder.potential(scope.iter().copied().map(Node), table),
-            };
+            self.factor(factor, scope, builder)?;
+        }
+        if self.unknown > 0 {
+            let tables = many(self.unknown, "empty table");
+            builder.note(format!("{tables}: those variables are uniform"));
         }
         let token = self.lexer.next()?;
-        if token.kind != Kind::End {
+        if token.kind != TokenKind::End {
             return Err(self.lexer.error(
                 &token,
                 format!("unexpected {} after the last table", token.shown()),
             ));
         }
         Ok(())
+    }
+
+    fn factor(&mut self, factor: usize, scope: &[usize], builder: &mut Builder) -> Result<()> {
+        let size = self.size(factor, scope)?;
+        let numbers = self.table(factor, scope, size)?;
+        let nodes = |scope: &[usize]| scope.iter().copied().map(Node).collect::<Vec<_>>();
+        match scope.split_last() {
+            _ if self.kind == Kind::Markov => builder.potential(nodes(scope), numbers),
+            Some((&child, [])) if size == 0 => {
+                self.unknown += 1;
+                let card = self.cards[child];
+                builder.table(Node(child), [], vec![1.0 / card as f64; card])
+            }
+            Some((&child, parents)) if size < self.states(scope) => {
+                let values = self.values(factor, child, &numbers)?;
+                builder.mapping(Node(child), nodes(parents), values)
+            }
+            _ => builder.potential(nodes(scope), numbers),
+        };
+        Ok(())
+    }
+
+    /// The values of a function, which are written as numbers.
+    fn values(&self, factor: usize, child: usize, numbers: &[f64]) -> Result<Vec<u32>> {
+        let card = self.cards[child];
+        let is_value = |x: &f64| x.fract() == 0.0 && (0.0..card as f64).contains(x);
+        let Some(wrong) = numbers.iter().position(|x| !is_value(x)) else {
+            return Ok(numbers.iter().map(|&x| x as u32).collect());
+        };
+        let source = self.lexer.source;
+        let span = source.word(self.marks.cpts[factor].entries[wrong]);
+        let message = format!("`x{child}` has no value {}", numbers[wrong]);
+        let error = source.error(span, message);
+        Err(error.hint(format!("it has {}, counted from 0", many(card, "value"))))
+    }
+
+    fn states(&self, scope: &[usize]) -> usize {
+        let sizes = scope.iter().map(|&v| self.cards[v]);
+        sizes.fold(1, usize::saturating_mul)
     }
 
     fn variables(&mut self, builder: &mut Builder) -> Result<()> {
@@ -160,9 +223,12 @@ impl Reader<'_> {
         let (count, token) = self.lexer.count("of factors")?;
         self.check_room(count, &token, "factors")?;
         let variables = self.cards.len();
-        if !self.is_markov && count != variables {
+        if self.kind != Kind::Markov && count != variables {
             let (variables, factors) = (many(variables, "variable"), many(variables, "factor"));
-            let message = format!("a BAYES file with {variables} has {factors}, not {count}");
+            let message = format!(
+                "a {} file with {variables} has {factors}, not {count}",
+                self.kind.name()
+            );
             return Err(self
                 .lexer
                 .error(&token, message)
@@ -186,7 +252,7 @@ impl Reader<'_> {
             );
             return Err(self.lexer.error(&token, message));
         }
-        if size == 0 && !self.is_markov {
+        if size == 0 && self.kind != Kind::Markov {
             let error = self
                 .lexer
                 .error(&token, format!("factor {factor} has no variables"));
@@ -217,10 +283,8 @@ impl Reader<'_> {
         }
     }
 
-    fn table(&mut self, factor: usize, scope: &[usize]) -> Result<Vec<f64>> {
-        self.check_size(factor, scope)?;
+    fn table(&mut self, factor: usize, scope: &[usize], size: usize) -> Result<Vec<f64>> {
         let context = format!("in the table of factor {factor}");
-        let size = scope.iter().map(|&v| self.cards[v]).product();
         let mut numbers = Numbers::default();
         while numbers.values.len() < size {
             let (number, token) = self.lexer.number(&context)?;
@@ -238,7 +302,7 @@ impl Reader<'_> {
     }
 
     /// Takes the number of numbers in a table.
-    fn check_size(&mut self, factor: usize, scope: &[usize]) -> Result<()> {
+    fn size(&mut self, factor: usize, scope: &[usize]) -> Result<usize> {
         let token = self.lexer.next()?;
         let Ok(size) = token.text.parse() else {
             let error = self.lexer.expected(
@@ -252,13 +316,18 @@ impl Reader<'_> {
                 .fold(error, Error::hint));
         };
         let cards: Vec<usize> = scope.iter().map(|&v| self.cards[v]).collect();
+        let parents = &scope[..scope.len().saturating_sub(1)];
+        let is_function = size == self.states(parents) && !parents.is_empty();
+        if self.kind == Kind::Causal && (is_function || parents.is_empty() && size == 0) {
+            return Ok(size);
+        }
         match miscount(
             &format!("the table of factor {factor}"),
             &cards,
             "numbers",
             size,
         ) {
-            None => Ok(()),
+            None => Ok(size),
             Some(message) => {
                 let error = self.lexer.error(&token, message);
                 Err(self

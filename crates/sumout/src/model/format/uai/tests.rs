@@ -9,6 +9,7 @@ fn source(text: &str) -> Source {
     Source {
         name: "models/coins.uai.gz".to_owned(),
         text: text.to_owned(),
+        note: None,
     }
 }
 
@@ -106,12 +107,12 @@ fn mistakes_are_shown_where_they_are() {
     let cases = [
         (
             "BAYS 1",
-            "expected `BAYES` or `MARKOV` at the beginning, found `BAYS`",
+            "expected `BAYES`, `CAUSAL` or `MARKOV` at the beginning, found `BAYS`",
             "BAYS 1",
         ),
         (
             "",
-            "expected `BAYES` or `MARKOV` at the beginning, found the end of the file",
+            "expected `BAYES`, `CAUSAL` or `MARKOV` at the beginning, found the end of the file",
             "",
         ),
         (

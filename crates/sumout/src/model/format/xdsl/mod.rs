@@ -41,7 +41,7 @@ pub(super) fn read(source: &Source, options: &ReadOptions) -> Result<Network> {
     let mut builder = Network::builder(name);
     builder.normalize(options.normalize);
     let marks = reader.build(&mut builder, options.normalize)?;
-    builder.build_at(|site| marks.place(source, site))
+    builder.build_from(&marks.of(source))
 }
 
 struct Reader<'a> {

@@ -6,6 +6,7 @@ fn parse(text: &str) -> Result<Network> {
         &Source {
             name: "test.xdsl".to_owned(),
             text: text.to_owned(),
+            note: None,
         },
         &ReadOptions::default(),
     )

@@ -6,6 +6,7 @@ fn parse(text: &str) -> Result<Network> {
         &Source {
             name: "test.xml".to_owned(),
             text: text.to_owned(),
+            note: None,
         },
         &ReadOptions::default(),
     )
@@ -130,7 +131,7 @@ fn mistakes_have_a_place_and_a_hint() {
             of_b("0.7", "0.6"),
             "0.3 0.6",
             "row (n) of the CPT of `b` sums to 0.9, not 1",
-            "`normalize`",
+            "add the missing 0.1",
         ),
         (
             of_b("0.7", "-1"),
