@@ -14,6 +14,7 @@ mod forge;
 mod formats;
 mod functional;
 mod gradients;
+mod independence;
 mod joint;
 #[path = "learning/main.rs"]
 mod learning;
@@ -23,6 +24,7 @@ mod near;
 mod networks;
 mod oracle;
 mod runners;
+mod samples;
 #[path = "selection/main.rs"]
 mod selection;
 mod simplified;
