@@ -285,6 +285,40 @@ impl Network {
         Ok(cells.into_pyarray(py))
     }
 
+    /// The same from the posterior given evidence; none if the evidence is impossible.
+    fn sample_given<'py>(
+        &self,
+        py: Python<'py>,
+        rows: usize,
+        seed: u64,
+        findings: Findings,
+    ) -> Result<Option<Bound<'py, PyArray2<i32>>>> {
+        let (net, width) = (self.0.clone(), self.0.variables().len());
+        let drawn = work::long(py, None, move |watch| {
+            let evidence = evidence(&net, findings)?;
+            let options = watch.over(&sumout::Options::default());
+            net.sample_given(rows as u64, seed, &evidence, &options)
+        })?;
+        Ok(drawn.map(|cases| {
+            let cells = cases.rows().flatten();
+            let cells = cells.map(|cell| cell.map_or(-1, |value| value as i32));
+            let cells = Array2::from_shape_vec((rows, width), cells.collect());
+            cells.expect("rows of this width").into_pyarray(py)
+        }))
+    }
+
+    fn markov_blanket(&self, variable: usize) -> Vec<usize> {
+        let blanket = self.0.markov_blanket(sumout::internals::var(variable));
+        blanket.into_iter().map(VarId::index).collect()
+    }
+
+    /// Whether some variables separate two others in the graph.
+    fn is_separated(&self, a: usize, b: usize, given: Vec<usize>) -> bool {
+        let given: Vec<VarId> = given.into_iter().map(sumout::internals::var).collect();
+        let [a, b] = [a, b].map(sumout::internals::var);
+        self.0.is_separated(&[a], &[b], &given)
+    }
+
     /// The network of variables with values, and factors.
     #[staticmethod]
     #[allow(clippy::type_complexity)]

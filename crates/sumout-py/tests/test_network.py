@@ -234,3 +234,20 @@ def test_words_for_missing_cells_are_missing_unless_they_are_values():
     prior = circuit.posterior({"xray": np.array(["yes", None], dtype=object)})[1]
     assert np.allclose(known[1:], prior)
     assert not np.allclose(known[0], prior)
+
+
+def test_cases_are_drawn_from_the_posterior(asia):
+    given = {"xray": "yes", "dysp": [0.2, 0.9]}
+    cases = asia.sample(4000, given=given, seed=3)
+    assert (cases["xray"] == "yes").all()
+    expected = asia.query("lung", given=given)["yes"]
+    assert (cases["lung"] == "yes").mean() == pytest.approx(expected, abs=5 * (expected * (1 - expected) / 4000) ** 0.5)
+    assert (asia.sample_positions(10, given=given, seed=3) == asia.sample_positions(4000, given=given, seed=3)[:10]).all()
+    with pytest.raises(sumout.ImpossibleEvidence):
+        asia.sample(1, given={"lung": "yes", "either": "no"})
+
+
+def test_the_graph_tells_what_is_independent(asia):
+    assert asia.markov_blanket("lung") == ["tub", "smoke", "either"]
+    assert asia.is_separated("tub", "lung")
+    assert not asia.is_separated("tub", "lung", given="dysp")

@@ -16,6 +16,7 @@ mod forge;
 mod formats;
 mod functional;
 mod gradients;
+mod independence;
 mod joint;
 #[path = "learning/main.rs"]
 mod learning;
@@ -25,6 +26,7 @@ mod near;
 mod networks;
 mod oracle;
 mod runners;
+mod samples;
 #[path = "selection/main.rs"]
 mod selection;
 mod simplified;

@@ -63,7 +63,8 @@ pub fn run(args: &Args, json: bool, out: &mut dyn Write) -> Result<Outcome> {
     let (columns, rows) = (images.columns(&net)?, images.len());
     let mut order = 0..rows;
     let next = Box::new(move |to: &mut Vec<u32>| {
-        to.extend(order.next().map(|at| images.row(at)).unwrap_or_default())
+        to.extend(order.next().map(|at| images.row(at)).unwrap_or_default());
+        Ok(())
     });
     let path = args
         .output

@@ -13,7 +13,7 @@ use super::tables;
 use crate::output::Result;
 
 /// Appends the positions of the values that the columns have in the next case.
-type Next<'a> = dyn FnMut(&mut Vec<u32>) + 'a;
+pub type Next<'a> = dyn FnMut(&mut Vec<u32>) -> io::Result<()> + 'a;
 
 /// Cases that are yet to be written.
 pub struct Cases<'a> {
@@ -50,7 +50,7 @@ impl Cases<'_> {
             .map_err(cause)?;
         let mut case = vec![];
         for _ in 0..self.rows {
-            self.draw(&mut case);
+            self.draw(&mut case)?;
             let values = case
                 .iter()
                 .zip(&self.columns)
@@ -72,7 +72,7 @@ impl Cases<'_> {
         out.write_all(&npy_header(kind, self.rows, self.columns.len()))?;
         let mut case = vec![];
         for _ in 0..self.rows {
-            self.draw(&mut case);
+            self.draw(&mut case)?;
             let cells: Vec<u8> = case
                 .iter()
                 .flat_map(|at| at.to_le_bytes().into_iter().take(bytes))
@@ -95,7 +95,7 @@ impl Cases<'_> {
             .collect();
         let mut case = vec![];
         for _ in 0..self.rows {
-            self.draw(&mut case);
+            self.draw(&mut case)?;
             let object: Vec<&str> = members
                 .iter()
                 .zip(&case)
@@ -107,9 +107,9 @@ impl Cases<'_> {
     }
 
     /// The next case, in place of the last.
-    pub fn draw(&mut self, case: &mut Vec<u32>) {
+    pub fn draw(&mut self, case: &mut Vec<u32>) -> io::Result<()> {
         case.clear();
-        (self.next)(case);
+        (self.next)(case)
     }
 }
 

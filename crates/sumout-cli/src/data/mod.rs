@@ -26,7 +26,7 @@ use std::path::Path;
 use sumout::{Batch, Circuit, Error, ErrorKind, Remedy, Result, VarId};
 
 pub use answers::{Answering, Rows, Titles, csv_header};
-pub use cases::Cases;
+pub use cases::{Cases, Next};
 pub use columns::{Columns, Ignored, Schema, wanted};
 pub use form::Form;
 pub use journal::{Check, Fingerprint, Manifest};

@@ -186,7 +186,7 @@ pub fn write_cases(out: impl Write + Send, cases: &mut Cases<'_>) -> io::Result<
             .map(|_| Vec::with_capacity(count as usize))
             .collect();
         for _ in 0..count {
-            cases.draw(&mut case);
+            cases.draw(&mut case)?;
             cells
                 .iter_mut()
                 .zip(&case)

@@ -80,6 +80,15 @@ class Network:
         at = self._raw.find(variable)
         return [] if self.is_markov else [self._variables.names[s[-1]] for s, _, _ in self._factors if at in s[:-1]]
 
+    def markov_blanket(self, variable: str) -> list[str]:
+        """The variables given which it is independent of all others: its parents, its children, and their other parents."""
+        return [self._variables.names[k] for k in self._raw.markov_blanket(self._raw.find(variable))]
+
+    def is_separated(self, a: str, b: str, *, given: Names = ()) -> bool:
+        """Whether the graph makes two variables independent given others, whatever the numbers are: d-separation."""
+        known = [k for name in _list(given) for k in self._raw.matching(name)]
+        return self._raw.is_separated(self._raw.find(a), self._raw.find(b), known)
+
     def is_functional(self, variable: str) -> bool:
         """Whether the variable is known to be a function of its parents."""
         return not self.is_markov and self._factors[self._raw.find(variable)][1]
@@ -408,18 +417,27 @@ class Network:
 
     # Data and files
 
-    def sample(self, rows: int, *, seed: int = 0) -> dict[str, NDArray[np.str_]]:
-        """Draws cases: for each variable, the names of its values. The same seed gives the same cases."""
-        positions = self.sample_positions(rows, seed=seed)
+    def sample(self, rows: int, *, given: Mapping[str, Finding] | None = None, seed: int = 0) -> dict[str, NDArray[np.str_]]:
+        """Draws cases, exactly from the posterior given evidence if there is some: for each variable, the names of its values.
+
+        The same seed gives the same cases.
+        """
+        positions = self.sample_positions(rows, given=given, seed=seed)
         pairs = zip(self._variables.names, self._variables.values, positions.T)
         return {name: np.array(values)[column] for name, values, column in pairs}
 
-    def sample_positions(self, rows: int, *, seed: int = 0) -> NDArray[np.int32]:
+    def sample_positions(self, rows: int, *, given: Mapping[str, Finding] | None = None, seed: int = 0) -> NDArray[np.int32]:
         """The same as positions of values: a row for each case, a column for each variable."""
         if rows < 0:
             raise Error("options", f"there cannot be {rows} cases")
         check_seed(seed)
-        return self._raw.sample(rows, seed)
+        findings = self._findings(given)
+        if not any(findings) and not self.is_markov:
+            return self._raw.sample(rows, seed)
+        found = self._raw.sample_given(rows, seed, findings)
+        if found is None:
+            raise ImpossibleEvidence
+        return found
 
     def write(self, path: str | PathLike[str], *, format: str | None = None, lossy: bool = False) -> None:
         """Writes the network to a file, in the format that its extension names: bif, xmlbif, uai, net, xdsl or json, and .gz.

@@ -83,9 +83,14 @@ class Circuit:
     def save(self, /, path: str | PathLike[str]) -> None: ...
     def targets(self, /) -> list[int]: ...
     def to_bytes(self, /) -> bytes: ...
+    def together(self, /) -> list[int]:
+        """
+        The variables that are asked for together.
+        """
     def variables(self, /) -> list[tuple[str, list[str]]]:
         """
-        The names and the values of all variables of the network.
+        The names and the values of all variables of the network, and of one that stands for
+        several together.
         """
 
 @final
@@ -184,6 +189,11 @@ class Network:
 
         The search ends after some seconds, if they are given.
         """
+    def is_separated(self, /, a: int, b: int, given: Sequence[int]) -> bool:
+        """
+        Whether some variables separate two others in the graph.
+        """
+    def markov_blanket(self, /, variable: int) -> list[int]: ...
     def matching(self, /, pattern: str) -> list[int]: ...
     def mpe(self, /, findings: tuple[Sequence[tuple[int, int]], Sequence[tuple[int, Sequence[float]]]], options: Options) -> tuple[list[int] | None, float]:
         """
@@ -213,6 +223,10 @@ class Network:
     def sample(self, /, rows: int, seed: int) -> Incomplete:
         """
         Cases: a row for each, a column for each variable, the positions of their values.
+        """
+    def sample_given(self, /, rows: int, seed: int, findings: tuple[Sequence[tuple[int, int]], Sequence[tuple[int, Sequence[float]]]]) -> Incomplete | None:
+        """
+        The same from the posterior given evidence; none if the evidence is impossible.
         """
     def table(self, /, factor: int) -> Incomplete:
         """
@@ -272,7 +286,8 @@ class Plan:
 @final
 class Query:
     """
-    A query to a network: a variable, all of them, or an explanation.
+    A query to a network: some variables, all of them, some together, or an
+    explanation.
     """
     def __new__(cls, /, targets: Sequence[str], joint: bool, given: Sequence[str], hard: Sequence[str], trainable: Sequence[str] | None, families: bool, explain: bool) -> Query: ...
 

@@ -25,6 +25,7 @@ mod posteriors;
 mod ready;
 mod refuse;
 pub(crate) mod run;
+mod samples;
 pub(crate) mod selection;
 
 use crate::circuit::refuse::Refusal;

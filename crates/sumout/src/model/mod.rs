@@ -7,6 +7,7 @@ mod data;
 mod evidence;
 mod factors;
 pub mod format;
+mod independence;
 mod network;
 #[doc(hidden)]
 pub mod paper;

@@ -29,7 +29,7 @@ impl Network {
                 ErrorKind::Unsupported,
                 "a Markov network has no order in which to sample its variables",
             );
-            return Err(error.hint("only Bayesian networks can be sampled"));
+            return Err(error.hint("draw from its posterior given evidence, or given none"));
         }
         if self.has_selections() {
             let error = Error::new(

@@ -93,7 +93,7 @@ impl Network {
         }
         regimes.sort_unstable();
         regimes.dedup();
-        let variables = regimes.iter().map(|&x| regime(self.variable(x))).collect();
+        let variables: Vec<Variable> = regimes.iter().map(|&x| regime(self.variable(x))).collect();
         self.check_new(&variables)?;
         Ok(with_regimes(self, &regimes, variables))
     }

@@ -41,7 +41,7 @@ pub(crate) use crate::tensor::careful::maxima::Maxima;
 pub(crate) use crate::tensor::careful::mixed::{Mixed, Replaced, Room, Values};
 pub(crate) use crate::tensor::careful::shared::{Spare, differentiate_shared, shared};
 pub(crate) use crate::tensor::careful::tensor::Tensor;
-pub(crate) use crate::tensor::careful::trace::Numbers;
+pub(crate) use crate::tensor::careful::trace::{Numbers, Trace};
 
 /// The tensors of one run of a program.
 pub(crate) struct Run<'a> {

@@ -7,6 +7,8 @@
 //! The products that a step compares depend on the states of its kept axes only, and are compiled
 //! once for all examples. A step that sums nothing has nothing to decide, and is left out.
 
+use rand::{Rng, RngExt};
+
 use crate::tensor::careful::Run;
 use crate::tensor::careful::step::products;
 use crate::tensor::graph::{AxisId, AxisSet, Graph, List, ListId, NodeId};
@@ -97,35 +99,88 @@ impl Trace {
             states.clear();
             states.resize(self.variables, None);
         }
-        let one = Numbers {
-            data: &[if is_log { 0.0 } else { 1.0 }],
-            strides: [0, 0],
-        };
         for step in &self.steps {
-            let (a, b) = (
-                numbers(step.a.slot),
-                step.b.as_ref().map_or(one, |b| numbers(b.slot)),
-            );
+            let factors = step.factors(&numbers, is_log);
             for (example, states) in examples.iter_mut().enumerate() {
                 let mut best = (f64::NEG_INFINITY, (0, 0));
                 step.visit(graph.lists(), states, |x, y| {
-                    let (first, second) = (a.at(x, example), b.at(y, example));
-                    let product = if is_log {
-                        first + second
-                    } else {
-                        first * second
-                    };
+                    let product = factors.product(x, y, example);
                     if product > best.0 {
                         best = (product, (x, y));
                     }
                 });
-                decide(&step.a.axes, best.1.0, states);
-                step.b
-                    .iter()
-                    .for_each(|b| decide(&b.axes, best.1.1, states));
+                step.decide(best.1, states);
             }
         }
     }
+
+    /// Draws a position for every variable that is an axis somewhere, after sums: each product of a
+    /// step is as likely as its share of their sum.
+    fn draw<'n>(
+        &self,
+        graph: &Graph,
+        numbers: impl Fn(Slot) -> Numbers<'n>,
+        is_log: bool,
+        states: &mut Vec<Option<usize>>,
+        rng: &mut impl Rng,
+    ) {
+        states.clear();
+        states.resize(self.variables, None);
+        let mut products = vec![];
+        for step in &self.steps {
+            let factors = step.factors(&numbers, is_log);
+            products.clear();
+            step.visit(graph.lists(), states, |x, y| {
+                products.push((factors.product(x, y, 0), (x, y)));
+            });
+            step.decide(pick(&mut products, is_log, rng), states);
+        }
+    }
+}
+
+/// The tensors whose products a step forms.
+struct Factors<'n> {
+    a: Numbers<'n>,
+    b: Option<Numbers<'n>>,
+    is_log: bool,
+}
+
+impl Factors<'_> {
+    #[inline(always)]
+    fn product(&self, x: usize, y: usize, example: usize) -> f64 {
+        let first = self.a.at(x, example);
+        match self.b.map(|b| b.at(y, example)) {
+            None => first,
+            Some(second) if self.is_log => first + second,
+            Some(second) => first * second,
+        }
+    }
+}
+
+/// One of some products, each as likely as its share of their sum.
+fn pick(
+    products: &mut [(f64, (usize, usize))],
+    is_log: bool,
+    rng: &mut impl Rng,
+) -> (usize, usize) {
+    if is_log {
+        let all = products.iter().map(|(log, _)| *log);
+        let most = all.fold(f64::NEG_INFINITY, f64::max);
+        products
+            .iter_mut()
+            .for_each(|(x, _)| *x = (*x - most).exp());
+    }
+    let total: f64 = products.iter().map(|(x, _)| x).sum();
+    let mut left = rng.random::<f64>() * total;
+    let mut last = (0, 0);
+    for (x, places) in products.iter().filter(|(x, _)| *x > 0.0) {
+        last = *places;
+        left -= x;
+        if left < 0.0 {
+            break;
+        }
+    }
+    last
 }
 
 /// Whether each entry of a step's output is one product, of entries with the same states.
@@ -149,6 +204,21 @@ impl Back {
             b: step.planned.b.map(side),
             products: products(graph, program, step),
         }
+    }
+
+    /// The tensors whose products it forms.
+    fn factors<'n>(&self, numbers: impl Fn(Slot) -> Numbers<'n>, is_log: bool) -> Factors<'n> {
+        Factors {
+            a: numbers(self.a.slot),
+            b: self.b.as_ref().map(|b| numbers(b.slot)),
+            is_log,
+        }
+    }
+
+    /// Decides the states that the positions in both inputs stand for.
+    fn decide(&self, (x, y): (usize, usize), states: &mut [Option<usize>]) {
+        decide(&self.a.axes, x, states);
+        self.b.iter().for_each(|b| decide(&b.axes, y, states));
     }
 
     /// Visits the positions in both inputs whose products the decided entry of the output is the
@@ -233,5 +303,15 @@ impl Run<'_> {
             self.is_log,
             std::slice::from_mut(states),
         );
+    }
+
+    /// Draws a position for every variable that is an axis somewhere, in memory that may have been
+    /// used before.
+    pub fn draw(&self, trace: &Trace, states: &mut Vec<Option<usize>>, rng: &mut impl Rng) {
+        let numbers = |slot: Slot| Numbers {
+            data: &self.tensor(slot).data,
+            strides: [1, 0],
+        };
+        trace.draw(self.graph, numbers, self.is_log, states, rng);
     }
 }

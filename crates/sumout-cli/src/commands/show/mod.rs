@@ -1,4 +1,7 @@
-//! `sumout show`: what a network is.
+//! `sumout show`: a network in numbers, the CPTs of variables, and d-separation.
+
+mod factors;
+mod table;
 
 use std::collections::BTreeSet;
 use std::io::Write;
@@ -6,18 +9,19 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 use sumout::compile::{self, Width};
-use sumout::model::{SelectedCpt, SelectionKind};
 use sumout::{Cpt, Network, VarId};
 
 use crate::args::Reading;
 use crate::output::{Outcome, Result};
 use crate::patience::patiently;
-use crate::text::{Align, abridged, counted, grouped, table};
+use crate::text::{self, Align, abridged, counted, grouped};
 
 const EXAMPLES: &str = "\
 Examples:
   sumout show asia
   sumout show model.uai.gz --variables             all variables, however many
+  sumout show asia either dysp                     the CPTs of two variables
+  sumout show asia --separated tub lung --given either
   sumout show model.bif --json";
 
 /// The number of variables that are listed by default.
@@ -26,12 +30,30 @@ const LISTED: usize = 40;
 /// Lists of names are cut off at this many characters.
 const NAMES: usize = 32;
 
-/// Summarise a network: its variables, functions, zeros and width.
+/// Summarise a network, or show the CPTs of some of its variables.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
     /// The network: a file, `-` for standard input, or `asia`.
     model: PathBuf,
+
+    /// The variables whose CPTs are shown, by name or by pattern; without one, the whole network is
+    /// summarised.
+    #[arg(value_name = "VARIABLE")]
+    shown: Vec<String>,
+
+    /// Print all rows of large CPTs.
+    #[arg(long, requires = "shown")]
+    whole: bool,
+
+    /// Show whether the graph separates two variables, which makes them independent (in a Bayesian
+    /// network, d-separation).
+    #[arg(long, num_args = 2, value_names = ["A", "B"], conflicts_with_all = ["shown", "variables"])]
+    separated: Option<Vec<String>>,
+
+    /// The variables that are known, whatever their values.
+    #[arg(long, value_name = "NAME", num_args = 1.., requires = "separated")]
+    given: Vec<String>,
 
     /// List all variables, not only the first 40.
     #[arg(long)]
@@ -43,6 +65,17 @@ pub struct Args {
 
 pub fn run(args: &Args, json: bool, out: &mut dyn Write) -> Result<Outcome> {
     let net = args.reading.network(&args.model)?;
+    if let Some(sides) = &args.separated {
+        let separation = table::Separation::new(&net, sides, &args.given)?;
+        match json {
+            true => writeln!(out, "{}", separation.json(&net))?,
+            false => separation.print(&net, out)?,
+        }
+        return Ok(Outcome::Done);
+    }
+    if !args.shown.is_empty() {
+        return args.show(&net, json, out);
+    }
     let summary = patiently("looking", || Summary::new(&net));
     if json {
         writeln!(out, "{}", to_json(&net, &summary))?;
@@ -59,7 +92,7 @@ pub fn run(args: &Args, json: bool, out: &mut dyn Write) -> Result<Outcome> {
         },
         net.name()
     )?;
-    table(out, [Align::Left; 2], &summary.lines(&net))?;
+    text::table(out, [Align::Left; 2], &summary.lines(&net))?;
     writeln!(out)?;
     let listed = if args.variables {
         count
@@ -79,6 +112,27 @@ pub fn run(args: &Args, json: bool, out: &mut dyn Write) -> Result<Outcome> {
         )?;
     }
     Ok(Outcome::Done)
+}
+
+impl Args {
+    /// Shows the variables that are named.
+    fn show(&self, net: &Network, json: bool, out: &mut dyn Write) -> Result<Outcome> {
+        let found: sumout::Result<Vec<_>> =
+            self.shown.iter().map(|name| net.matching(name)).collect();
+        let found: BTreeSet<VarId> = found?.into_iter().flatten().collect();
+        if json {
+            let all: Value = found.iter().map(|&var| table::json(net, var)).collect();
+            writeln!(out, "{}", json!({"variables": all}))?;
+            return Ok(Outcome::Done);
+        }
+        for (at, &var) in found.iter().enumerate() {
+            if at > 0 {
+                writeln!(out)?;
+            }
+            table::print(net, var, self.whole, out)?;
+        }
+        Ok(Outcome::Done)
+    }
 }
 
 /// A network in numbers.
@@ -321,7 +375,7 @@ fn list_bayesian(net: &Network, count: usize, out: &mut dyn Write) -> std::io::R
         ]
     }));
     use Align::{Left, Right};
-    table(out, [Left, Left, Left, Left, Right, Right], &rows)
+    text::table(out, [Left, Left, Left, Left, Right, Right], &rows)
 }
 
 fn list_markov(net: &Network, count: usize, out: &mut dyn Write) -> std::io::Result<()> {
@@ -338,7 +392,7 @@ fn list_markov(net: &Network, count: usize, out: &mut dyn Write) -> std::io::Res
             grouped(factors[var.index()]),
         ]
     }));
-    table(out, [Align::Left, Align::Left, Align::Right], &rows)
+    text::table(out, [Align::Left, Align::Left, Align::Right], &rows)
 }
 
 fn kind(cpt: &Cpt) -> String {
@@ -386,51 +440,11 @@ fn to_json(net: &Network, summary: &Summary) -> Value {
             "width": summary.width.map(|w| json!({"rank": w.rank, "binary_rank": w.binary_rank})),
         },
     });
-    report["variables"] = net.ids().map(|var| variable_json(net, var)).collect();
+    report["variables"] = net.ids().map(|var| factors::variable(net, var)).collect();
     report["factors"] = net
         .cpts()
         .iter()
-        .map(|cpt| factor_json(net, &cards, cpt))
+        .map(|cpt| factors::factor(net, &cards, cpt))
         .collect();
     report
-}
-
-fn variable_json(net: &Network, var: VarId) -> Value {
-    let variable = net.variable(var);
-    json!({"name": variable.name, "values": variable.values, "parents": names(net, net.parents(var))})
-}
-
-fn selection_json(net: &Network, it: &SelectedCpt) -> Value {
-    let by = &it.selection;
-    let mut found = json!({
-        "select": by.kind.name(), "copies": by.copies, "thresholds": by.thresholds, "fixed": it.is_fixed, "tie": it.tie,
-    });
-    match &by.kind {
-        SelectionKind::Step(comparison) => found["compare"] = json!(comparison.sign()),
-        SelectionKind::Sigmoid { slope, is_learned } => {
-            (found["slope"], found["learn_slope"]) = (json!(slope), json!(is_learned));
-        }
-        SelectionKind::Softmax {
-            of,
-            weights,
-            biases,
-        } => {
-            (found["of"], found["weights"], found["biases"]) =
-                (json!(names(net, of)), json!(weights), json!(biases));
-        }
-        _ => {} // linear: there is nothing to tell
-    }
-    found
-}
-
-fn factor_json(net: &Network, cards: &[usize], cpt: &Cpt) -> Value {
-    json!({
-        "child": cpt.child().map(|var| &net.variable(var).name),
-        "scope": names(net, cpt.scope()),
-        "kind": if cpt.selected().is_some() { "tested" } else if cpt.is_functional() { "function" } else { "table" },
-        "test": cpt.selected().map(|it| selection_json(net, it)),
-        "declared_functional": cpt.role().functional,
-        "entries": cpt.size(cards),
-        "zeros": cpt.zeros(cards),
-    })
 }
