@@ -78,12 +78,8 @@ mod tests {
     #[test]
     fn nothing_that_a_terminal_obeys_is_written() {
         let mut out = vec![];
-        write!(
-            Visible(&mut out),
-            "a\u{1b}[2J\tλ\r{}\n",
-            "\u{9b}\u{7f}\u{7}"
-        )
-        .unwrap();
+        let hostile = "a\u{1b}[2J\tλ\r\u{9b}\u{7f}\u{7}\n";
+        Visible(&mut out).write_all(hostile.as_bytes()).unwrap();
         let shown = String::from_utf8(out).unwrap();
         assert_eq!(shown, "a\\u{1b}[2J\tλ\\r\\u{9b}\\u{7f}\\u{7}\n");
     }

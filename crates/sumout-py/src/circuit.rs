@@ -257,7 +257,11 @@ impl Circuit {
         let (ready, running, given) = (&self.0, running.0, Likelihoods(likelihoods.as_array()));
         let cpts = vectors(&cpts);
         let above = Upstream {
-            posterior: posterior.as_ref().map(|g| g.as_array()),
+            // Without a target there are posteriors of no values.
+            posterior: posterior
+                .as_ref()
+                .map(|g| g.as_array())
+                .filter(|g| g.ncols() > 0),
             log_evidence: log_evidence.as_ref().map(|c| c.as_array()),
         };
         let (evidence, tables) = work::short(py, || {

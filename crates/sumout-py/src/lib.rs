@@ -16,10 +16,10 @@ mod query;
 mod ready;
 mod work;
 
-use pyo3::prelude::*;
-
-#[pymodule]
+#[pyo3::pymodule]
 mod _sumout {
+    use pyo3::prelude::*;
+
     #[pymodule_export]
     use crate::arrow::arrow_columns;
     #[pymodule_export]
@@ -38,4 +38,10 @@ mod _sumout {
     #[pymodule_export]
     #[allow(non_upper_case_globals, missing_docs)]
     pub const version: &str = env!("CARGO_PKG_VERSION");
+
+    #[pymodule_init]
+    fn init(_module: &Bound<'_, PyModule>) -> PyResult<()> {
+        sumout::internals::keep_panics();
+        Ok(())
+    }
 }

@@ -8,6 +8,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
 use pyo3::prelude::*;
+use sumout::internals::contained;
 use sumout::{Control, Options};
 
 use crate::error::Result;
@@ -58,14 +59,14 @@ pub fn long<T: Send + 'static>(
         control: control.clone(),
         progress: sender,
     };
-    let thread = std::thread::spawn(move || work(&watch)); // the channel closes when this ends
+    let thread = std::thread::spawn(move || contained("python", || work(&watch))); // the channel closes when this ends
     let waited = wait(py, progress, &mut receiver);
     if let Err(error) = waited {
         control.stop();
         return Err(error.into());
     }
     let result = py.detach(|| thread.join());
-    Ok(result.unwrap_or_else(|panic| std::panic::resume_unwind(panic))?)
+    Ok(result.unwrap_or_else(|panic| std::panic::resume_unwind(panic))??)
 }
 
 /// Does work that is stopped after some seconds, if they are given.
@@ -107,5 +108,5 @@ pub fn short<T: Send>(
     py: Python<'_>,
     work: impl FnOnce() -> sumout::Result<T> + Send,
 ) -> Result<T> {
-    Ok(py.detach(work)?)
+    Ok(py.detach(|| contained("python", work))??)
 }

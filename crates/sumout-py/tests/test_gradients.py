@@ -48,6 +48,14 @@ def test_an_input_with_one_possible_value_still_weighs():
     np.testing.assert_allclose(gradient, [[2.0, 0.0]])
 
 
+def test_a_circuit_without_a_target_has_posteriors_of_no_values(asia):
+    circuit = asia.compile(given=["xray", "dysp"])
+    evidence = circuit.likelihoods([{"xray": "yes"}, {"dysp": "no"}])
+    assert circuit.forward(evidence)[0].shape == (2, 0)
+    wanted = circuit.backward(evidence, None, np.ones(2))[0]
+    np.testing.assert_array_equal(circuit.backward(evidence, np.zeros((2, 0)), np.ones(2))[0], wanted)
+
+
 def test_shapes_are_checked(asia):
     circuit = asia.compile("lung", given="xray")
     with pytest.raises(sumout.Error, match="2 values, but there are 3"):

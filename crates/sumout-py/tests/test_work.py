@@ -95,3 +95,16 @@ def test_threads_share_a_circuit(asia):
     for posterior, forward in found.values():
         np.testing.assert_array_equal(posterior, wanted)
         np.testing.assert_allclose(forward, wanted, atol=1e-12)
+
+
+def test_a_panic_is_an_error_that_asks_for_a_report(asia, monkeypatch):
+    """In builds with debug assertions, this variable forces one."""
+    circuit = asia.compile("lung", given="xray")
+    monkeypatch.setenv("SUMOUT_TEST_PANIC", "python")
+    for work in [lambda: asia.query("lung"), lambda: asia.compile("lung"), lambda: circuit.posterior([{}]), lambda: circuit.posterior([{}] * 1000)]:
+        with pytest.raises(sumout.Error, match="a defect in sumout .*defect.rs:") as caught:
+            work()
+        assert caught.value.kind == "defect"
+        assert "report" in caught.value.hint
+    monkeypatch.delenv("SUMOUT_TEST_PANIC")
+    assert asia.query("lung")

@@ -6,11 +6,10 @@
 //!
 //! ```text
 //! cargo test -p sumout --test mutations                                  a few hundred of each
+//! SUMOUT_SEED=7 cargo test -p sumout --test mutations damaged_net        a single one: a failure, again
 //! SUMOUT_SWEEP=1000 cargo test -p sumout --test mutations -- --nocapture   a thousand times as many
 //! ```
 
-#[allow(dead_code)]
-mod common;
 mod forge;
 
 use std::collections::BTreeMap;
@@ -38,11 +37,13 @@ const MOMENT: Duration = Duration::from_secs(2);
 /// Bytes that mean something in one format or another.
 const SPECIAL: &[u8] = b"\0\t\n \"'\\{}[]()<>/&;:,|=%*#-+.0129eEnxy\x7f\xc3\xff";
 
-/// Every eleventh seed; in a sweep, as many times all of them as it asks for.
+/// Every eleventh seed; in a sweep, as many times all of them as it asks for; or a single one.
 fn seeds() -> impl Iterator<Item = u64> {
-    let times = std::env::var("SUMOUT_SWEEP")
-        .ok()
-        .and_then(|n| n.parse().ok());
+    let setting = |name: &str| std::env::var(name).ok()?.parse().ok();
+    if let Some(seed) = setting("SUMOUT_SEED") {
+        return (seed..seed + 1).step_by(1);
+    }
+    let times: Option<u64> = setting("SUMOUT_SWEEP");
     let step = if times.is_some() { 1 } else { 11 };
     (0..TIMES * times.unwrap_or(1).max(1)).step_by(step)
 }

@@ -19,7 +19,7 @@ class Error(ValueError):
     """A mistake in a file, a model or a question.
 
     ``kind`` is for programs: ``"io"``, ``"syntax"``, ``"model"``, ``"name"``, ``"format"``, ``"evidence"``, ``"memory"``,
-    ``"options"``, ``"unsupported"`` or ``"impossible"``. The text is for people: it shows the offending line if the mistake is in a file, and ends with a hint if
+    ``"options"``, ``"unsupported"``, ``"interrupted"``, ``"impossible"`` or ``"defect"``, which is a mistake in sumout itself: please report it. The text is for people: it shows the offending line if the mistake is in a file, and ends with a hint if
     there is something to be done.
     """
 

@@ -63,7 +63,7 @@ const COMMAND: Rules = Rules {
         ("evidence", &["output"]),
         ("data", &["output"]),
         ("errors", &[]),
-        ("explore", &["args", "errors", "json"]),
+        ("explore", &["args", "errors", "json", "output"]),
         (
             "commands",
             &[

@@ -8,6 +8,7 @@
 //! ```
 
 mod model;
+mod planted;
 mod questions;
 mod truth;
 mod wide;

@@ -13,7 +13,7 @@ use crate::truth::Truth;
 /// What was found wrong, or the number of checks.
 pub type Checked = Result<usize, String>;
 
-const LEVELS: [Level; 7] = [
+pub const LEVELS: [Level; 7] = [
     Level::Classical,
     Level::Paper,
     Level::Functional,
