@@ -21,14 +21,14 @@ pub type Number = Outcome<f64, String>;
 /// The cells of a column, one for each row.
 pub type Numbers = Vec<Number>;
 
-/// The columns of these titles, in one pass over the file; missing cells are zero. None where there
+/// The columns of these titles, in one pass over the file; empty cells are zero. None where there
 /// is no such column.
 pub fn numbers(path: &Path, titles: &[&str], form: &Form) -> Result<Vec<Option<Numbers>>> {
     let is_parquet = path
         .extension()
         .is_some_and(|e| e == "parquet" || e == "pq");
     if is_parquet {
-        in_parquet(path, titles, form).map_err(|e| wrong(path, &e))
+        in_parquet(path, titles).map_err(|e| wrong(path, &e))
     } else {
         in_csv(path, titles, form).map_err(|e| wrong(path, &e))
     }
@@ -57,18 +57,14 @@ fn in_csv(path: &Path, titles: &[&str], form: &Form) -> io::Result<Vec<Option<Nu
             if let (Some(column), Some(place)) = (column, place) {
                 let is_there = *place < records.len();
                 let cell = if is_there { records.cell(*place) } else { b"" };
-                column.push(number(&form::text(cell), form));
+                column.push(number(&form::text(cell)));
             }
         }
     }
     Ok(columns)
 }
 
-fn in_parquet(
-    path: &Path,
-    titles: &[&str],
-    form: &Form,
-) -> Outcome<Vec<Option<Numbers>>, ParquetError> {
+fn in_parquet(path: &Path, titles: &[&str]) -> Outcome<Vec<Option<Numbers>>, ParquetError> {
     let file = SerializedFileReader::new(File::open(path)?)?;
     let all = file.metadata().file_metadata().schema();
     let fields: Vec<Arc<Type>> = all
@@ -89,23 +85,23 @@ fn in_parquet(
         for (name, cell) in row?.get_column_iter() {
             let place = titles.iter().position(|title| title == name);
             if let Some(column) = place.and_then(|place| columns[place].as_mut()) {
-                column.push(number_of(cell, form));
+                column.push(number_of(cell));
             }
         }
     }
     Ok(columns)
 }
 
-fn number_of(cell: &Field, form: &Form) -> Number {
+fn number_of(cell: &Field) -> Number {
     match cell {
         Field::Null => Ok(0.0),
-        Field::Str(text) => number(text.trim(), form),
-        other => number(&other.to_string(), form),
+        Field::Str(text) => number(text.trim()),
+        other => number(&other.to_string()),
     }
 }
 
-fn number(cell: &str, form: &Form) -> Number {
-    let number = if form.is_missing(cell.as_bytes()) {
+fn number(cell: &str) -> Number {
+    let number = if cell.is_empty() {
         Some(0.0)
     } else {
         cell.parse::<f64>().ok()

@@ -13,7 +13,7 @@ fn mistakes_are_explained() {
     write("empty.csv", "xray,lung\n");
     write("constant.csv", "xray,lung\nyes,no\nno,no\n");
     write("other.csv", "a,b\n1,2\n");
-    write("nan.csv", "xray,lung\nyes,NaN\nno,no\n");
+    write("maybe.csv", "xray,lung\nyes,maybe\nno,no\n");
     write("soft.csv", "xray,lung=yes,lung=no\nyes,0,1\nno,0,0.5\n");
     write(
         "both.csv",
@@ -22,7 +22,7 @@ fn mistakes_are_explained() {
     write("number.csv", "xray,lung=yes,lung=no\nyes,NaN,1\nno,1,0\n");
     let cases = [
         ("unknown.csv", "row 1"),
-        ("nan.csv", "row 1"),
+        ("maybe.csv", "row 1"),
         ("empty.csv", "there are no examples to learn from"),
         ("constant.csv", "all labels are `no`"),
         ("other.csv", "no column is a variable of the network"),
