@@ -58,8 +58,8 @@ def ganak(count, factors, variable):
         counter.set_lit_weight(chance, weight), counter.set_lit_weight(-chance, 1 - weight)
     if variable is not None:
         counter.add_clause([variable + 1])
-    start = time.perf_counter()
-    return counter.count(), time.perf_counter() - start
+    start = time.process_time()
+    return counter.count(), time.process_time() - start
 
 
 def cudd(count, factors, variable):
@@ -68,7 +68,7 @@ def cudd(count, factors, variable):
 
     bdd, functions, chances = BDD(memory_estimate=4 << 30), {}, {}
     definitions = {scope[-1]: (scope[:-1], table) for scope, table in factors}
-    start = time.perf_counter()
+    start = time.process_time()
     stack = [(variable, False)]
     while stack:
         v, is_ready = stack.pop()
@@ -82,7 +82,7 @@ def cudd(count, factors, variable):
             functions[v] = gate(bdd, [functions[p] for p in parents], table)
         else:
             stack += [(v, True), *((p, False) for p in reversed(parents))]
-    return probability(bdd, functions[variable], chances), time.perf_counter() - start
+    return probability(bdd, functions[variable], chances), time.process_time() - start
 
 
 def gate(bdd, parents, table):
