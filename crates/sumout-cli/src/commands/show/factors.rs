@@ -21,7 +21,6 @@ fn selection(net: &Network, it: &SelectedCpt) -> Value {
         SelectionKind::Sigmoid { slope, is_learned } => {
             (found["slope"], found["learn_slope"]) = (json!(slope), json!(is_learned));
         }
-        SelectionKind::Linear => {}
         SelectionKind::Softmax {
             of,
             weights,
@@ -30,6 +29,7 @@ fn selection(net: &Network, it: &SelectedCpt) -> Value {
             (found["of"], found["weights"], found["biases"]) =
                 (json!(names(net, of)), json!(weights), json!(biases));
         }
+        _ => {} // linear: there is nothing to tell
     }
     found
 }
