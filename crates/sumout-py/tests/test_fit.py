@@ -39,8 +39,8 @@ def test_arrays_have_labels_last_unless_they_come_apart():
 
 def test_the_same_seed_learns_the_same():
     net, images, labels = rectangles(50, seed=1)
-    data = {name: images[:, k] for k, name in enumerate(net.matching("pixel_*"))} | {"label": labels}
-    options = dict(target="label", seed=3, epochs=5, starts=2, effort=0.1)
+    data = sumout.Positions({name: images[:, k] for k, name in enumerate(net.matching("pixel_*"))} | {"label": labels})
+    options = dict(target="label", given="pixel_*", seed=3, epochs=5, starts=2, effort=0.1)
     first, second = net.fit(data, **options), net.fit(data, **options)
     assert first.history == second.history and first.network == second.network
 
@@ -171,9 +171,9 @@ def test_a_check_that_fails_is_a_warning():
         for j in range(size):
             builder.add(f"p{i}_{j}", ["t", "f"], [f"r{i}", f"c{j}"], table, fixed=True)
     net = builder.build()
-    cases = {name: [0, 1] for name in [*net.matching("p*"), "u"]}
+    cases = {name: sumout.Positions([0, 1]) for name in [*net.matching("p*"), "u"]}
     with pytest.warns(RuntimeWarning, match="could not be checked"):
-        learned = net.fit(cases, target="u", epochs=1, starts=1, effort=0, level="paper")
+        learned = net.fit(cases, target="u", given="p*", epochs=1, starts=1, effort=0, level="paper")
     assert learned.difference is None and len(learned.warnings) == 1 and learned.network != net
 
 

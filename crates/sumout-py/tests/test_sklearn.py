@@ -87,7 +87,7 @@ def test_cpts_are_counted_and_functions_stay():
     assert model.network_.cpt("xray")[0, 0] == pytest.approx((both + 2 * 0.5) / (either.sum() + 2))  # a prior of one for each value
 
 
-@pytest.mark.parametrize("yes, no", [(0, 1), (True, False), ("yes", "no")])  # the position of `yes` is 0
+@pytest.mark.parametrize("yes, no", [(True, False), ("yes", "no")])
 def test_labels_are_called_as_they_come(yes, no):
     X, y = cases()
     called = np.where(y == "yes", yes, no)
@@ -98,6 +98,10 @@ def test_labels_are_called_as_they_come(yes, no):
 
 def test_mistakes_are_named():
     X, y = cases()
+    with pytest.raises(sumout.Error, match="`[01]` for `lung` is ambiguous"):
+        NetworkClassifier("asia", target="lung").fit(X, (y == "yes").astype(int))
+    with pytest.raises(sumout.Error, match="`[01]` for `smoke` is ambiguous"):
+        NetworkClassifier("asia", target="lung").fit(X.assign(smoke=(X.smoke == "yes").astype(int)), y)
     with pytest.raises(sumout.Error, match="give a `target`"):
         NetworkClassifier("asia").fit(X, y)
     with pytest.raises(sumout.Error, match="`smok`"):

@@ -15,6 +15,7 @@ from ._fit import Epoch, Learned
 from ._network import Network, convert, read, reads
 from ._report import Report
 from ._sumout import version as __version__
+from ._values import Positions
 
 __all__ = [
     "Answers",
@@ -29,6 +30,7 @@ __all__ = [
     "Network",
     "Picture",
     "Place",
+    "Positions",
     "Posterior",
     "Posteriors",
     "Report",

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from os import PathLike
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from . import _draw, _fit, _sumout
+from . import _draw, _evidence, _fit, _frames, _sumout
 from ._answers import Explanation, Posterior, Posteriors
 from ._circuit import Circuit
 from ._draw import Picture
 from ._errors import Error, ImpossibleEvidence
-from ._evidence import Finding, Variables
 from ._fit import Learned
 from ._options import Level, check_seed, options
 from ._report import Report
+from ._values import Finding, Variables
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -29,9 +29,9 @@ Names = str | Iterable[str]
 class Network:
     """A Bayesian or a Markov network. :func:`read` reads one, and a :class:`Builder` builds one."""
 
-    def __init__(self, raw: _sumout.Network):
+    def __init__(self, raw: _sumout.Network, typed: Mapping[str, Sequence[Any]] | None = None):
         self._raw = raw
-        self._variables = Variables(raw.variables())
+        self._variables = Variables(raw.variables(), typed)
         self._factors = raw.factors()
 
     # Properties
@@ -65,8 +65,8 @@ class Network:
         functions = sum(is_function for _, is_function, _ in self._factors)
         return f"<sumout.Network {self.name!r}: {kind}, {len(self)} variables, {functions} functions>"
 
-    def values(self, variable: str) -> list[str]:
-        """The names of the values of a variable, in order."""
+    def values(self, variable: str) -> list[Any]:
+        """The values of a variable, in order: as the builder was given them, or their names."""
         return list(self._variables.values[self._raw.find(variable)])
 
     def parents(self, variable: str) -> list[str]:
@@ -83,11 +83,22 @@ class Network:
         """Whether the variable is known to be a function of its parents."""
         return not self.is_markov and self._factors[self._raw.find(variable)][1]
 
-    def cpt(self, variable: str) -> Array:
-        """The CPT of a variable: an axis for each parent, and the last for the variable itself."""
+    @overload
+    def cpt(self, variable: str, *, frame: Literal[False] = ...) -> Array: ...
+    @overload
+    def cpt(self, variable: str, *, frame: bool) -> Any: ...
+
+    def cpt(self, variable: str, *, frame: bool = False) -> Any:
+        """The CPT of a variable: an axis for each parent, and the last for the variable itself.
+
+        With ``frame``, a data frame of pandas: a row for each joint state of the parents, and a column for each value.
+        """
         at = self._raw.find(variable)
         if self.is_markov:
             raise Error("unsupported", "a Markov network has no CPTs", hint="`factors()` has its potentials")
+        if frame:
+            parents = {name: self.values(name) for name in self.parents(variable)}
+            return _frames.cpt(parents, self._variables.names[at], self.values(variable), self._table(at))
         return self._table(at)
 
     def factors(self) -> list[tuple[list[str], Array]]:
@@ -96,7 +107,7 @@ class Network:
         return [([names[k] for k in scope], self._table(at)) for at, (scope, _, _) in enumerate(self._factors)]
 
     def _table(self, factor: int) -> Array:
-        shape = [len(self._variables.values[k]) for k in self._factors[factor][0]]
+        shape = [len(self._variables.texts[k]) for k in self._factors[factor][0]]
         return self._raw.table(factor).reshape(shape)
 
     def matching(self, pattern: str) -> list[str]:
@@ -184,17 +195,12 @@ class Network:
         return Explanation({name: names[at] for name, names, at in best}, log)
 
     def _findings(self, given: Mapping[str, Finding] | None):
-        hard, soft = [], []
-        if given is not None and not isinstance(given, Mapping):
-            raise Error("evidence", f"{given!r} is not evidence", hint="give a dictionary: `given={variable: value}`")
-        for name, finding in (given or {}).items():
-            variable = self._raw.find(name)
-            found = self._variables.finding(variable, finding)
-            if isinstance(found, list):
-                soft.append((variable, found))
-            elif found is not None:
-                hard.append((variable, found))
-        return hard, soft
+        if given is not None and not _evidence.is_one(given):
+            hint = "give a dictionary: `given={variable: value}`; many examples are answered by a circuit: `net.compile(…)`"
+            raise Error("evidence", f"{given!r} is not evidence for one query", hint=hint)
+        found = _evidence.findings(self._variables, self._raw.find, {} if given is None else given)
+        soft = [(variable, likelihood) for variable, likelihood in found if isinstance(likelihood, list)]
+        return [(variable, at) for variable, at in found if not isinstance(at, list)], soft
 
     # Circuits
 
@@ -219,9 +225,8 @@ class Network:
         the inputs, by name or by pattern such as ``pixel_*``: in each example they have a value, a likelihood, or nothing. Those of
         ``hard`` have a value in every example. CPTs of ``trainable`` variables can be changed afterwards.
         """
-        query = _question(target, given, hard, trainable, families, mpe)
-        how = options(level, effort, seed, memory, near)
-        return Circuit(self._raw.compile(query, how), self, (query, how))
+        query, how = _question(target, given, hard, trainable, families, mpe), (level, effort, seed, memory, near)
+        return Circuit(self._raw.compile(_sumout.Query(*query), options(*how)), self, (query, how))
 
     def plan(
         self,
@@ -237,7 +242,7 @@ class Network:
     ) -> Report:
         """The cost of compiling a query. Nothing of its size is allocated, so no query is refused for its size."""
         query = _question(target, given, hard, trainable, False, mpe)
-        return Report(self._raw.plan(query, options(level, effort, seed, None)))
+        return Report(self._raw.plan(_sumout.Query(*query), options(level, effort, seed, None)))
 
     # Learning
 
@@ -249,7 +254,9 @@ class Network:
         or given as ``labels``; without one the likelihood is maximised. ``method="em"`` is expectation–maximisation, and counting where the
         examples are complete.
 
-        What is learned: ``target``, ``given``, ``weights`` (of examples), ``train`` and ``freeze`` (names of variables), ``strict_ties``
+        A variable without a column is an error, unless ``hidden`` names it: a misspelt column would be ignored otherwise.
+
+        What is learned: ``target``, ``given``, ``hidden``, ``weights`` (of examples), ``train`` and ``freeze`` (names of variables), ``strict_ties``
         (refuse ties of CPTs of different shapes), ``snap`` (make CPTs that are declared functional functions, after training).
 
         How: ``preset`` ("default", "paper" or "em"), and what overrides it: ``method`` ("adam", "sgd" or "em"), ``loss`` (weights of
@@ -269,13 +276,21 @@ class Network:
         """The same network with other numbers in some CPTs: arrays with an axis for each parent, and the last for the variable."""
         tables = []
         for name, cpt in cpts.items():
-            table, wanted = np.asarray(cpt, dtype=np.float64), self.cpt(name).shape
+            parents = {parent: self.values(parent) for parent in self.parents(name)}
+            found = _frames.labelled(cpt, parents, name, self.values(name))
+            table, wanted = np.asarray(cpt if found is None else found, dtype=np.float64), self.cpt(name).shape
             if table.shape != wanted:
                 raise Error("model", f"the CPT of `{name}` has the shape {table.shape}, and not {wanted}")
             if (table < 0).any() or not np.allclose(table.sum(axis=-1), 1, atol=1e-6):
                 raise Error("model", f"rows of the CPT of `{name}` are not probabilities", hint="each sums to one")
             tables.append((self._raw.find(name), table))
-        return Network(self._raw.with_tables(tables))
+        return Network(self._raw.with_tables(tables), self._variables.typed)
+
+    @property
+    def picture(self) -> Picture:
+        """The network in layers, parents above children."""
+        functional = {name for name in self if self.is_functional(name)}
+        return Picture(_draw.network({name: self.parents(name) for name in self}, functional))
 
     def _repr_html_(self) -> str:
         if self.is_markov or not 0 < len(self) <= _draw.MOST_NODES:
@@ -283,16 +298,15 @@ class Network:
             kind = "Markov network" if self.is_markov else "Bayesian network"
             rows = [(kind, self.name), ("variables", str(len(self))), ("known functions", str(functions))]
             return _draw.table(rows)
-        functional = {name for name in self if self.is_functional(name)}
-        return Picture(_draw.network({name: self.parents(name) for name in self}, functional))._repr_html_()
+        return self.picture._repr_html_()
 
     # Data and files
 
-    def sample(self, rows: int, *, seed: int = 0) -> dict[str, NDArray[np.str_]]:
-        """Draws cases: for each variable, the names of its values. The same seed gives the same cases."""
+    def sample(self, rows: int, *, seed: int = 0) -> dict[str, NDArray[Any]]:
+        """Draws cases: for each variable its values, or their names. The same seed gives the same cases."""
         positions = self.sample_positions(rows, seed=seed)
         pairs = zip(self._variables.names, self._variables.values, positions.T)
-        return {name: np.array(values)[column] for name, values, column in pairs}
+        return {name: _array(values)[column] for name, values, column in pairs}
 
     def sample_positions(self, rows: int, *, seed: int = 0) -> NDArray[np.int32]:
         """The same as positions of values: a row for each case, a column for each variable."""
@@ -312,8 +326,8 @@ class Network:
         """The network as text in a format."""
         return self._raw.to_string(format, lossy)
 
-    def __reduce__(self):
-        return _from_json, (self._raw.to_string("json", False),)
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _unpickled, (self._raw.to_string("json", False), self._variables.typed)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Network) and self._raw.to_string("json", False) == other._raw.to_string("json", False)
@@ -341,16 +355,27 @@ def convert(source: str | PathLike[str], target: str | PathLike[str], *, lossy: 
     read(source).write(target, lossy=lossy)
 
 
-def _from_json(text: str) -> Network:
-    return reads(text, format="json")
+def _unpickled(text: str, typed: Mapping[str, Sequence[Any]]) -> Network:
+    return Network(reads(text, format="json")._raw, typed)
 
 
-def _question(target: str | None, given: Names, hard: Names, trainable: Names | None, families: bool, mpe: bool) -> _sumout.Query:
+def _array(values: Sequence[Any]) -> NDArray[Any]:
+    """Values in an array of their own type, if there is one."""
+    if len({type(value) for value in values}) == 1 and isinstance(values[0], (str, int, float)):
+        return np.array(values)
+    array = np.empty(len(values), dtype=object)
+    array[:] = values
+    return array
+
+
+def _question(target: str | None, given: Names, hard: Names, trainable: Names | None, families: bool, mpe: bool) -> tuple[Any, ...]:
+    if target is not None and mpe:
+        raise Error("options", f"`{target}` cannot be asked for with `mpe=True`, which explains all variables together")
     if target is not None and not isinstance(target, str):
         hint = "name one variable, or none for all of them"
         raise Error("options", f"a circuit cannot ask for {target!r}", hint=hint)
     train = None if trainable is None else _list(trainable)
-    return _sumout.Query(target, _list(given), _list(hard), train, families, mpe)
+    return target, _list(given), _list(hard), train, families, mpe
 
 
 def _list(names: Names) -> list[str]:

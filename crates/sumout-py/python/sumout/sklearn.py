@@ -130,10 +130,10 @@ class NetworkClassifier(ClassifierMixin, BaseEstimator):
             return _naive([len(edges) + 1 for edges in self._edges], len(self.classes_)), labels
         network = read(self.network) if isinstance(self.network, str) else self.network
         at = network._raw.find(self._target())
-        names = _labels(network._variables, at, y)
+        positions, names = network._variables.column(at, y), _labels(network._variables, at, y)
         self._order = np.argsort(names)
         self.classes_ = names[self._order]
-        return network, network._variables.column(at, y)
+        return network, positions
 
     def _target(self) -> str:
         return _CLASS if self.network is None else str(self.target)
@@ -155,6 +155,8 @@ class NetworkClassifier(ClassifierMixin, BaseEstimator):
             cells = [np.where(np.isnan(column), -1, np.searchsorted(e, column, "right")) for column, e in zip(numbers.T, self._edges)]
         else:
             variables, names = network._variables, self._features(network)
+            if not hasattr(self, "feature_names_in_"):  # in a plain array, numbers are positions
+                variables = variables.by_position()
             cells = [variables.column(network._raw.find(name), X[:, at]) for at, name in enumerate(names)]
         return np.stack(cells, axis=1).astype(np.int32)
 
@@ -221,7 +223,7 @@ def _counted(network: Network, positions: dict[str, NDArray[Any]], smoothing: fl
 
 def _labels(variables: Any, target: int, y: NDArray[Any]) -> NDArray[Any]:
     """The target's values, called as the labels call them."""
-    names = variables.values[target]
+    names = variables.texts[target]
     if y.dtype.kind == "b":
         false, _ = variables.truth(target)
         return np.arange(2) != false

@@ -25,6 +25,8 @@ pub struct Circuit {
     /// The variable that is asked for; if none, all but the hard inputs.
     pub(crate) target: Option<VarId>,
     pub(crate) inputs: VarSet,
+    /// The inputs in the order in which the query named them.
+    pub(crate) order: Arc<[VarId]>,
     pub(crate) hard: VarSet,
     /// For each variable, the positions of the values that it can have.
     pub(crate) domains: Arc<Vec<Vec<usize>>>,
@@ -53,6 +55,13 @@ pub(crate) fn no_posteriors() -> Error {
     error.hint("ask it to explain, or compile another one for posteriors")
 }
 
+/// The inputs that were named in their order, and then the others.
+fn in_order(named: &[VarId], inputs: &VarSet) -> Arc<[VarId]> {
+    let others = inputs.iter().filter(|v| !named.contains(v));
+    let named = named.iter().copied().filter(|&v| inputs.contains(v));
+    named.chain(others).collect()
+}
+
 impl Circuit {
     pub(crate) fn new(net: &FactorModel, question: Question, compiled: Compiled) -> Self {
         let completion = question
@@ -64,6 +73,7 @@ impl Circuit {
             visible: net.variables().len(),
             variables: net.shared_variables(),
             target: question.goal.target(),
+            order: in_order(&question.order, question.evidence()),
             inputs: question.evidence().clone(),
             hard: question.hard,
             domains: pruned.domains.into(),
@@ -88,9 +98,10 @@ impl Circuit {
         &self.domains[var.index()]
     }
 
-    /// The inputs, in the order of the network.
+    /// The inputs, in the order in which the query named them; those of a pattern, and those that
+    /// it did not name, in the order of the network.
     pub fn inputs(&self) -> impl Iterator<Item = VarId> + '_ {
-        self.inputs.iter()
+        self.order.iter().copied()
     }
 
     /// Whether an input must have a value in every example.

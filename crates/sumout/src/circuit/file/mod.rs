@@ -178,7 +178,7 @@ impl Circuit {
             checksum: 0,
             variables: self.variables.iter().map(named).collect(),
             target: self.target.map(VarId::index),
-            inputs: indices(&self.inputs),
+            inputs: self.order.iter().map(|v| v.index()).collect(),
             hard: indices(&self.hard),
             domains: self.domains.to_vec(),
             axes: graph.cards().to_vec(),

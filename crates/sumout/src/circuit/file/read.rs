@@ -1,5 +1,6 @@
 //! Reads a circuit from the content of a file.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use safetensors::tensor::{Dtype, SafeTensors};
@@ -32,6 +33,7 @@ impl Reader<'_> {
             variables: Arc::new(self.header.variables.iter().map(variable).collect()),
             target: self.header.target.map(VarId::new),
             inputs: vars(&self.header.inputs),
+            order: self.header.inputs.iter().copied().map(VarId::new).collect(),
             hard: vars(&self.header.hard),
             domains: self.header.domains.clone().into(),
             graph: graph.into(),
@@ -71,7 +73,13 @@ impl Reader<'_> {
         let are_known = |vars: &[usize]| vars.iter().all(|&v| v < self.visible());
         let are_inputs =
             hard.iter().all(|v| inputs.contains(v)) && !target.is_some_and(|t| hard.contains(&t));
-        if !is_whole || !are_inputs || !are_known(inputs) || !are_known(target.as_slice()) {
+        let are_distinct = inputs.iter().collect::<HashSet<_>>().len() == inputs.len();
+        if !is_whole
+            || !are_inputs
+            || !are_distinct
+            || !are_known(inputs)
+            || !are_known(target.as_slice())
+        {
             return Err(damaged("its variables do not fit together"));
         }
         if axes.contains(&0) || !aliases.iter().all(|alias| self.is_alias(alias)) {

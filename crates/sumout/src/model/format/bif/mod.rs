@@ -117,8 +117,25 @@ impl<'a> Reader<'a> {
         }
         while !self.lexer.accept(";")? {
             let token = self.lexer.peek()?;
-            if token.is("{") || token.is("}") || token.kind == Kind::End {
+            if token.is("{") {
+                self.skip_braces()?;
+                continue;
+            }
+            if token.is("}") || token.kind == Kind::End {
                 self.lexer.expect(";", "after a property")?;
+            }
+            self.lexer.next()?;
+        }
+        Ok(())
+    }
+
+    /// A set, as pgmpy writes the roles of variables: `{'latents'}`.
+    fn skip_braces(&mut self) -> Result<()> {
+        self.lexer.next()?;
+        while !self.lexer.accept("}")? {
+            let token = self.lexer.peek()?;
+            if token.is("{") || token.is(";") || token.kind == Kind::End {
+                self.lexer.expect("}", "after the set of a property")?;
             }
             self.lexer.next()?;
         }
