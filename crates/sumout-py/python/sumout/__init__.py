@@ -9,6 +9,7 @@
 from ._answers import Answers, Explanation, Explanations, Posterior, Posteriors
 from ._build import Builder
 from ._circuit import Circuit, load
+from ._convert import from_edges, from_networkx, from_pgmpy, from_pyagrum, to_networkx, to_pgmpy, to_pyagrum
 from ._draw import Picture
 from ._errors import Error, ImpossibleEvidence, Place
 from ._fit import Epoch, Learned
@@ -36,7 +37,14 @@ __all__ = [
     "Report",
     "__version__",
     "convert",
+    "from_edges",
+    "from_networkx",
+    "from_pgmpy",
+    "from_pyagrum",
     "load",
     "read",
     "reads",
+    "to_networkx",
+    "to_pgmpy",
+    "to_pyagrum",
 ]

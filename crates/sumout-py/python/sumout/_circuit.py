@@ -40,6 +40,7 @@ class Circuit:
         self._variables = Variables(raw.variables(), network._variables.typed if network is not None else typed)
         self._inputs = raw.inputs()
         self._targets = raw.targets()
+        self._allowed = {self._variables.names[k]: k for k in self._inputs}
 
     # Properties
 
@@ -293,7 +294,7 @@ class Circuit:
         return _evidence.batch(self._variables, self._inputs, evidence, strict)
 
     def _one(self, evidence: Mapping[str, Finding]) -> _sumout.Batch:
-        return _evidence.one(self._variables, self._raw.input, evidence)
+        return _evidence.one(self._variables, self._allowed, self._raw.input, evidence)
 
     def _split(self, variables: list[int], side_by_side: Array) -> dict[str, Array]:
         ends = np.cumsum([len(self._variables.texts[k]) for k in variables])
@@ -326,7 +327,7 @@ class Circuit:
     def _columns(self, evidence: Any) -> tuple[int, dict[int, NDArray[Any]]]:
         if not _evidence.is_one(evidence):
             return _evidence.columns(self._variables, self._inputs, evidence)
-        found = _evidence.findings(self._variables, self._raw.input, evidence)
+        found = _evidence.findings(self._variables, self._allowed, self._raw.input, evidence)
         return 1, {k: np.array([one]) for k, one in found}
 
     def forward(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numbers
 import sys
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from . import _sumout
 from ._errors import Error, suggest
-from ._values import Finding, Positions, Variables, is_missing
+from ._values import Finding, Positions, Variables
 
 Columns = dict[int, NDArray[Any]]
 """For each variable of which something is known, positions or likelihoods."""
@@ -37,6 +37,8 @@ def _is_row(evidence: Any) -> bool:
 
 def _is_column(cells: Any) -> bool:
     """Whether it holds a cell for each of many examples, whatever else there is."""
+    if cells is None or isinstance(cells, (str, bool, int, float)):
+        return False
     if isinstance(cells, Positions):
         return _is_column(cells.evidence) or _may_be_column(cells.evidence)
     if isinstance(cells, np.ma.MaskedArray):
@@ -75,29 +77,35 @@ def _is_tuple_value(variables: Variables, name: Any, cells: Any) -> bool:
 # One example
 
 
-def one(variables: Variables, check: Any, evidence: Any) -> _sumout.Batch:
+def one(variables: Variables, allowed: Mapping[str, int], check: Callable[[str], int], evidence: Any) -> _sumout.Batch:
     """The evidence of one example."""
     batch = _sumout.Batch(1)
-    for variable, found in findings(variables, check, evidence):
+    hard: dict[int, int] = {}
+    for variable, found in findings(variables, allowed, check, evidence):
         if isinstance(found, list):
             batch.likelihoods(variable, np.array([found], dtype=np.float64))
         else:
-            batch.values(variable, np.array([found], dtype=np.int32))
+            hard[variable] = found
+    if hard:
+        batch.table(list(hard), np.array([list(hard.values())], dtype=np.int32))
     return batch
 
 
-def findings(variables: Variables, check: Any, evidence: Any) -> list[tuple[int, int | list[float]]]:
-    """What is known of variables in one example."""
+def findings(
+    variables: Variables, allowed: Mapping[str, int], check: Callable[[str], int], evidence: Any
+) -> list[tuple[int, int | list[float]]]:
+    """What is known of variables in one example; ``check`` refuses a name that is not ``allowed``."""
     variables, evidence = unwrapped(variables, evidence)
     given: Mapping[Any, Any] = evidence.to_dict() if _is_row(evidence) else evidence
     _check_readings(variables, given)
-    found = []
+    found: list[tuple[int, int | list[float]]] = []
     for name, finding in given.items():
-        at = variables.index.get(name)
-        variable = check(name) if at is None else at
+        variable = allowed.get(name)
+        if variable is None:
+            variable = check(name)
         position = variables.finding(variable, finding)
         if position is not None:
-            found.append((check(name), position))
+            found.append((variable, position))
     return found
 
 
@@ -113,8 +121,12 @@ def batch(variables: Variables, inputs: list[int], evidence: Any, strict: bool =
     """The evidence of many examples."""
     rows, found = columns(variables, inputs, evidence, strict)
     batch = _sumout.Batch(rows)
+    few = {k: column for k, column in found.items() if column.ndim == 1 and len(column) == rows < _SMALL}
+    if few:
+        batch.table(list(few), np.array(list(few.values()), dtype=np.int32).T)
     for variable, column in found.items():
-        (batch.likelihoods if column.ndim == 2 else batch.values)(variable, column)
+        if variable not in few:
+            (batch.likelihoods if column.ndim == 2 else batch.values)(variable, column)
     return batch
 
 
@@ -139,6 +151,8 @@ def columns(variables: Variables, inputs: list[int], evidence: Any, strict: bool
 def column_names(evidence: Any) -> list[str] | None:
     """The names of the columns of a frame; none if it is not one."""
     evidence = evidence.evidence if isinstance(evidence, Positions) else evidence
+    if type(evidence).__module__.startswith("pandas") and hasattr(evidence, "columns"):
+        return evidence.columns.tolist()
     if hasattr(evidence, "columns") and hasattr(evidence, "shape"):
         names = getattr(evidence, "column_names", evidence.columns)
         return [str(name) for name in names]
@@ -152,7 +166,7 @@ def column_names(evidence: Any) -> list[str] | None:
 def _check_columns(variables: Variables, inputs: list[int], given: list[str], strict: bool | None, are_inputs: bool = False) -> None:
     """Of an input without a column and a column without an input, one is probably meant to be the other."""
     allowed = [variables.names[k] for k in inputs]
-    known, unread = set(given), [name for name in given if name not in variables.index]
+    known, unread = set(given), [str(name) for name in given if name not in variables.index]
     if are_inputs and unread:
         raise Error("name", f"`{unread[0]}` is not a variable of the network", hint=suggest(str(unread[0]), allowed, "the inputs"))
     lacking = [name for name in allowed if name not in known]
@@ -194,7 +208,8 @@ def _outside() -> int:
 
 def _pandas(variables: Variables, inputs: list[int], frame: Any) -> tuple[int, Columns]:
     """Few rows are read cell by cell; of many, texts as Arrow has them, if it is there, and all others as arrays."""
-    wanted = {variables.names[k]: k for k in inputs if variables.names[k] in frame.columns}
+    known = set(frame.columns.tolist())
+    wanted = {variables.names[k]: k for k in inputs if variables.names[k] in known}
     if not frame.columns.is_unique:
         for name in wanted:
             if frame[name].ndim != 1:
@@ -212,17 +227,24 @@ def _pandas(variables: Variables, inputs: list[int], frame: Any) -> tuple[int, C
 
 
 def _few(variables: Variables, wanted: dict[str, int], frame: Any) -> tuple[int, Columns]:
-    places = {str(name): at for at, name in enumerate(frame.columns)}
+    """Columns are taken as pandas has them: a series of each would take longer than to read it."""
     found: Columns = {}
-    for name, k in wanted.items():
-        array = frame._get_column_array(places[name]) if hasattr(frame, "_get_column_array") else frame.iloc[:, places[name]].array
+    for at, name in enumerate(frame.columns.tolist()):
+        k = wanted.get(name)
+        if k is None:
+            continue
+        array = frame._get_column_array(at) if hasattr(frame, "_get_column_array") else frame.iloc[:, at].array
         if hasattr(array, "codes"):
             found[k] = variables.codes(k, array.categories, array.codes)
         elif isinstance(array, np.ndarray):
             found[k] = variables.column(k, array)
         else:
-            found[k] = variables.objects(k, list(array))
+            found[k] = variables.objects(k, array.__arrow_array__().to_pylist() if _has_arrow(array) else list(array))
     return len(frame), found
+
+
+def _has_arrow(array: Any) -> bool:
+    return "pyarrow" in sys.modules and type(array).__name__ in ("ArrowStringArray", "ArrowExtensionArray")
 
 
 def _arrow(variables: Variables, inputs: list[int], table: Any) -> tuple[int, Columns]:
@@ -333,9 +355,4 @@ def _check_whole(array: NDArray[Any]) -> None:
         raise Error("evidence", f"there is no value {seen.max()}")
 
 
-def lacking(variables: Variables, wanted: Iterable[int], found: Columns) -> list[str]:
-    """The variables that have no column."""
-    return [variables.names[k] for k in wanted if k not in found]
-
-
-__all__ = ["Finding", "Positions", "Variables", "batch", "columns", "findings", "is_missing", "is_one", "lacking", "one"]
+__all__ = ["Finding", "Positions", "Variables", "batch", "columns", "findings", "is_one", "one"]

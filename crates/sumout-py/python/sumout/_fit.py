@@ -255,7 +255,7 @@ def _check_hidden(net: Network, wanted: list[int], found: _evidence.Columns, hid
     lacking = [net._variables.names[k] for k in wanted if k not in found and k not in hidden]
     if not lacking:
         return
-    unread = [name for name in _evidence.column_names(evidence) or [] if name not in net._variables.index]
+    unread = [str(name) for name in _evidence.column_names(evidence) or [] if name not in net._variables.index]
     near = [suggest(name, unread, "") for name in lacking]
     meant = [f"is {hint[13:-1]} meant to be `{name}`? " for name, hint in zip(lacking, near) if hint.startswith("did you mean")]
     shown = ", ".join(f"`{name}`" for name in lacking[:6]) + (", …" if len(lacking) > 6 else "")

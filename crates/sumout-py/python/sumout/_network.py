@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from . import _draw, _evidence, _fit, _frames, _sumout
+from . import _draw, _evidence, _fit, _frames, _score, _structure, _sumout
 from ._answers import Explanation, Posterior, Posteriors
 from ._circuit import Circuit
 from ._draw import Picture
 from ._errors import Error, ImpossibleEvidence
 from ._fit import Learned
-from ._options import Level, check_seed, options
+from ._options import Level, check_seed, options, running
 from ._report import Report
 from ._values import Finding, Variables
 
@@ -78,6 +78,54 @@ class Network:
         """The variables that it is a parent of."""
         at = self._raw.find(variable)
         return [] if self.is_markov else [self._variables.names[s[-1]] for s, _, _ in self._factors if at in s[:-1]]
+
+    @property
+    def edges(self) -> list[tuple[str, str]]:
+        """The edges, from parents to children."""
+        return [(parent, child) for child, above in self._above().items() for parent in above]
+
+    def ancestors(self, *variables: str) -> list[str]:
+        """The variables above some variables: their parents, the parents of those, and so on; in the order of the network."""
+        return self._closure(variables, self._above())
+
+    def descendants(self, *variables: str) -> list[str]:
+        """The variables below some variables, in the order of the network."""
+        return self._closure(variables, self._below())
+
+    def markov_blanket(self, variable: str) -> list[str]:
+        """Parents, children and other parents of children: given these, no other variable tells anything of it."""
+        near = set(_structure.blanket(self._named(variable), self._above(), self._below()))
+        return [name for name in self if name in near]
+
+    def is_d_separated(self, first: Names, second: Names, given: Names = ()) -> bool:
+        """Whether the graph alone implies that some variables are independent of others, given further ones."""
+        one, two, known = ({self._named(name) for name in _list(names)} for names in (first, second, given))
+        if one & two or (one | two) & known:
+            raise Error("options", "a variable is named twice", hint="name each on one side, or as given")
+        return not two & _structure.active(one, known, self._above(), self._below())
+
+    def moral_edges(self) -> list[tuple[str, str]]:
+        """The pairs of neighbours in the moral graph: parents and children, and parents of the same child."""
+        return _structure.moral(self._above())
+
+    def _named(self, name: str) -> str:
+        return self._variables.names[self._raw.find(name)]
+
+    def _above(self) -> dict[str, list[str]]:
+        if self.is_markov:
+            raise Error("unsupported", "a Markov network has no directions", hint="`factors()` has its potentials")
+        return {name: self.parents(name) for name in self}
+
+    def _below(self) -> dict[str, list[str]]:
+        below: dict[str, list[str]] = {name: [] for name in self}
+        for parent, child in self.edges:
+            below[parent].append(child)
+        return below
+
+    def _closure(self, variables: Iterable[str], steps: Mapping[str, list[str]]) -> list[str]:
+        start = [self._named(name) for name in variables]
+        found = set(_structure.reached(start, lambda name: steps[name]))
+        return [name for name in self if name in found]
 
     def is_functional(self, variable: str) -> bool:
         """Whether the variable is known to be a function of its parents."""
@@ -198,7 +246,7 @@ class Network:
         if given is not None and not _evidence.is_one(given):
             hint = "give a dictionary: `given={variable: value}`; many examples are answered by a circuit: `net.compile(…)`"
             raise Error("evidence", f"{given!r} is not evidence for one query", hint=hint)
-        found = _evidence.findings(self._variables, self._raw.find, {} if given is None else given)
+        found = _evidence.findings(self._variables, self._variables.index, self._raw.find, {} if given is None else given)
         soft = [(variable, likelihood) for variable, likelihood in found if isinstance(likelihood, list)]
         return [(variable, at) for variable, at in found if not isinstance(at, list)], soft
 
@@ -271,6 +319,24 @@ class Network:
         The same data, options and seed give the same numbers as ``sumout fit``.
         """
         return _fit.fit(self, data, labels, **options)
+
+    def log_likelihood(self, data: Any, *, strict: bool = False) -> float:
+        """The sum of ln P of all cases, whose cells may be missing; negative infinity if one of them is impossible."""
+        positions, given = _evidence.columns(self._variables, list(range(len(self))), data, strict)
+        names = [self._variables.names[k] for k in given]
+        circuit = self.compile(given=names, effort=0.1)
+        batch = _sumout.Batch(positions)
+        for k, column in given.items():
+            (batch.likelihoods if column.ndim == 2 else batch.values)(k, column)
+        return float(circuit._raw.evaluate(batch, running("f64"), False)[1].sum())
+
+    def score(self, data: Any, kind: _score.Score = "bic", *, sample_size: float = 10.0) -> float:
+        """A score of the structure on complete cases, the higher the better.
+
+        ``"log_likelihood"`` is that of the parameters that fit best; ``"aic"`` and ``"bic"`` subtract a penalty for each parameter;
+        ``"bdeu"`` is ln P of the cases under a uniform prior worth ``sample_size`` cases.
+        """
+        return _score.score(self, data, kind, sample_size)
 
     def with_cpts(self, cpts: Mapping[str, ArrayLike]) -> Network:
         """The same network with other numbers in some CPTs: arrays with an axis for each parent, and the last for the variable."""

@@ -196,7 +196,7 @@ class Variables:
             table = np.array([*(self._position_or_unknown(variable, name) for name in categories), -1], dtype=np.int32)
             self._categories[variable] = categories, table
         positions = table[codes]
-        if (positions == _UNKNOWN).any():
+        if positions.size and positions.min() == _UNKNOWN:
             self.position(variable, categories[codes[positions == _UNKNOWN][0]])
         return positions
 
