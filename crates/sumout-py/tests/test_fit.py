@@ -123,6 +123,16 @@ def test_all_options_are_taken(asia):
         asia.fit(cases, slope=(8, 64), target="lung")
 
 
+def test_help_lists_the_options_with_their_types_and_defaults():
+    import inspect
+
+    for method, more in [(sumout.Network.fit, {"target", "given"}), (sumout.Circuit.fit, set())]:
+        found = inspect.signature(method).parameters
+        assert {"method", "hidden", "epochs", "seed", *more} <= found.keys() and not any(name[0] == "_" for name in found)
+        assert found["seed"].default == 0 and "Method" in str(found["method"].annotation)
+        assert not any(p.kind is p.VAR_KEYWORD for p in found.values())
+
+
 def test_ties_may_be_strict():
     net = sumout.read("digits:10")
     cases = net.sample(20, seed=1)

@@ -291,3 +291,13 @@ def test_a_parent_may_be_one_name():
 def test_a_target_of_explanations_is_refused(asia):
     with is_refused("`lung` cannot be asked for with `mpe=True`"):
         asia.compile("lung", mpe=True)
+
+
+def test_marginals_of_inputs_keep_their_names(asia):
+    """In any order of the inputs."""
+    given = [{"dysp": [0.8, 0.3], "xray": [0.1, 0.7]}]
+    wanted = asia.compile("lung", given=["xray", "dysp"]).marginals(given)
+    found = asia.compile("lung", given=["dysp", "xray"]).marginals(given)
+    assert found.keys() == wanted.keys()
+    for name in wanted:
+        np.testing.assert_allclose(found[name], wanted[name], atol=1e-12)

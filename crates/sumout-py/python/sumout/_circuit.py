@@ -218,7 +218,7 @@ class Circuit:
         how = running(precision, threads)
         found = self._split(self._targets, self._raw.evaluate(self._any(evidence), how, False)[0])
         hard = set(self._raw.hard())
-        soft = [k for k in self._inputs if k not in hard]
+        soft = sorted(k for k in self._inputs if k not in hard)  # in the order of the network, as they are computed
         if self._raw.has_target() and soft:
             found.update(self._split(soft, self._raw.evaluate(self._any(evidence), how, True)[0]))
         return found
@@ -422,3 +422,6 @@ def _unpickled(data: bytes, network: Network | None, question: Question | None, 
 def load(path: str | PathLike[str]) -> Circuit:
     """Reads a circuit from a file that :meth:`Circuit.save` or ``sumout compile`` wrote."""
     return Circuit(_sumout.Circuit.load(path))
+
+
+_fit.shown(Circuit.fit, "self", "evidence", "labels", without=("target", "given"))

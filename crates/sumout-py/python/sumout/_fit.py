@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import os
 import warnings as _warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Container, Mapping
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypedDict
 
 import numpy as np
@@ -189,6 +190,13 @@ def fit(
         how = options(level, effort, seed, memory), running(precision, threads, memory)
         raw = _sumout.fit(net._raw, task, chosen, *how, bar)
     return _learned(net, raw)
+
+
+def shown(method: Callable[..., Learned], *lead: str, without: Container[str] = ()) -> None:
+    """Gives a method that passes its options on the signature of :func:`fit`, for `help` and completion."""
+    own, options = inspect.signature(method).parameters, inspect.signature(fit).parameters.values()
+    keywords = [p for p in options if p.kind is p.KEYWORD_ONLY and p.name not in without and not p.name.startswith("_")]
+    method.__signature__ = inspect.Signature([*(own[name] for name in lead), *keywords], return_annotation="Learned")  # type: ignore[attr-defined]
 
 
 def _learned(source: Network, raw: _sumout.Learned) -> Learned:

@@ -48,7 +48,7 @@ def frame(evidence: Any, columns: Mapping[str, NDArray[Any]]) -> Any:
 
 def index(evidence: Any, rows: int) -> Any:
     """The index of a frame of pandas, if the evidence is one."""
-    found = getattr(_bare(evidence), "index", None)
+    found: Any = getattr(_bare(evidence), "index", None)
     return found if hasattr(found, "get_indexer") and len(found) == rows else None
 
 

@@ -17,7 +17,7 @@ from ._errors import Error, ImpossibleEvidence
 from ._fit import Learned
 from ._options import Level, check_seed, options, running
 from ._report import Report
-from ._values import Finding, Variables
+from ._values import Finding, Variables, array_of
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -273,7 +273,8 @@ class Network:
         the inputs, by name or by pattern such as ``pixel_*``: in each example they have a value, a likelihood, or nothing. Those of
         ``hard`` have a value in every example. CPTs of ``trainable`` variables can be changed afterwards.
         """
-        query, how = _question(target, given, hard, trainable, families, mpe), (level, effort, seed, memory, near)
+        query = _question(target, given, hard, trainable, families, mpe)
+        how: tuple[Any, ...] = (level, effort, seed, memory, near)
         return Circuit(self._raw.compile(_sumout.Query(*query), options(*how)), self, (query, how))
 
     def plan(
@@ -372,7 +373,7 @@ class Network:
         """Draws cases: for each variable its values, or their names. The same seed gives the same cases."""
         positions = self.sample_positions(rows, seed=seed)
         pairs = zip(self._variables.names, self._variables.values, positions.T)
-        return {name: _array(values)[column] for name, values, column in pairs}
+        return {name: array_of(values)[column] for name, values, column in pairs}
 
     def sample_positions(self, rows: int, *, seed: int = 0) -> NDArray[np.int32]:
         """The same as positions of values: a row for each case, a column for each variable."""
@@ -425,15 +426,6 @@ def _unpickled(text: str, typed: Mapping[str, Sequence[Any]]) -> Network:
     return Network(reads(text, format="json")._raw, typed)
 
 
-def _array(values: Sequence[Any]) -> NDArray[Any]:
-    """Values in an array of their own type, if there is one."""
-    if len({type(value) for value in values}) == 1 and isinstance(values[0], (str, int, float)):
-        return np.array(values)
-    array = np.empty(len(values), dtype=object)
-    array[:] = values
-    return array
-
-
 def _question(target: str | None, given: Names, hard: Names, trainable: Names | None, families: bool, mpe: bool) -> tuple[Any, ...]:
     if target is not None and mpe:
         raise Error("options", f"`{target}` cannot be asked for with `mpe=True`, which explains all variables together")
@@ -446,3 +438,6 @@ def _question(target: str | None, given: Names, hard: Names, trainable: Names | 
 
 def _list(names: Names) -> list[str]:
     return [names] if isinstance(names, str) else list(names)
+
+
+_fit.shown(Network.fit, "self", "data", "labels")

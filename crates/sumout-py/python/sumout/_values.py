@@ -330,3 +330,12 @@ def _array(cells: Any) -> NDArray[Any]:
     # Numbers and texts side by side are not all texts.
     mixed = array.dtype.kind in "US" and isinstance(cells, (list, tuple)) and not all(isinstance(cell, str) for cell in cells)
     return np.asarray(cells, dtype=object) if mixed else array
+
+
+def array_of(values: Sequence[Any]) -> NDArray[Any]:
+    """Values in an array of their own type, if there is one."""
+    if len({type(value) for value in values}) == 1 and isinstance(values[0], (str, int, float)):
+        return np.array(values)
+    array = np.empty(len(values), dtype=object)
+    array[:] = values
+    return array

@@ -97,9 +97,10 @@ class Circuit(torch.nn.Module):
 
     def likelihoods(self, evidence: Tensor | Mapping[str, Tensor] | Positions[Mapping[str, Tensor]]) -> Tensor:
         """Evidence of any kind as one tensor of likelihoods."""
-        if isinstance(evidence, Tensor):
-            return evidence if evidence.is_floating_point() else self._side_by_side(evidence)
-        given, are_positions = (evidence.evidence, True) if isinstance(evidence, Positions) else (evidence, False)
+        are_positions = isinstance(evidence, Positions)
+        given = evidence.evidence if isinstance(evidence, Positions) else evidence
+        if not isinstance(given, Mapping):
+            return given if given.is_floating_point() else self._side_by_side(given)
         unknown = sorted(set(given) - set(self._layout.cards))
         if unknown or not given:
             known = ", ".join(f"`{name}`" for name in self._layout.cards)
