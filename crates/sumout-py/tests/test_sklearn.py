@@ -58,6 +58,7 @@ def test_a_network_answers_as_it_is():
     circuit = sumout.read("asia").compile("lung", given=X.columns)
     np.testing.assert_allclose(model.predict_proba(X), circuit.posterior(X)[:, ::-1], atol=1e-12)
     assert model.score(X, y) == circuit.accuracy(X, y)
+    np.testing.assert_allclose(np.exp(model.predict_log_proba(X)), model.predict_proba(X))
 
 
 def test_features_may_be_few_in_any_order_and_missing():

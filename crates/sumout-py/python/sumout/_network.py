@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Literal, overload
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -242,13 +242,13 @@ class Network:
         best = zip(self._variables.names, self._variables.values, values)
         return Explanation({name: names[at] for name, names, at in best}, log)
 
-    def _findings(self, given: Mapping[str, Finding] | None):
+    def _findings(self, given: Mapping[str, Finding] | None) -> tuple[list[tuple[int, int]], list[tuple[int, list[float]]]]:
         if given is not None and not _evidence.is_one(given):
             hint = "give a dictionary: `given={variable: value}`; many examples are answered by a circuit: `net.compile(…)`"
             raise Error("evidence", f"{given!r} is not evidence for one query", hint=hint)
         found = _evidence.findings(self._variables, self._variables.index, self._raw.find, {} if given is None else given)
         soft = [(variable, likelihood) for variable, likelihood in found if isinstance(likelihood, list)]
-        return [(variable, at) for variable, at in found if not isinstance(at, list)], soft
+        return [(variable, at) for variable, at in found if isinstance(at, int)], soft
 
     # Circuits
 
@@ -399,7 +399,7 @@ class Network:
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Network) and self._raw.to_string("json", False) == other._raw.to_string("json", False)
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__: ClassVar[None] = None  # type: ignore[assignment]
 
 
 def read(path: str | PathLike[str], *, format: str | None = None, normalize: bool = False) -> Network:

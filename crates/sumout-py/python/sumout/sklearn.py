@@ -23,6 +23,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
 from ._build import Builder
+from ._circuit import Circuit
 from ._errors import Error, ImpossibleEvidence
 from ._learned import with_cpts
 from ._network import Network, read
@@ -59,6 +60,9 @@ class NetworkClassifier(ClassifierMixin, BaseEstimator):
 
     n_features_in_: int
     feature_names_in_: NDArray[Any]
+    classes_: NDArray[Any]
+    network_: Network
+    circuit_: Circuit
 
     def __init__(
         self,
@@ -103,6 +107,11 @@ class NetworkClassifier(ClassifierMixin, BaseEstimator):
             shown = ", ".join(map(str, rows[:5])) + (", …" if len(rows) > 5 else "")
             raise ImpossibleEvidence(f"{len(rows)} of {len(cells)} examples have probability zero in the network: {shown}")
         return np.asarray(answers.posterior)[:, self._order]
+
+    def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
+        """The logarithms of the probabilities; negative infinity of zero."""
+        with np.errstate(divide="ignore"):
+            return np.log(self.predict_proba(X))
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The most probable class."""

@@ -59,15 +59,15 @@ class Circuit(torch.nn.Module):
     ):
         super().__init__()
         dtype = dtype or torch.get_default_dtype()
-        self.circuit = circuit
+        self.circuit: _circuit.Circuit = circuit
         self._layout = _Layout(circuit)
-        self.threads = threads
+        self.threads: int = threads
         self.register_buffer("_program", torch.frombuffer(bytearray(self._layout.data), dtype=torch.uint8), persistent=False)
         """The bytes of the circuit, by which an exported program carries it."""
         cpts = circuit.parameters if trainable else {}
-        self.trained = list(cpts)
+        self.trained: list[str] = list(cpts)
         """The variables whose CPTs are trained."""
-        self.logits = torch.nn.ParameterList(torch.nn.Parameter(_logits(torch.from_numpy(cpt)).to(dtype)) for cpt in cpts.values())
+        self.logits: torch.nn.ParameterList = torch.nn.ParameterList(torch.nn.Parameter(_logits(torch.from_numpy(cpt)).to(dtype)) for cpt in cpts.values())
         for place, cpt in enumerate(cpts.values()):
             # Impossible values are not part of a circuit. Their share of a row does not change.
             self.register_buffer(f"mass_{place}", torch.from_numpy(cpt.sum(1, keepdims=True)).to(dtype))
