@@ -56,6 +56,16 @@ def test_complete_examples_are_counted(asia):
     assert learned.network.is_functional("either")
 
 
+def test_complete_examples_are_counted_unless_training_is_asked_for(asia):
+    cases = asia.sample(200, seed=5)
+    counted = asia.fit(cases)
+    assert counted.history == [] and counted.network == asia.fit(cases, method="em").network
+    for option in [dict(method="adam"), dict(starts=1), dict(rate=0.1), dict(loss={"likelihood": 1}), dict(validation=0.1), dict(target="lung")]:
+        assert asia.fit(cases, **{"epochs": 1, **option}).history, option
+    gaps = {**cases, "smoke": np.where(np.arange(200) % 2, None, cases["smoke"].astype(object))}
+    assert asia.fit(gaps, method="em", epochs=2).history
+
+
 def test_expectation_and_maximisation_takes_missing_cells_and_weights(asia):
     cases = {name: cells.astype(object) for name, cells in asia.sample(300, seed=5).items()}
     hidden = {**cases, "smoke": np.where(np.arange(300) % 3 == 0, None, cases["smoke"])}

@@ -300,8 +300,8 @@ class Network:
 
         ``data`` is a table or a dictionary of columns, with a column for each variable of which something is known; or, if ``given``
         names the inputs, an array. With a ``target`` the circuit for it is trained to predict its labels, which are a column of the data
-        or given as ``labels``; without one the likelihood is maximised. ``method="em"`` is expectation–maximisation, and counting where the
-        examples are complete.
+        or given as ``labels``; without one the likelihood is maximised: complete examples are counted, unless an option of
+        training is given. ``method="em"`` is expectation–maximisation, and counting where the examples are complete.
 
         A variable without a column is an error, unless ``hidden`` names it: a misspelt column would be ignored otherwise.
 
