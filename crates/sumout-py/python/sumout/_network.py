@@ -94,12 +94,12 @@ class Network:
 
     def markov_blanket(self, variable: str) -> list[str]:
         """Parents, children and other parents of children: given these, no other variable tells anything of it."""
-        near = set(_structure.blanket(self._named(variable), self._above(), self._below()))
+        near = set(_structure.blanket(self._exact(variable), self._above(), self._below()))
         return [name for name in self if name in near]
 
     def is_d_separated(self, first: Names, second: Names, given: Names = ()) -> bool:
         """Whether the graph alone implies that some variables are independent of others, given further ones."""
-        one, two, known = ({self._named(name) for name in _list(names)} for names in (first, second, given))
+        one, two, known = ({self._exact(name) for name in _list(names)} for names in (first, second, given))
         if one & two or (one | two) & known:
             raise Error("options", "a variable is named twice", hint="name each on one side, or as given")
         return not two & _structure.active(one, known, self._above(), self._below())
@@ -108,7 +108,7 @@ class Network:
         """The pairs of neighbours in the moral graph: parents and children, and parents of the same child."""
         return _structure.moral(self._above())
 
-    def _named(self, name: str) -> str:
+    def _exact(self, name: str) -> str:
         return self._variables.names[self._raw.find(name)]
 
     def _above(self) -> dict[str, list[str]]:
@@ -123,7 +123,7 @@ class Network:
         return below
 
     def _closure(self, variables: Iterable[str], steps: Mapping[str, list[str]]) -> list[str]:
-        start = [self._named(name) for name in variables]
+        start = [self._exact(name) for name in variables]
         found = set(_structure.reached(start, lambda name: steps[name]))
         return [name for name in self if name in found]
 
