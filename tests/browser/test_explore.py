@@ -1,6 +1,9 @@
 """Evidence in `sumout explore`: every number on the page is compared with what the command line says."""
 
+import math
 import re
+
+import pytest
 
 from explorer import load, row, same, settled, shown
 
@@ -33,7 +36,7 @@ def test_values_are_given_in_the_picture_too(browser_page, explore, cli):
     load(page, explore("asia"))
     page.locator(".node[data-name=xray] [data-value=yes]").click()
     settled(page, "lung", "yes", "48.9 %")
-    assert page.locator(".node[data-name=lung] [data-value=yes] .number").text_content() == "49"
+    assert page.locator(".node[data-name=lung] [data-value=yes] .number").text_content() == "48.9"
     page.locator(".node[data-name=either] .name").click()
     assert page.locator(".node.selected").count() == 1 and page.locator(".card.selected").count() == 1
 
@@ -105,15 +108,29 @@ def test_the_most_probable_explanation_is_that_of_the_command_line(browser_page,
     listed = dict(line.split() for line in page.locator("#mpe li").all_inner_texts())
     assert listed == expected["assignment"]
     assert "-3.652222" in page.inner_text("#mpe") and page.locator("#list .row.best").count() == len(ASIA)
+    marked = page.eval_on_selector_all("#graph .row.best", "rows => rows.map(row => [row.dataset.variable, row.dataset.value, getComputedStyle(row.querySelector('.best')).display])")
+    assert {name: value for name, value, display in marked if display != "none"} == expected["assignment"]
+    p = cli("query", "asia", "--given", "xray=yes")["log_evidence"]
+    assert f"{100 * math.exp(expected['log_probability'] - p):.1f} %" in page.inner_text("#mpe")
 
 
-def test_impossible_evidence_is_said_to_be(browser_page, explore):
+def test_impossible_evidence_names_the_findings_that_cannot_be_true_together(browser_page, explore, cli, screenshot):
     page = browser_page
     load(page, explore("asia"))
     row(page, "either", "no").click()
     row(page, "lung", "yes").click()
     page.wait_for_selector("#probability.impossible")
     assert shown(page) == {}
+    with page.expect_response(lambda r: r.url.endswith("/conflict") and "xray" in r.request.post_data):
+        row(page, "xray", "yes").click()
+    page.wait_for_timeout(200)
+    taken = page.locator("#conflict button").all_inner_texts()
+    assert taken == ["Take back lung = yes", "Take back either = no"], "xray has no part in the conflict"
+    screenshot(page, "impossible")
+    page.locator("#conflict button").first.click()
+    page.wait_for_selector("#list .row[data-p]")
+    same(shown(page), cli("query", "asia", "--given", "either=no", "xray=yes")["posteriors"])
+    assert page.locator("#conflict").is_hidden()
 
 
 def test_a_press_that_ends_elsewhere_drags_nothing(browser_page, explore):
@@ -134,7 +151,7 @@ def test_what_is_nearly_certain_is_not_shown_as_certain(browser_page, explore):
     load(page, explore("asia"))
     shown = "async p => { const { percent } = await import(location.pathname + 'dom.js'); return p.map(percent); }"
     numbers = [0, 1e-9, 0.0123, 0.9991, 0.99999, 1 - 1e-15, 1]
-    assert page.evaluate(shown, numbers) == ["0 %", "1.0e−9", "1.2 %", "99.9 %", "> 99.9 %", "100 %", "100 %"]
+    assert page.evaluate(shown, numbers) == ["0 %", "1.0·10⁻⁷ %", "1.2 %", "99.9 %", "> 99.9 %", "100 %", "100 %"]
 
 
 def test_who_waits_is_told_and_can_cancel_and_try_again(browser_page, explore, screenshot):
@@ -147,7 +164,7 @@ def test_who_waits_is_told_and_can_cancel_and_try_again(browser_page, explore, s
     screenshot(page, "slow")
     assert "P(e)" not in page.inner_text("#probability"), "nothing is said of evidence that has no answer yet"
     page.get_by_role("button", name="Cancel").click()
-    page.wait_for_function("() => document.querySelector('#status-text').textContent.startsWith('cancelled')")
+    page.wait_for_function("() => document.querySelector('#status-text').textContent.startsWith('Cancelled')")
     assert "P(e)" not in page.inner_text("#probability") and page.locator("body.outdated").count() == 1
     assert row(page, "lung", "yes").locator(".number").inner_text() == "5.5 %"
     page.unroute("**/query")
@@ -172,6 +189,26 @@ def test_an_explanation_is_cancelled_and_never_one_of_other_evidence(browser_pag
     settled(page, "lung", "yes", "48.9 %")
     page.wait_for_function("() => document.querySelector('#explain').textContent === 'Most probable explanation'")
     assert len(held) == 2 and page.locator("#mpe").is_hidden()
+
+
+@pytest.mark.parametrize("width", [420, 1400])
+def test_a_lack_of_memory_is_told_in_page_words_with_a_button(watched, explore, screenshot, width):
+    page = watched.page(viewport={"width": width, "height": 800})
+    watched.allow(r"422 \(Unprocessable")
+    page.goto(explore("random:100,5,0,1", "--effort", "0.1", "--memory", "2MB"))
+    page.wait_for_selector("#status.failed")
+    said = page.inner_text("#status-text")
+    assert said.startswith("The answer needs") and "states" in said and "`" not in said and "--effort" not in said and "^" not in said
+    box, tools = page.locator("#status").bounding_box(), page.locator("#graph-tools .zoom").bounding_box()
+    assert box["x"] + box["width"] <= width and (width < 1000 or box["x"] + box["width"] <= tools["x"]), "the zoom buttons stay free"
+    screenshot(page, f"memory-{width}")
+    button = page.locator("#remedies button")
+    name = button.inner_text().removeprefix("Show ")
+    assert f"most of all a value of {name}." in said
+    button.click()
+    page.wait_for_function("name => location.hash.endsWith(`at=${name}`)", arg=name)
+    page.get_by_role("button", name="Close this message").click()
+    assert page.locator("#status").is_hidden()
 
 
 # Gives one value after the other; how long the server took for each, and how long it was until the page had the answer.

@@ -21,8 +21,23 @@ def test_a_broken_file_shows_what_the_command_line_says(browser_page, watched, e
     page.wait_for_selector("#diagnostic:not([hidden])")
     assert "broken.bif:3" in said and page.locator("#diagnostic").text_content().strip() == said
     screenshot(page, "broken")
+    assert page.locator("#open-remedies button").all_inner_texts() == ["Rescale rows"]
     page.keyboard.press("Escape")
     assert page.inner_text("#model-name") == "asia" and shown(page)
+
+
+def test_rows_are_rescaled_at_the_press_of_a_button(browser_page, watched, explore, cli, tmp_path):
+    page = browser_page
+    watched.allow(r"422 \(Unprocessable")
+    load(page, explore("asia"))
+    text = "network x { }\nvariable a { type discrete [ 2 ] { t, f }; }\nprobability ( a ) { table 0.5, 0.6; }\n"
+    (tmp_path / "x.bif").write_text(text)
+    drop(page, "x.bif", text)
+    page.get_by_role("button", name="Rescale rows").click()
+    page.wait_for_selector("[data-variable=a][data-p]")
+    same(shown(page), cli("query", str(tmp_path / "x.bif"), "--normalize")["posteriors"])
+    page.get_by_role("button", name="Share").click()
+    assert page.inner_text("#share-command") == "sumout query x.bif --normalize"
 
 
 def test_a_file_that_is_dropped_is_opened(browser_page, explore, cli, tmp_path):
@@ -66,7 +81,7 @@ def test_what_is_shared_gives_the_same_answer(browser_page, explore, cli, sumout
     page = browser_page
     load(page, explore("rect:8"))
     page.keyboard.press("4")
-    page.get_by_role("button", name="Rest is off").click()
+    page.get_by_role("button", name="Set the rest to off").click()
     page.wait_for_function("() => document.querySelectorAll('#pad .ink.known').length === 64")
     row(page, "label", "wide").focus()
     page.keyboard.press("ArrowRight")
@@ -169,3 +184,16 @@ def test_a_picture_of_the_network_has_all_edges_also_those_out_of_sight(browser_
         page.get_by_role("button", name="Zoom in").first.click()
     page.wait_for_function("() => document.querySelector('#graph .edge').getAttribute('d').split('M').length < 40")
     assert every == edges() == 46
+
+
+def test_a_picture_of_the_network_has_its_names_also_from_afar(watched, explore):
+    page = watched.page(viewport={"width": 420, "height": 800})
+    load(page, explore("models/alarm.bif.gz", "--effort", "0.1"))
+    assert page.locator("#graph.mid").count() == 1
+    page.get_by_role("button", name="Share").click()
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Network as SVG").click()
+    names = re.findall(r'<text class="name"[^>]*>', open(download.value.path()).read())
+    assert len(names) == 37 and not [name for name in names if 'display="none"' in name]
+    page.keyboard.press("Escape")
+    page.wait_for_selector("#graph.mid")

@@ -26,11 +26,11 @@ def test_a_painted_digit_wins(browser_page, explore, cli, sumout, screenshot, wa
     for name in sorted(on):
         i, j = map(int, name.split("_")[1:])
         page.mouse.click(box["x"] + (j + 0.5) * side, box["y"] + (i + 0.5) * side)
-    page.get_by_role("button", name="Rest is off").click()
+    page.get_by_role("button", name="Set the rest to off").click()
     winner = page.locator("#pad-target .row.winner .value")
     winner.wait_for()
     page.wait_for_function("() => document.querySelectorAll('#chips .chip').length === 1")
-    assert winner.inner_text() == f"v{wanted}"
+    assert winner.inner_text() == str(wanted)
     screenshot(page, f"digit-{wanted}")
     given = [f"{name}={'t' if name in on else 'f'}" for name in (f"p_{i}_{j}" for i in range(10) for j in range(10))]
     expected = cli("query", "digits:10", "d", "--given", *given)["posteriors"]["d"]

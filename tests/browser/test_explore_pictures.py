@@ -6,18 +6,24 @@ from axe_playwright_python.sync_playwright import Axe
 from explorer import load
 
 
-def test_why_it_is_small_has_the_numbers_of_compile(browser_page, explore, cli, screenshot):
+def power(log):
+    """A power of two as the page writes it."""
+    text = f"{log:.1f}".removesuffix(".0")
+    return "2" + "".join("·" if c == "." else "⁰¹²³⁴⁵⁶⁷⁸⁹"[int(c)] for c in text)
+
+
+def test_the_cost_has_the_numbers_of_compile(browser_page, explore, cli, screenshot):
     page = browser_page
     load(page, explore("digits:7", "--effort", "0.1"))
-    page.get_by_role("tab", name="Why it is small").click()
+    page.get_by_role("tab", name="Cost").click()
     page.wait_for_function("() => ![...document.querySelectorAll('#ladder .figure')].some(cell => cell.textContent === '…')", timeout=120000)
     for level in ("functional", "support"):
         report = cli("compile", "digits:7", "d", "--given", "p_*", "--level", level, "--effort", "0.1")["report"]
         cells = page.locator(f"#ladder tr.{level} td.figure").all_inner_texts()
-        assert cells[0] == f"{report['entries']:,}" and cells[2] == f"2^{report['max_cluster_binary_rank']:.1f}"
+        assert cells[0] == f"{report['entries']:,}" and cells[2] == power(report["max_cluster_binary_rank"])
     assert "times smaller than classical elimination" in page.inner_text("#saved")
     assert page.locator("#tree-chosen .dropped").count() > 0 and page.locator("#tree-classical .dropped").count() == 0
-    assert page.locator("#tree-chosen .dropped").first.evaluate("e => getComputedStyle(e).fill") == "rgb(193, 18, 31)"
+    assert page.locator("#tree-chosen .dropped").first.evaluate("e => getComputedStyle(e).fill") == "rgb(0, 121, 90)"
     assert page.locator("#profile path.line").count() == 2
     screenshot(page, "why", full_page=True)
     page.evaluate("document.querySelector('#view-why').scrollTo(0, 1e6)")
@@ -27,6 +33,36 @@ def test_why_it_is_small_has_the_numbers_of_compile(browser_page, explore, cli, 
     closed.focus()
     page.keyboard.press("Enter")
     assert page.locator("#tree-chosen .clique").count() > before
+
+
+def test_where_functions_save_nothing_the_page_does_not_boast(browser_page, explore):
+    page = browser_page
+    load(page, explore("asia"))
+    page.get_by_role("tab", name="Cost").click()
+    page.wait_for_function("() => ![...document.querySelectorAll('#ladder .figure')].some(cell => cell.textContent === '…')")
+    assert "Functions save nothing here" in page.inner_text("#saved") and "times smaller" not in page.inner_text("#saved")
+
+
+def test_large_numbers_are_powers_with_words_beside(browser_page, explore):
+    page = browser_page
+    load(page, explore("asia"))
+    said = "async () => { const w = await import(location.pathname + 'words.js'); return [w.power(60), w.power(48.5), w.count(2 ** 94.9), w.times(3.44), w.times(4e14), w.times(2 ** 200), w.withPowers('needs 2^94.9 bytes')]; }"
+    assert page.evaluate(said) == ["2⁶⁰", "2⁴⁸·⁵", "2⁹⁴·⁹", "3.4", "400 trillion (2⁴⁸·⁵)", "2²⁰⁰", "needs 2⁹⁴·⁹ bytes"]
+
+
+def test_every_sign_of_the_picture_is_in_the_legend_with_a_colour_of_its_own(watched, explore, screenshot):
+    for width, scheme in ((1400, "light"), (420, "dark")):
+        page = watched.page(viewport={"width": width, "height": 800}, color_scheme=scheme)
+        load(page, explore("asia"))
+        page.locator(".legend summary").click()
+        keys = page.locator(".legend .key")
+        assert keys.count() == 9 and page.locator(".legend ul").is_visible()
+        box = page.locator(".legend ul").bounding_box()
+        assert box["x"] >= 0 and box["x"] + box["width"] <= width
+        colour = lambda name, side: page.evaluate("([n, s]) => getComputedStyle(document.querySelector(`.legend .key.${n}`))[s]", [name, side])
+        colours = [colour("posterior", "backgroundColor"), colour("given", "borderTopColor"), colour("function", "borderTopColor"), colour("best", "color"), colour("selected", "borderTopColor")]
+        assert len(set(colours)) == len(colours) and colour("soft", "borderTopColor") == colours[1]
+        screenshot(page, f"legend-{width}")
 
 
 def test_a_wrong_question_to_the_planner_gets_advice(browser_page, watched, explore):

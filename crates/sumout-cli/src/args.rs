@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use serde_json::json;
-use sumout::model::format::{self, ReadOptions};
+use sumout::model::format::ReadOptions;
 use sumout::{Error, EvalOptions, Format, Level, Network, Options, Precision, Query};
 
 /// How to read a network.
@@ -23,6 +23,14 @@ pub struct Reading {
 }
 
 impl Reading {
+    /// Of a file in the format that its name tells.
+    pub fn of_file(normalize: bool) -> Self {
+        Reading {
+            normalize,
+            ..Reading::default()
+        }
+    }
+
     /// The network in a file, on standard input, or built in.
     pub fn network(&self, model: &Path) -> sumout::Result<Network> {
         let options = ReadOptions::default()
@@ -31,7 +39,7 @@ impl Reading {
         if model == Path::new("-") {
             from_stdin(&options)
         } else {
-            format::read(model, &options)
+            Network::read_with(model, &options)
         }
     }
 
@@ -81,7 +89,7 @@ fn from_stdin(options: &ReadOptions) -> sumout::Result<Network> {
     let mut bytes = vec![];
     let read = io::stdin().lock().read_to_end(&mut bytes);
     read.map_err(|e| Error::io("cannot read standard input", e))?;
-    format::parse("<stdin>", &bytes, options)
+    Network::parse("<stdin>", &bytes, options)
 }
 
 /// A query on any number of examples.
@@ -90,8 +98,19 @@ pub struct Asking {
     /// The network: a file, `-` for standard input, `asia`, or a model such as `rect:8`.
     pub model: PathBuf,
 
-    /// The target variable; all variables if none is named.
-    pub target: Option<String>,
+    /// The target variables, by name or by pattern such as `ok_*`; all variables if none is named.
+    #[arg(value_name = "TARGET")]
+    pub targets: Vec<String>,
+
+    /// Compute the joint posterior of several variables, such as `lung,tub`: one table with all of
+    /// their joint values.
+    #[arg(
+        long,
+        value_name = "A,B,…",
+        value_delimiter = ',',
+        conflicts_with = "targets"
+    )]
+    pub joint: Vec<String>,
 
     /// The inputs, by name or by pattern such as `pixel_*`: an example gives each a value, a
     /// likelihood, or nothing.
@@ -106,7 +125,18 @@ pub struct Asking {
 impl Asking {
     /// Converts it to the option of the library.
     pub fn query(&self) -> Query {
-        self.inputs(self.target.as_ref().map_or_else(Query::all, Query::of))
+        self.inputs(if self.joint.is_empty() {
+            Query::of_several(&self.targets)
+        } else {
+            Query::joint(&self.joint)
+        })
+    }
+
+    /// All names and patterns, as they are typed.
+    pub fn texts(&self) -> impl Iterator<Item = &str> {
+        let asked = self.targets.iter().chain(&self.joint);
+        let all = asked.chain(&self.given).chain(&self.hard);
+        all.map(String::as_str)
     }
 
     /// A query with the inputs that are given.

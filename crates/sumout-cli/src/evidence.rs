@@ -9,7 +9,6 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use sumout::model::format::read_evidence;
 use sumout::{Error, ErrorKind, Evidence, Finding, Network, Options, Result, VarId, Variable};
 
 use crate::output::talk;
@@ -33,10 +32,15 @@ pub struct Given {
 }
 
 impl Given {
+    /// What is typed of single variables.
+    pub fn texts(&self) -> impl Iterator<Item = &str> {
+        self.given.iter().chain(&self.soft).map(String::as_str)
+    }
+
     /// All evidence, for a network.
     pub fn evidence(&self, net: &Network) -> Result<Evidence> {
         let mut all = match &self.evidence {
-            Some(path) => read_evidence(path, net)?,
+            Some(path) => Evidence::read(path, net)?,
             None => Evidence::new(),
         };
         for text in &self.given {
@@ -47,6 +51,23 @@ impl Given {
         }
         Ok(all)
     }
+}
+
+/// Variables and their values, as an option takes them.
+pub fn settings<'t>(
+    net: &Network,
+    option: &'static str,
+    texts: impl IntoIterator<Item = &'t String>,
+) -> Result<Vec<(VarId, usize)>> {
+    let kind = Kind { option, ..HARD };
+    let mut all = vec![];
+    for text in texts {
+        let (vars, right) = split(net, &Typed { kind: &kind, text })?;
+        for var in vars {
+            all.push((var, net.value(var, right)?));
+        }
+    }
+    Ok(all)
 }
 
 /// A kind of finding: what it is called, and how the right of its `=` is read.
@@ -73,7 +94,7 @@ const SOFT: Kind = Kind {
 
 /// One finding as it was typed.
 struct Typed<'a> {
-    kind: &'static Kind,
+    kind: &'a Kind,
     text: &'a str,
 }
 
@@ -203,7 +224,7 @@ const CONFLICT_SEARCH_TIME: Duration = Duration::from_secs(2);
 
 /// Findings of which none can be left out: without any of them, the others are possible. Those that
 /// time is too short for stay.
-fn conflict(net: &Network, evidence: &Evidence, options: &Options) -> Evidence {
+pub fn conflict(net: &Network, evidence: &Evidence, options: &Options) -> Evidence {
     let begun = Instant::now();
     let mut left = evidence.clone();
     for (var, _) in evidence

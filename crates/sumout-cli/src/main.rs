@@ -1,10 +1,11 @@
 //! The `sumout` command: exact answers from Bayesian networks, in a shell.
 //!
 //! Data goes to stdout, talk to stderr. The exit code is 0 when done, 1 when the evidence is
-//! impossible, 2 when the use or the input is wrong; with `--json`, stdout then ends with the error
-//! as JSON. A reader that stops reading, such as `head`, is not an error.
+//! impossible, 2 when the use or the input is wrong, 70 when the command itself is; with `--json`,
+//! stdout then ends with the error as JSON. A reader that stops reading, such as `head`, is not an error.
 
 mod args;
+mod causal;
 mod commands;
 mod data;
 mod errors;
@@ -20,7 +21,8 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use serde_json::json;
-use sumout::Error;
+use sumout::internals::{contained, keep_panics};
+use sumout::{Error, ErrorKind};
 
 use commands::Cli;
 use output::{Failure, Outcome};
@@ -28,13 +30,17 @@ use output::{Failure, Outcome};
 /// The exit code of wrong use and wrong input.
 const REFUSED: u8 = 2;
 
+/// The exit code of a defect: `EX_SOFTWARE` of `sysexits.h`.
+const DEFECT: u8 = 70;
+
 fn main() -> ExitCode {
+    keep_panics();
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(usage) => return misuse(&usage),
     };
     patience::always_tell(cli.progress);
-    match run(&cli) {
+    match contained("command", || run(&cli)).unwrap_or_else(|defect| Err(defect.into())) {
         Ok(Outcome::Done) | Err(Failure::BrokenPipe) => ExitCode::SUCCESS,
         Ok(Outcome::Impossible) => ExitCode::from(1),
         Err(Failure::Error(error)) => {
@@ -47,7 +53,11 @@ fn main() -> ExitCode {
 
 fn run(cli: &Cli) -> output::Result<Outcome> {
     let mut out = BufWriter::new(io::stdout().lock());
-    let outcome = commands::run(cli, &mut out)?;
+    let is_text = !cli.json && (!cli.command.prints_data() || io::stdout().is_terminal());
+    let outcome = match is_text {
+        true => commands::run(cli, &mut output::Visible(&mut out))?,
+        false => commands::run(cli, &mut out)?,
+    };
     out.flush()?;
     Ok(outcome)
 }
@@ -72,7 +82,10 @@ fn refuse(error: &Error, json: bool) -> ExitCode {
             json!({ "error": errors::to_json(error) })
         );
     }
-    ExitCode::from(REFUSED)
+    ExitCode::from(match error.kind() {
+        ErrorKind::Defect => DEFECT,
+        _ => REFUSED,
+    })
 }
 
 /// Whether stderr shows colours, and the user has not asked for none.

@@ -70,12 +70,19 @@ impl Circuit {
         work::short(py, || self.0.circuit.save(path))
     }
 
-    /// The names and the values of all variables of the network.
+    /// The names and the values of all variables of the network, and of one that stands for
+    /// several together.
     fn variables(&self) -> Vec<(String, Vec<String>)> {
-        self.0
-            .circuit
+        let circuit = &self.0.circuit;
+        let joint = circuit
+            .targets()
+            .into_iter()
+            .take(circuit.together().len().min(1));
+        let joint = joint.map(|target| circuit.variable(target));
+        circuit
             .variables()
             .iter()
+            .chain(joint)
             .map(|v| (v.name.clone(), v.values.clone()))
             .collect()
     }
@@ -97,9 +104,19 @@ impl Circuit {
         self.0.circuit.targets().iter().map(|v| v.index()).collect()
     }
 
+    /// The variables that are asked for together.
+    fn together(&self) -> Vec<usize> {
+        self.0
+            .circuit
+            .together()
+            .iter()
+            .map(|v| v.index())
+            .collect()
+    }
+
     /// Whether it asks for one variable.
     fn has_target(&self) -> bool {
-        self.0.circuit.targets().len() == 1
+        self.0.circuit.targets().len() == 1 && self.0.circuit.together().is_empty()
     }
 
     fn explains(&self) -> bool {
@@ -158,6 +175,27 @@ impl Circuit {
         let values =
             Array2::from_shape_vec((logs.len(), width), values).expect("rows of this width");
         Ok((values.into_pyarray(py), logs.into_pyarray(py)))
+    }
+
+    /// For each place from the best on, what `explain` gives.
+    fn explain_best<'py>(
+        &self,
+        py: Python<'py>,
+        batch: &mut Batch,
+        count: usize,
+        running: &EvalOptions,
+    ) -> Result<Vec<Explained<'py>>> {
+        let (ready, batch, running) = (self.0.clone(), batch.take(), running.0);
+        let width = ready.circuit.targets().len();
+        let places = work::long(py, None, move |watch| {
+            explain_best(&ready, batch, count, &running, watch)
+        })?;
+        let arrays = places.into_iter().map(|(values, logs)| {
+            let values =
+                Array2::from_shape_vec((logs.len(), width), values).expect("rows of this width");
+            (values.into_pyarray(py), logs.into_pyarray(py))
+        });
+        Ok(arrays.collect())
     }
 
     /// For each family, the variable and side by side for all examples its marginal; and ln P(e).
@@ -337,4 +375,25 @@ fn explain(
         logs.extend(found.log_probability);
     }
     Ok((values, logs))
+}
+
+/// For each place, the values and logarithms of all examples.
+fn explain_best(
+    ready: &Ready,
+    batch: Batch,
+    count: usize,
+    running: &sumout::EvalOptions,
+    watch: &Watch,
+) -> sumout::Result<Vec<(Vec<i32>, Vec<f64>)>> {
+    let (explainer, batch) = (ready.explainer(running)?, batch.of(&ready.circuit)?);
+    let mut places = vec![(vec![], vec![]); count];
+    for rows in parts(batch.len(), FEW) {
+        watch.go_on()?;
+        let part = batch.select(&ready.circuit, &rows.collect::<Vec<_>>());
+        for (place, found) in places.iter_mut().zip(explainer.run_best(&part, count)?) {
+            place.0.extend(found.values);
+            place.1.extend(found.log_probability);
+        }
+    }
+    Ok(places)
 }

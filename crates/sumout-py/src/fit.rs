@@ -224,19 +224,19 @@ fn tell(watch: &Watch, event: &FitEvent<'_>) -> sumout::Result<()> {
 }
 
 fn learned(py: Python<'_>, fitted: Fitted, circuit: Option<sumout::Circuit>) -> Result<Learned> {
-    let groups = fitted.params.groups();
-    let difference = fitted.declared.and_then(|declared| declared.difference);
+    let groups = fitted.params().groups();
+    let difference = fitted.declared().and_then(|declared| declared.difference);
     Ok(Learned {
         circuit: circuit
             .map(|circuit| Py::new(py, Circuit::new(circuit)))
             .transpose()?,
-        history: json(&fitted.history),
+        history: json(&fitted.history()),
         best: json(&fitted.best_epoch()),
-        parameters: fitted.params.len(),
+        parameters: fitted.params().len(),
         groups: groups.iter().map(|group| group.name.clone()).collect(),
         difference: difference.map(|found| found.largest()),
-        warnings: fitted.warnings,
-        network: Py::new(py, Network(Arc::new(fitted.network)))?,
+        warnings: fitted.warnings().to_vec(),
+        network: Py::new(py, Network(Arc::new(fitted.network().clone())))?,
     })
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use numpy::ndarray::Array2;
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyReadonlyArrayDyn};
 use pyo3::prelude::*;
-use sumout::model::format::{self, Loss, ReadOptions, WriteOptions};
+use sumout::model::format::{ReadOptions, WriteOptions};
 use sumout::model::{Body, Role};
 use sumout::{Error, ErrorKind, Evidence, Finding, Format, VarId};
 
@@ -35,7 +35,7 @@ impl Network {
             .with_format(format.map(format_named).transpose()?)
             .with_normalize(normalize);
         Ok(Network(Arc::new(work::short(py, || {
-            format::read(&path, &options)
+            sumout::Network::read_with(&path, &options)
         })?)))
     }
 
@@ -52,7 +52,7 @@ impl Network {
             .with_format(format.map(format_named).transpose()?)
             .with_normalize(normalize);
         Ok(Network(Arc::new(work::short(py, || {
-            format::parse(name, bytes, &options)
+            sumout::Network::parse(name, bytes, &options)
         })?)))
     }
 
@@ -63,17 +63,17 @@ impl Network {
         format: Option<&str>,
         lossy: bool,
     ) -> Result<()> {
-        let loss = if lossy { Loss::Accept } else { Loss::Refuse };
         let options = WriteOptions::default()
             .with_format(format.map(format_named).transpose()?)
-            .with_loss(loss);
-        work::short(py, || format::write(&self.0, &path, &options))
+            .with_lossy(lossy);
+        work::short(py, || self.0.write_with(&path, &options))
     }
 
     fn to_string(&self, py: Python<'_>, format: &str, lossy: bool) -> Result<String> {
-        let loss = if lossy { Loss::Accept } else { Loss::Refuse };
-        let format = format_named(format)?;
-        work::short(py, || format::to_string(&self.0, format, loss))
+        let options = WriteOptions::default()
+            .with_format(format_named(format)?)
+            .with_lossy(lossy);
+        work::short(py, || self.0.to_text(&options))
     }
 
     fn name(&self) -> &str {
@@ -160,13 +160,18 @@ impl Network {
         &self,
         py: Python<'_>,
         targets: Vec<usize>,
+        joint: bool,
         findings: Findings,
         options: &Options,
     ) -> Result<Answered> {
         let (net, options) = (self.0.clone(), options.0.clone());
         let answer = work::long(py, None, move |watch| {
             let targets: Vec<VarId> = targets.into_iter().map(sumout::internals::var).collect();
-            net.query(&targets, &evidence(&net, findings)?, &watch.over(&options))
+            let (evidence, options) = (evidence(&net, findings)?, watch.over(&options));
+            match joint {
+                true => net.query_joint(&targets, &evidence, &options),
+                false => net.query(&targets, &evidence, &options),
+            }
         })?;
         let posteriors = answer.posteriors().iter();
         let posteriors = posteriors.map(|(v, p)| (v.index(), p.clone()));
@@ -187,6 +192,63 @@ impl Network {
         })?;
         let assignment = found.assignment().map(<[usize]>::to_vec);
         Ok((assignment, found.log_probability()))
+    }
+
+    /// The most probable values of all variables in order, at most `count` times; each with ln P of
+    /// them, their probability given the evidence, their place, and whether others as probable were left out.
+    fn explanations(
+        &self,
+        py: Python<'_>,
+        count: usize,
+        findings: Findings,
+        options: &Options,
+    ) -> Result<Vec<Ranked>> {
+        let (net, options) = (self.0.clone(), options.0.clone());
+        let found = work::long(py, None, move |watch| {
+            net.explanations(count, &evidence(&net, findings)?, &watch.over(&options))
+        })?;
+        let ranked = |best: sumout::Explanation| {
+            Some((
+                best.assignment()?.to_vec(),
+                best.log_probability(),
+                best.posterior()?,
+                best.rank()?,
+                best.is_tied_beyond(),
+            ))
+        };
+        Ok(found.into_iter().filter_map(ranked).collect())
+    }
+
+    /// The most probable values of some variables, the others summed out: assignments with ln P of them and the
+    /// evidence; the upper bound, whether it is proved, the nodes of the search, and ln P(e).
+    ///
+    /// The search ends after some seconds, if they are given.
+    #[pyo3(signature = (variables, count, findings, options, seconds = None))]
+    fn map(
+        &self,
+        py: Python<'_>,
+        variables: Vec<usize>,
+        count: usize,
+        findings: Findings,
+        options: &Options,
+        seconds: Option<f64>,
+    ) -> Result<Mapped> {
+        let (net, options) = (self.0.clone(), options.0.clone());
+        let found = work::long(py, None, move |watch| {
+            let asked: Vec<VarId> = variables.into_iter().map(sumout::internals::var).collect();
+            let evidence = evidence(&net, findings)?;
+            let options = watch.over(&options);
+            work::within(seconds, watch.control(), || {
+                net.map(&asked, count, &evidence, &options)
+            })
+        })?;
+        Ok((
+            found.assignments().to_vec(),
+            found.bound(),
+            found.is_proved(),
+            found.nodes(),
+            found.log_evidence(),
+        ))
     }
 
     /// Compiles a query.
@@ -270,6 +332,12 @@ impl Network {
         }
     }
 }
+
+/// Assignments with their logarithms, the bound, whether it is proved, the nodes, and ln P(e).
+type Mapped = (Vec<(Vec<usize>, f64)>, f64, bool, u64, f64);
+
+/// An explanation among others.
+type Ranked = (Vec<usize>, f64, f64, usize, bool);
 
 fn draw(net: &sumout::Network, rows: usize, seed: u64, watch: &Watch) -> sumout::Result<Vec<i32>> {
     let (mut sampler, mut cells) = (net.sampler(seed)?, vec![]);

@@ -2,7 +2,8 @@
 
 use pyo3::prelude::*;
 
-/// A query to a network: a variable, all of them, or an explanation.
+/// A query to a network: some variables, all of them, some together, or an
+/// explanation.
 #[pyclass(frozen, skip_from_py_object, module = "sumout._sumout")]
 #[derive(Clone, Debug)]
 pub struct Query(pub sumout::Query);
@@ -11,17 +12,18 @@ pub struct Query(pub sumout::Query);
 impl Query {
     #[new]
     fn new(
-        target: Option<String>,
+        targets: Vec<String>,
+        joint: bool,
         given: Vec<String>,
         hard: Vec<String>,
         trainable: Option<Vec<String>>,
         families: bool,
         explain: bool,
     ) -> Self {
-        let query = match target {
+        let query = match joint {
             _ if explain => sumout::Query::explain(),
-            Some(target) => sumout::Query::of(target),
-            None => sumout::Query::all(),
+            true => sumout::Query::joint(targets),
+            false => sumout::Query::of_several(targets),
         };
         let query = query.given(given).hard(hard);
         let query = if families { query.families() } else { query };

@@ -68,6 +68,25 @@ pub fn long<T: Send + 'static>(
     Ok(result.unwrap_or_else(|panic| std::panic::resume_unwind(panic))?)
 }
 
+/// Does work that is stopped after some seconds, if they are given.
+pub fn within<T>(seconds: Option<f64>, control: &Control, work: impl FnOnce() -> T) -> T {
+    let Some(seconds) = seconds else {
+        return work();
+    };
+    let (done, waiting) = channel::<()>();
+    std::thread::scope(|scope| {
+        scope.spawn(move || {
+            let over = waiting.recv_timeout(Duration::from_secs_f64(seconds));
+            if over == Err(RecvTimeoutError::Timeout) {
+                control.stop();
+            }
+        });
+        let result = work();
+        drop(done);
+        result
+    })
+}
+
 fn wait(
     py: Python<'_>,
     progress: Option<&Bound<'_, PyAny>>,

@@ -187,6 +187,17 @@ def test_explanations_of_a_batch(asia):
         circuit.posterior({})
 
 
+def test_the_best_explanations_of_a_batch(asia):
+    circuit = asia.compile(mpe=True)
+    rows = [{"xray": "yes"}, {"dysp": "no"}]
+    places = circuit.mpe(rows, k=3)
+    for at, row in enumerate(rows):
+        wanted = [one.log_probability for one in asia.mpe(row, k=3)]
+        assert [found.log_probability[at] for found in places] == pytest.approx(wanted)
+    with pytest.raises(sumout.Error, match="every variable as an input"):
+        asia.compile(mpe=True, given=["xray"]).mpe(rows, k=2)
+
+
 def test_files_and_pickles(circuit, tmp_path):
     circuit.save(tmp_path / "lung.sumout")
     for again in [sumout.load(tmp_path / "lung.sumout"), pickle.loads(pickle.dumps(circuit)), copy.deepcopy(circuit)]:
@@ -255,3 +266,36 @@ def test_predictions(asia, circuit):
     for labels, what in [(["yes"], "3 examples, and labels of shape"), ([None] * 3, "no example has a label"), (["ye"] * 3, "did you mean")]:
         with pytest.raises(sumout.Error, match=what):
             circuit.accuracy([{}, {}, {}], labels)
+
+
+def test_several_targets_are_answered_side_by_side(asia):
+    circuit = asia.compile(["lung", "tub"], given=["xray", "dysp"])
+    assert circuit.targets == ["tub", "lung"]
+    found = circuit.evaluate(ROWS[:1])
+    assert sorted(found.posterior) == ["lung", "tub"]
+    for name, rows in found.posterior.items():
+        assert dict(zip(["yes", "no"], rows[0])) == pytest.approx(asia.query(name, given=ROWS[0]), abs=1e-12)
+
+
+def test_a_joint_posterior_is_one_table(asia):
+    names, given = ("lung", "bronc"), {"xray": "yes", "dysp": "no"}
+    found = asia.query(joint=names, given=given)
+    assert found.table.shape == (2, 2) and found.variables == list(names)
+    assert found.table.sum(axis=1) == pytest.approx(list(asia.query("lung", given=given).values()), abs=1e-12)
+    chain = asia.query("lung", given=given)["yes"] * asia.query("bronc", given={**given, "lung": "yes"})["no"]
+    assert found["yes", "no"] == pytest.approx(chain, abs=1e-12)
+    assert pickle.loads(pickle.dumps(found)) == found
+
+    circuit = asia.compile(joint=names, given=["xray", "dysp"])
+    for one in (circuit, pickle.loads(pickle.dumps(circuit))):
+        assert one.evaluate([given, {}]).posterior.shape == (2, 2, 2)
+        assert one.posterior([given])[0] == pytest.approx(found.table, abs=1e-12)
+        assert one.posterior(given) == pytest.approx(found, abs=1e-12)
+
+
+@pytest.mark.parametrize("names", ["lung", ["lung"], ["lung", "lung"]])
+def test_a_joint_posterior_is_of_several_variables(asia, names):
+    with pytest.raises(sumout.Error):
+        asia.query(joint=names)
+    with pytest.raises(sumout.Error):
+        asia.compile(joint=names)

@@ -35,6 +35,41 @@ def test_explanations(asia):
     assert best["lung"] == "yes" and best["xray"] == "yes" and best.log_probability == pytest.approx(-3.652222, abs=1e-6)
 
 
+def test_the_best_explanations_in_order(asia):
+    best = asia.mpe({"xray": "yes"}, k=5)
+    assert best[0] == asia.mpe({"xray": "yes"}) and [one.rank for one in best] == [1, 2, 3, 4, 5]
+    everything = asia.mpe({"xray": "yes"}, k=1000)
+    assert sum(one.probability for one in everything) == pytest.approx(1)
+    assert everything[:5] == best and len({tuple(one.values()) for one in everything}) == len(everything)
+    assert pickle.loads(pickle.dumps(best[1])).probability == best[1].probability
+    with pytest.raises(sumout.Error, match="explanations cannot be asked for"):
+        asia.mpe(k=0)
+    with pytest.raises(sumout.ImpossibleEvidence):
+        asia.mpe({"lung": "yes", "either": "no"}, k=2)
+
+
+def test_explanations_that_tie():
+    b = sumout.Builder("coins")
+    for name in "abc":
+        b.add(name, ["h", "t"], cpt=[0.5, 0.5])
+    best = b.build().mpe(k=5)
+    assert [one.rank for one in best] == [1] * 5 and best[-1].tied_beyond
+    assert [one.probability for one in best] == pytest.approx([0.125] * 5)
+
+
+def test_marginal_map(asia):
+    best = asia.map(["lung", "tub"], {"xray": "yes"})
+    assert best == {"lung": "yes", "tub": "no"} and best.proved and best.bound == best.log_probability
+    everything = asia.map(["lung", "tub"], {"xray": "yes"}, k=9)
+    assert sum(one.probability for one in everything) == pytest.approx(1) and everything[0] == best
+    lung = asia.query("lung", given={"xray": "yes"})
+    assert asia.map("lung", {"xray": "yes"}, time_limit=60)["lung"] == lung.best
+    with pytest.raises(sumout.Error, match="asked for and given"):
+        asia.map("lung", {"lung": "yes"})
+    with pytest.raises(sumout.ImpossibleEvidence):
+        asia.map("tub", {"lung": "yes", "either": "no"})
+
+
 def test_impossible_evidence_is_an_answer_of_its_own(asia):
     impossible = {"lung": "yes", "either": "no"}
     with pytest.raises(sumout.ImpossibleEvidence) as raised:

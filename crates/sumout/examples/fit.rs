@@ -15,6 +15,6 @@ fn main() -> sumout::Result<()> {
     let task = Task::of(&[asia.find("lung")?], &examples);
     let options = FitOptions::preset("em")?;
     let fitted = asia.fit(&task, &examples, &options, &mut |_| Ok(()))?;
-    println!("{:?}", fitted.network);
+    println!("{:?}", fitted.network());
     Ok(())
 }

@@ -43,6 +43,9 @@ struct State {
     total: AtomicU64,
     /// The bits of a number, which is not a number as long as there is no plan.
     best: AtomicU64,
+    /// The bits of two numbers, of a search for a maximum: the largest value so far, and an upper
+    /// bound.
+    between: [AtomicU64; 2],
 }
 
 /// A part of the work.
@@ -79,6 +82,7 @@ pub struct Progress {
     done: u64,
     total: u64,
     best: Option<f64>,
+    between: Option<[f64; 2]>,
 }
 
 impl Control {
@@ -102,6 +106,7 @@ impl Control {
             done: AtomicU64::new(0),
             total: AtomicU64::new(0),
             best: AtomicU64::new(f64::NAN.to_bits()),
+            between: [f64::NAN, f64::NAN].map(|x| AtomicU64::new(x.to_bits())),
         })))
     }
 
@@ -116,12 +121,14 @@ impl Control {
     pub fn progress(&self) -> Option<Progress> {
         let state = self.0.as_deref()?;
         let best = f64::from_bits(state.best.load(Relaxed));
+        let between = [0, 1].map(|end| f64::from_bits(state.between[end].load(Relaxed)));
         Some(Progress {
             stage: STAGES[usize::from(state.stage.load(Relaxed))],
             stages: state.stages.load(Relaxed),
             done: state.done.load(Relaxed),
             total: state.total.load(Relaxed),
             best: best.is_finite().then_some(best),
+            between: between.iter().all(|x| !x.is_nan()).then_some(between),
         })
     }
 
@@ -174,6 +181,13 @@ impl Control {
         }
     }
 
+    /// Reports the largest value that a search for a maximum has found, and an upper bound.
+    pub(crate) fn between(&self, best: f64, bound: f64) {
+        let Some(state) = &self.0 else { return };
+        state.between[0].store(best.to_bits(), Relaxed);
+        state.between[1].store(bound.to_bits(), Relaxed);
+    }
+
     /// Forgets the plans of another question.
     pub fn forget(&self) {
         if let Some(state) = &self.0 {
@@ -219,6 +233,12 @@ impl Progress {
     /// The cost of the best plan so far, in products.
     pub fn best(&self) -> Option<f64> {
         self.best
+    }
+
+    /// The largest logarithm of a probability that a search for a maximum has found so far, and an
+    /// upper bound.
+    pub fn between(&self) -> Option<[f64; 2]> {
+        self.between
     }
 
     /// The share of the stage that is done, if it is known.

@@ -41,14 +41,21 @@
 //! Evidence, targets ───────┴─▶ prune ─▶ plan ─▶ lower ─▶ Graph ─▶ layout ─▶ execute ─▶ Answer
 //! ```
 //!
-//! | module | |
+//! Variables and values that cannot matter are pruned. A plan is a tree in which the factors that
+//! are left are multiplied and summed out; it is lowered to a graph of tensor operations. A circuit
+//! is a graph with a place in memory for every number, ready to be evaluated.
+//!
+//! # Where to start
+//!
+//! | for | there is |
 //! |---|---|
-//! | [`model`] | networks, built or read from [files in six formats](model::format); [evidence](Evidence) and [data](Dataset) |
-//! | [`compile`] | [prunes](compile::prune) what cannot matter, [plans](mod@compile::plan) a contraction tree, and [lowers](compile::lower) it to a graph |
-//! | [`tensor`] | the [graph](tensor::graph) of tensor operations; where its numbers lie in memory, and their computation |
-//! | [`circuit`] | questions and answers: [`Network::query`] and [`Network::mpe`], with their [`Options`]; [circuits](Circuit), compiled by [`Network::compile`] and evaluated on [batches](Batch) |
-//! | [`learn`] | learning from data: [`Network::fit`] and its parts |
-//! | [`vars`], [`error`], [`files`] | what all of them use |
+//! | networks | [`Network::read`], or [`Network::builder`]; [files in six formats](model::format) |
+//! | one question | [`Network::query`] and [`Network::mpe`], given [`Evidence`] and [`Options`] |
+//! | a question asked often | [`Network::compile`], which makes a [`Circuit`] of a [`Query`]; a [`Batch`] of examples for its [`Evaluator`], [`Explainer`], [`Differentiator`] or [`FamilyEvaluator`] |
+//! | the cost, before anything is computed | [`Network::plan`] and its [`Report`] |
+//! | learning from data | [`Network::fit`] and the module [`learn`] |
+//! | programs without this crate | [`Circuit::export`] |
+//! | work that takes long | a [`Control`] in the options, to watch and to stop it |
 //!
 //! # Guarantees
 //!
@@ -81,11 +88,11 @@ pub mod tensor;
 pub mod vars;
 
 pub use circuit::{
-    Answer, Answers, Batch, Circuit, Column, Compilation, Derivatives, Differentiator, EvalOptions,
-    Evaluator, Explainer, Explanation, Explanations, Export, Families, FamilyEvaluator, Language,
-    Onnx, Options, Precision, Selected,
+    Answer, Answers, Batch, Causation, Circuit, Column, Compilation, Derivatives, Differentiator,
+    EvalOptions, Evaluator, Explainer, Explanation, Explanations, Export, Families,
+    FamilyEvaluator, Language, MarginalMap, Onnx, Options, Precision, Selected,
 };
-pub use compile::plan::saved::{PlanStart, SavedPlan};
+pub use compile::plan::saved::SavedPlan;
 pub use compile::report::{Extent, Near};
 pub use compile::{Level, Objective, Query, Report};
 pub use control::{Control, Progress, Stage};
@@ -104,6 +111,7 @@ pub mod internals {
     pub use crate::circuit::Machine;
     pub use crate::compile::report::Count;
     pub use crate::compile::{Goal, Question, Runs, Search, lower, paper, plan, prune};
+    pub use crate::error::defect::{contained, keep_panics};
     pub use crate::model::paper::{HEIGHT, WIDTH, covers, number, within};
     pub use crate::model::random;
     pub use crate::tensor::graph;

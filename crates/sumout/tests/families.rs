@@ -143,6 +143,26 @@ fn every_family_of_every_row_agrees_with_brute_force() {
     }
 }
 
+/// The circuit of a network of one variable without inputs is its table, and nothing else.
+#[test]
+fn a_network_of_one_variable_has_a_family() {
+    for row in [vec![1.0], vec![0.25, 0.75], vec![0.0, 1.0]] {
+        let mut b = Network::builder("alone");
+        let values = (0..row.len()).map(|value| format!("s{value}"));
+        let x = b.variable("x", values.collect::<Vec<_>>());
+        b.table(x, [], row.clone());
+        let net = b.build().unwrap();
+        for level in LEVELS {
+            let options = Options::default().with_level(level);
+            let circuit = net.compile(&Query::all().families(), &options).unwrap();
+            for rows in [1, 5] {
+                let found = circuit.families(&Batch::new(rows)).unwrap();
+                assert_eq!(found.marginals[0].1, row.repeat(rows), "{level}");
+            }
+        }
+    }
+}
+
 #[test]
 fn a_circuit_for_something_else_has_no_families() {
     let asia = Network::read("asia").unwrap();

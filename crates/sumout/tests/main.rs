@@ -2,6 +2,8 @@
 
 mod batch;
 mod batch_bits;
+mod best;
+mod causal;
 mod circuit_file;
 mod common;
 mod control;
@@ -14,10 +16,11 @@ mod forge;
 mod formats;
 mod functional;
 mod gradients;
+mod joint;
 #[path = "learning/main.rs"]
 mod learning;
 mod logic;
-mod mutations;
+mod map;
 mod near;
 mod networks;
 mod oracle;

@@ -3,19 +3,31 @@
 //!
 //! The files in `tests/good-models/` are those in `tests/bad-models/` before the mistake. Circuits
 //! are damaged with care: the checksum fits, and one that is read must answer.
+//!
+//! ```text
+//! cargo test -p sumout --test mutations                                  a few hundred of each
+//! SUMOUT_SWEEP=1000 cargo test -p sumout --test mutations -- --nocapture   a thousand times as many
+//! ```
 
+#[allow(dead_code)]
+mod common;
+mod forge;
+
+use std::collections::BTreeMap;
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use crate::common::seeds;
-use crate::forge;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use serde_json::Value;
-use sumout::model::format::{ReadOptions, parse, read_evidence};
-use sumout::{Batch, Circuit, Column, Error, EvalOptions, Level, Network, Options, Query};
+use sumout::internals::{contained, keep_panics};
+use sumout::model::format::{ReadOptions, WriteOptions, parse, read_evidence};
+use sumout::{
+    Batch, Circuit, Column, Error, ErrorKind, EvalOptions, Format, Language, Level, Network,
+    Options, Query, SavedPlan,
+};
 
 /// How often each file is damaged.
 const TIMES: u64 = 300;
@@ -25,6 +37,56 @@ const MOMENT: Duration = Duration::from_secs(2);
 
 /// Bytes that mean something in one format or another.
 const SPECIAL: &[u8] = b"\0\t\n \"'\\{}[]()<>/&;:,|=%*#-+.0129eEnxy\x7f\xc3\xff";
+
+/// Every eleventh seed; in a sweep, as many times all of them as it asks for.
+fn seeds() -> impl Iterator<Item = u64> {
+    let times = std::env::var("SUMOUT_SWEEP")
+        .ok()
+        .and_then(|n| n.parse().ok());
+    let step = if times.is_some() { 1 } else { 11 };
+    (0..TIMES * times.unwrap_or(1).max(1)).step_by(step)
+}
+
+/// What came of many damaged files.
+#[derive(Default)]
+struct Tally {
+    tried: usize,
+    read: usize,
+    slowest: (Duration, u64),
+    /// Each panic, with the first seed that leads to it.
+    panics: BTreeMap<String, u64>,
+}
+
+impl Tally {
+    /// Notes what one file led to.
+    fn note(&mut self, seed: u64, work: impl FnOnce() -> Result<(), Error>) {
+        let start = Instant::now();
+        let result = contained("mutation", work).and_then(|result| result);
+        self.tried += 1;
+        self.slowest = self.slowest.max((start.elapsed(), seed));
+        match result {
+            Ok(()) => self.read += 1,
+            Err(error) if error.kind() == ErrorKind::Defect => {
+                self.panics.entry(error.to_string()).or_insert(seed);
+            }
+            Err(error) => check_message(&error),
+        }
+    }
+
+    /// Fails if there was a panic or a hang.
+    fn check(self, name: &str) -> usize {
+        let Tally {
+            tried,
+            read,
+            slowest,
+            panics,
+        } = self;
+        println!("{name}: {tried} damaged, {read} read, the slowest {slowest:?}");
+        assert!(panics.is_empty(), "{name}: {panics:#?}");
+        assert!(slowest.0 < MOMENT, "{name}: {slowest:?}");
+        read
+    }
+}
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/good-models")
@@ -89,19 +151,14 @@ fn swap_words(bytes: &mut Vec<u8>, rng: &mut ChaCha8Rng) {
 
 /// Reads a file again and again, each time damaged in another way.
 fn damage(name: &str, bytes: &[u8], read: impl Fn(&[u8]) -> Result<(), Error>) {
+    keep_panics();
     read(bytes).unwrap();
-    for seed in seeds(TIMES) {
-        println!("{name}, seed {seed}"); // shown if reading panics
+    let mut tally = Tally::default();
+    for seed in seeds() {
         let bytes = damaged(bytes, seed);
-        let start = Instant::now();
-        let result = read(&bytes);
-        assert!(
-            start.elapsed() < MOMENT,
-            "{name}, seed {seed}: {:?}",
-            start.elapsed()
-        );
-        result.map_or_else(|error| check_message(&error), |()| ());
+        tally.note(seed, || read(&bytes));
     }
+    tally.check(name);
 }
 
 /// A message is one line, and all of it fits on a screen.
@@ -116,38 +173,27 @@ fn check_message(error: &Error) {
 
 fn damage_network(name: &str) {
     damage(name, &file(name), |bytes| {
-        parse(name, bytes, &ReadOptions::default()).map(drop)
+        let own = ReadOptions::default().with_format(Format::of_path(Path::new(name)).unwrap());
+        for normalize in [true, false] {
+            let net = parse(name, bytes, &own.clone().with_normalize(normalize))?;
+            for format in Format::ALL {
+                let written = WriteOptions::default().with_format(format).with_lossy(true);
+                if let Ok(text) = net.to_text(&written) {
+                    let options = ReadOptions::default().with_format(format);
+                    let back = parse("written", text.as_bytes(), &options);
+                    back.unwrap_or_else(|e| panic!("{} reads back: {e}", format.name()));
+                }
+            }
+        }
+        Ok(())
     });
 }
 
 #[test]
-fn damaged_bif() {
-    damage_network("sprinkler.bif");
-}
-
-#[test]
-fn damaged_xmlbif() {
-    damage_network("sprinkler.xmlbif");
-}
-
-#[test]
-fn damaged_uai() {
-    damage_network("sprinkler.uai");
-}
-
-#[test]
-fn damaged_net() {
-    damage_network("sprinkler.net");
-}
-
-#[test]
-fn damaged_xdsl() {
-    damage_network("sprinkler.xdsl");
-}
-
-#[test]
-fn damaged_json() {
-    damage_network("sprinkler.json");
+fn damaged_networks_of_all_formats() {
+    for format in Format::ALL {
+        damage_network(&format!("sprinkler.{}", format.extensions()[0]));
+    }
 }
 
 #[test]
@@ -239,25 +285,63 @@ fn answer(circuit: &Circuit) {
         let _ = circuit
             .explainer(&options)
             .map(|explainer| explainer.run(&batch));
+        let _ = circuit
+            .family_evaluator(&options)
+            .map(|evaluator| evaluator.run(&batch));
+    }
+    for language in [Language::Torch, Language::Onnx] {
+        let _ = circuit.export(language);
+    }
+    let written = circuit.to_bytes().unwrap();
+    Circuit::from_bytes(&written).unwrap();
+}
+
+/// Removes, repeats or swaps members of a list somewhere in a description.
+fn rearrange(value: &mut Value, rng: &mut ChaCha8Rng) {
+    let mut lists = lists(value);
+    let at = rng.random_range(0..lists.len().max(1));
+    let Some(list) = lists.get_mut(at).filter(|list| !list.is_empty()) else {
+        return;
+    };
+    let (a, b) = (
+        rng.random_range(0..list.len()),
+        rng.random_range(0..list.len()),
+    );
+    match rng.random_range(0..3) {
+        0 => drop(list.remove(a)),
+        1 => list.insert(b, list[a].clone()),
+        _ => list.swap(a, b),
     }
 }
 
-/// The number of forged files that were read.
-fn forge_all(name: &str, bytes: &[u8]) -> usize {
-    let mut read = 0;
-    for seed in seeds(TIMES) {
-        println!("{name}, seed {seed}"); // shown if anything panics
-        let rng = &mut ChaCha8Rng::seed_from_u64(seed);
-        let forged = forge::forged(bytes, |header, tensors| change(header, tensors, rng));
-        match Circuit::from_bytes(&forged) {
-            Err(error) => check_message(&error),
-            Ok(circuit) => {
-                read += 1;
-                answer(&circuit);
-            }
-        }
+/// All lists of a description that are in no other one.
+fn lists(value: &mut Value) -> Vec<&mut Vec<Value>> {
+    match value {
+        Value::Array(items) => vec![items],
+        Value::Object(items) => items.iter_mut().flat_map(|(_, item)| lists(item)).collect(),
+        _ => vec![],
     }
-    read
+}
+
+/// Forges a file again and again; the number of files that were read.
+fn forge_all(name: &str, bytes: &[u8]) -> usize {
+    keep_panics();
+    let mut tally = Tally::default();
+    for seed in seeds() {
+        let rng = &mut ChaCha8Rng::seed_from_u64(seed);
+        let forged = forge::forged(bytes, |header, tensors| {
+            if rng.random_bool(0.3) {
+                rearrange(header, rng);
+            }
+            change(header, tensors, rng);
+        });
+        tally.note(seed, || {
+            let circuit = Circuit::from_bytes(&forged)?;
+            answer(&circuit);
+            Ok(())
+        });
+    }
+    tally.check(name)
 }
 
 #[test]
@@ -266,10 +350,17 @@ fn forged_circuits() {
     let pixels = Query::of("label").given(["pixel_*"]);
     let kidney = concat!(env!("CARGO_MANIFEST_DIR"), "/../../models/kidney.json");
     let mut read = 0;
-    for level in [Level::Classical, Level::Tables, Level::Support] {
+    for level in [
+        Level::Classical,
+        Level::Tables,
+        Level::Support,
+        Level::Compiled,
+    ] {
         for (name, query) in [
             ("asia", Query::of("lung").given(asia())),
             ("asia", Query::all().given(asia())),
+            ("asia", Query::all().families()),
+            ("asia", Query::all().trainable(["*"]).hard(["xray"])),
             ("asia", Query::explain().given(asia())),
             ("rect:3", pixels.clone()),
             (kidney, Query::all()),
@@ -278,4 +369,15 @@ fn forged_circuits() {
         }
     }
     assert!(read > 100, "only {read} forged circuits were read");
+}
+
+#[test]
+fn damaged_plans() {
+    let (asia, query) = (Network::read("asia").unwrap(), Query::all());
+    let options = Options::default().with_effort(0.0);
+    let plan = asia.plan(&query, &options).unwrap().saved().to_json();
+    damage("plan.json", plan.as_bytes(), |bytes| {
+        let plan = SavedPlan::parse("plan.json", &String::from_utf8_lossy(bytes))?;
+        asia.plan_from(&query, &options, &plan).map(drop)
+    });
 }

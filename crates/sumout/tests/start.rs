@@ -3,9 +3,8 @@
 use crate::common::{close, enumerate, seeds};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use sumout::compile::plan::saved::{PlanStart, SavedPlan};
 use sumout::model::random::{Shape, network};
-use sumout::{Compilation, Error, Evidence, Level, Network, Options, Query};
+use sumout::{Compilation, Error, Evidence, Level, Network, Options, Query, SavedPlan};
 
 fn options(effort: f64) -> Options {
     Options::default().with_effort(effort)
@@ -28,8 +27,8 @@ fn random(seed: u64) -> (Network, Query) {
     (net, query)
 }
 
-fn again(saved: &SavedPlan) -> PlanStart {
-    PlanStart::Plan(SavedPlan::parse("plan.json", &saved.to_json()).unwrap())
+fn again(saved: &SavedPlan) -> SavedPlan {
+    SavedPlan::parse("plan.json", &saved.to_json()).unwrap()
 }
 
 fn cost(plan: &Compilation<'_>) -> f64 {
@@ -111,8 +110,7 @@ fn damaged_plans_are_refused() {
     let (net, query, text) = asia();
     let read = |text: &str| {
         let saved = SavedPlan::parse("plan.json", text)?;
-        net.plan_from(&query, &options(0.0), &PlanStart::Plan(saved))
-            .map(drop)
+        net.plan_from(&query, &options(0.0), &saved).map(drop)
     };
     assert!(read(&text).is_ok());
     assert!(
@@ -176,7 +174,7 @@ fn random_damage_never_panics() {
         let Ok(saved) = SavedPlan::parse("plan.json", &String::from_utf8(bytes).unwrap()) else {
             continue;
         };
-        if let Ok(plan) = net.plan_from(&query, &options(0.0), &PlanStart::Plan(saved)) {
+        if let Ok(plan) = net.plan_from(&query, &options(0.0), &saved) {
             let answer = plan.circuit().answer(&Evidence::new()).unwrap();
             assert!(
                 close(answer.posteriors()[0].1[0], 0.055, 1e-9),
@@ -189,7 +187,7 @@ fn random_damage_never_panics() {
 #[test]
 fn plans_of_other_networks_and_queries_are_refused() {
     let (net, query, text) = asia();
-    let start = PlanStart::Plan(SavedPlan::parse("plan.json", &text).unwrap());
+    let start = SavedPlan::parse("plan.json", &text).unwrap();
     assert!(
         complaint(net.plan_from(&Query::of("tub"), &options(0.0), &start))
             .contains("was saved for")
@@ -214,8 +212,7 @@ fn plans_of_other_networks_and_queries_are_refused() {
 #[test]
 fn an_elimination_order_is_followed() {
     let (net, query, _) = asia();
-    let order = |names: &str| PlanStart::Order(names.split(' ').map(str::to_owned).collect());
-    let plan = |names: &str| net.plan_from(&query, &options(0.0), &order(names));
+    let plan = |names: &str| net.plan_in_order(&query, &options(0.0), names.split(' '));
     let good = plan("asia tub xray dysp smoke either bronc").unwrap();
     let bad = plan("either tub smoke bronc dysp xray asia lung").unwrap();
     assert!(bad.report().chosen().max_cluster_rank() > good.report().chosen().max_cluster_rank());
@@ -224,10 +221,10 @@ fn an_elimination_order_is_followed() {
         assert!(close(answer.posteriors()[0].1[0], 0.055, 1e-9));
     }
     let better = net
-        .plan_from(
+        .plan_in_order(
             &query,
             &options(0.01),
-            &order("either tub smoke bronc dysp xray asia"),
+            "either tub smoke bronc dysp xray asia".split(' '),
         )
         .unwrap();
     assert!(cost(&better) <= cost(&good));

@@ -76,6 +76,7 @@ pub fn run(args: &Args, json: bool, out: &mut dyn Write) -> Result<Outcome> {
     let report = plan.report();
     let found = Found {
         seconds: seconds / rows,
+        has_output: circuit.targets().len() == 1,
         backward: backward.map(|time| time / rows),
         evaluator: (forward.threads(), forward.block(batch.len())),
         multiply_adds: report.chosen().multiply_adds(),
@@ -183,6 +184,8 @@ fn median(seconds: f64, mut work: impl FnMut() -> sumout::Result<()>) -> Result<
 /// The measurements.
 struct Found {
     seconds: f64,
+    /// Whether answers are the circuit's output, and no derivatives.
+    has_output: bool,
     /// None if it is lost in noise.
     backward: Option<f64>,
     evaluator: (usize, usize),
@@ -249,13 +252,13 @@ impl Found {
             "numbers           {precision}, {} instructions",
             self.machine.instructions
         )?;
-        match args.asking.target {
-            Some(_) => writeln!(
+        match self.has_output {
+            true => writeln!(
                 out,
                 "forward           {} an example",
                 duration(self.seconds)
             )?,
-            None => writeln!(
+            false => writeln!(
                 out,
                 "both passes       {} an example",
                 duration(self.seconds)

@@ -11,20 +11,24 @@ use sumout::files::save;
 use sumout::{Compilation, Error, ErrorKind, Format, Network, Objective, Options, Query};
 
 use crate::args::{Approximating, Asking, Computing, Reading};
+use crate::causal::Intervening;
 use crate::output::{Outcome, Result, talk};
 use crate::patience::{Limiting, patiently};
 
 const EXAMPLES: &str = "\
 Examples:
   sumout compile asia lung --given xray dysp       P(lung | xray, dysp)
+  sumout compile asia lung tub --given xray        both posteriors, by one backward pass
+  sumout compile asia --joint lung,tub --given xray
   sumout compile rect:8 label --given 'pixel_*'    inputs by a pattern
   sumout compile rect:8 label --hard 'pixel_*'     no pixel is ever missing
   sumout compile asia lung --given xray -o lung.sumout
   sumout compile asia --mpe --given xray -o case.sumout
+  sumout compile asia lung --do smoke -o do.sumout an intervention as an input
   sumout compile asia --level classical            all posteriors, without functions
   sumout compile asia lung --given xray --svg tree.svg --network-dot asia.dot
 
-The target comes before `--given`.";
+Targets come before `--given`.";
 
 /// Compile a query into a circuit and report its size.
 #[derive(clap::Args, Debug)]
@@ -34,7 +38,7 @@ pub struct Args {
     asking: Asking,
 
     /// Compute the most probable explanation instead of posteriors.
-    #[arg(long, conflicts_with_all = ["target", "trainable", "near"])]
+    #[arg(long, conflicts_with_all = ["targets", "joint", "trainable", "near"])]
     mpe: bool,
 
     /// Write the circuit to a file, for `sumout eval`.
@@ -49,6 +53,9 @@ pub struct Args {
     /// `none` for no variable. The default follows the roles of the tables in the model.
     #[arg(long, value_name = "NAME", num_args = 1.., help_heading = "Inputs")]
     trainable: Option<Vec<String>>,
+
+    #[command(flatten)]
+    intervening: Intervening,
 
     #[command(flatten)]
     starting: Starting,
@@ -112,10 +119,13 @@ struct Drawing {
 pub fn run(args: &Args, json: bool, out: &mut dyn Write) -> Result<Outcome> {
     args.refuse_overwriting()?;
     let net = args.reading.network(&args.asking.model)?;
+    let (net, regimes) = args
+        .intervening
+        .network_and_regimes(net, args.asking.texts())?;
     let start = args.starting.start(&net)?;
     let (plan, is_stopped) = args.limiting.watch(|control| {
         let options = args.options().with_control(control.clone());
-        let plan = args.plan(&net, start.as_ref(), &options)?;
+        let plan = args.plan(&net, &regimes, start.as_ref(), &options)?;
         plan.report();
         Ok((plan, control.is_stopped()))
     })?;
@@ -183,12 +193,15 @@ impl Args {
     fn plan<'n>(
         &self,
         net: &'n Network,
+        regimes: &[String],
         start: Option<&PlanStart>,
         options: &Options,
     ) -> sumout::Result<Compilation<'n>> {
+        let query = self.query().hard(regimes);
         match start {
-            None => net.plan(&self.query(), options),
-            Some(start) => net.plan_from(&self.query(), options, start),
+            None => net.plan(&query, options),
+            Some(PlanStart::Plan(saved)) => net.plan_from(&query, options, saved),
+            Some(PlanStart::Order(order)) => net.plan_in_order(&query, options, order),
         }
     }
 

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use serde_json::json;
-use sumout::model::format::{self, Loss, WriteOptions};
+use sumout::model::format::WriteOptions;
 use sumout::{Error, ErrorKind, Format, Network};
 
 use crate::args::{Reading, format_parser};
@@ -45,21 +45,18 @@ pub struct Args {
 pub fn run(args: &Args, json: bool, out: &mut dyn Write) -> Result<Outcome> {
     let format = args.target()?;
     let net = args.reading.network(&args.input)?;
+    let options = WriteOptions::default()
+        .with_format(format)
+        .with_lossy(args.lossy);
     if args.is_stdout() {
-        let text = format::to_string(&net, format, args.loss())?;
+        let text = net.to_text(&options)?;
         if json {
             report(args, format, &net, Some(text), out)?
         } else {
             out.write_all(text.as_bytes())?
         }
     } else {
-        format::write(
-            &net,
-            &args.output,
-            &WriteOptions::default()
-                .with_format(format)
-                .with_loss(args.loss()),
-        )?;
+        net.write_with(&args.output, &options)?;
         let variables = counted(net.variables().len(), "variable");
         match json {
             true => report(args, format, &net, None, out)?,
@@ -96,14 +93,6 @@ fn report(
 impl Args {
     fn is_stdout(&self) -> bool {
         self.output == Path::new("-")
-    }
-
-    fn loss(&self) -> Loss {
-        if self.lossy {
-            Loss::Accept
-        } else {
-            Loss::Refuse
-        }
     }
 
     /// The format to write: the requested one, or else that of the file's extension.

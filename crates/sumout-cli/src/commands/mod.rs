@@ -4,12 +4,14 @@ pub mod bench;
 pub mod compile;
 pub mod completions;
 pub mod convert;
+pub mod counterfactual;
 pub mod data;
 pub mod demo;
 pub mod eval;
 pub mod explore;
 pub mod export;
 pub mod fit;
+pub mod map;
 pub mod mpe;
 pub mod paper;
 pub mod query;
@@ -28,6 +30,8 @@ Examples:
   sumout show asia                                 what is in a network
   sumout query asia lung --given xray=yes dysp=no  P(lung | xray=yes, dysp=no)
   sumout mpe asia --given xray=yes                 the most probable explanation
+  sumout query asia lung --do smoke=no             if nobody smoked
+  sumout map asia lung tub --given xray=yes        the most probable values of some variables together
   sumout compile rect:8 label --given 'pixel_*'    what a query costs, and why it is cheap
   sumout eval lung.sumout cases.csv                posteriors for every row of a file
   sumout fit rect:10 train.csv --target label -o learned.json
@@ -37,7 +41,8 @@ Examples:
 A MODEL is a file (.bif, .xmlbif, .uai, .net, .xdsl or .json, also with .gz),
 `-` for standard input, or a network that is built in: asia.
 
-Exit code: 0 done, 1 the evidence is impossible, 2 wrong use or input.";
+Exit code: 0 done, 1 the evidence is impossible, 2 wrong use or input,
+70 a defect in sumout.";
 
 /// Exact answers from Bayesian networks.
 #[derive(Debug, Parser)]
@@ -63,6 +68,8 @@ pub enum Command {
     Show(show::Args),
     Query(query::Args),
     Mpe(mpe::Args),
+    Counterfactual(counterfactual::Args),
+    Map(map::Args),
     Compile(compile::Args),
     Eval(eval::Args),
     Export(export::Args),
@@ -76,6 +83,17 @@ pub enum Command {
     Completions(completions::Args),
 }
 
+impl Command {
+    /// Whether it prints what other programs read, even without `--json`: names as they are.
+    pub fn prints_data(&self) -> bool {
+        use Command::{Completions, Convert, Data, Eval, Export, Paper, Sample};
+        matches!(
+            self,
+            Completions(_) | Convert(_) | Data(_) | Eval(_) | Export(_) | Paper(_) | Sample(_)
+        )
+    }
+}
+
 /// Runs the command; data goes to `out`.
 pub fn run(cli: &Cli, out: &mut dyn Write) -> Result<Outcome> {
     match &cli.command {
@@ -83,6 +101,8 @@ pub fn run(cli: &Cli, out: &mut dyn Write) -> Result<Outcome> {
         Command::Show(args) => show::run(args, cli.json, out),
         Command::Query(args) => query::run(args, cli.json, out),
         Command::Mpe(args) => mpe::run(args, cli.json, out),
+        Command::Counterfactual(args) => counterfactual::run(args, cli.json, out),
+        Command::Map(args) => map::run(args, cli.json, out),
         Command::Compile(args) => compile::run(args, cli.json, out),
         Command::Eval(args) => eval::run(args, cli.json, out),
         Command::Export(args) => export::run(args, cli.json, out),

@@ -112,6 +112,12 @@ fn numbers(cpt: &Cpt, cards: &[usize]) -> usize {
     copies * cpt.size(cards)
 }
 
+/// Whether all but the roots are known functions, and there are some.
+fn is_structural(net: &Network) -> bool {
+    let has_functions = net.ids().any(|v| !net.parents(v).is_empty());
+    has_functions && net.not_structural().next().is_none()
+}
+
 impl Summary {
     fn new(net: &Network) -> Self {
         let cards = net.cards();
@@ -162,6 +168,10 @@ impl Summary {
                 "functional CPTs".into(),
                 format!("{known} of {all} known, {declared} only declared"),
             ]);
+        }
+        if is_structural(net) {
+            let line = "every variable with parents is a function of them".into();
+            lines.push(["structural".into(), line]);
         }
         let tested = net
             .cpts()
@@ -366,6 +376,7 @@ fn to_json(net: &Network, summary: &Summary) -> Value {
             "parameters": summary.parameters,
             "zeros": summary.zeros,
             "zero_share": summary.zero_share(),
+            "structural": is_structural(net),
             "functional": {"known": summary.known_functions, "declared": summary.declared_functions},
             "largest_factor": largest,
             "max_values": summary.max_values,
@@ -399,7 +410,6 @@ fn selection_json(net: &Network, it: &SelectedCpt) -> Value {
         SelectionKind::Sigmoid { slope, is_learned } => {
             (found["slope"], found["learn_slope"]) = (json!(slope), json!(is_learned));
         }
-        SelectionKind::Linear => {}
         SelectionKind::Softmax {
             of,
             weights,
@@ -408,6 +418,7 @@ fn selection_json(net: &Network, it: &SelectedCpt) -> Value {
             (found["of"], found["weights"], found["biases"]) =
                 (json!(names(net, of)), json!(weights), json!(biases));
         }
+        _ => {} // linear: there is nothing to tell
     }
     found
 }

@@ -2,7 +2,10 @@
 
 use std::io::{self, Write};
 
-use sumout::{Batch, Circuit, EvalOptions, Evaluator, Explainer, Precision, Result};
+use sumout::{
+    Batch, Circuit, Error, ErrorKind, EvalOptions, Evaluator, Explainer, Explanations, Precision,
+    Result,
+};
 
 /// The names of the columns, and the meaning of their numbers.
 #[derive(Clone, Debug)]
@@ -16,25 +19,19 @@ pub struct Titles {
 pub enum Cells {
     /// Probabilities of this precision.
     Probabilities(Precision),
-    /// For each column the names of values, of which the numbers are positions.
+    /// For each column the names of values, of which the numbers are positions; a column without
+    /// names has logarithms. Negative numbers are missing.
     Values(Vec<Vec<String>>),
 }
 
 impl Titles {
-    /// The columns of a circuit's answers.
-    pub fn new(circuit: &Circuit, precision: Precision) -> Self {
+    /// The columns of a circuit's answers, with this many explanations in each row.
+    pub fn new(circuit: &Circuit, precision: Precision, count: usize) -> Self {
+        if circuit.explains() {
+            return Titles::explanations(circuit, count);
+        }
         let targets = circuit.targets();
         let targets = targets.iter().map(|&v| circuit.variable(v));
-        if circuit.explains() {
-            let names = targets.clone().map(|variable| variable.name.clone());
-            let names = names
-                .chain(["log_probability", "impossible"].map(str::to_string))
-                .collect();
-            return Titles {
-                names,
-                cells: Cells::Values(targets.map(|variable| variable.values.clone()).collect()),
-            };
-        }
         let names =
             targets.flat_map(|v| v.values.iter().map(|value| format!("{}={value}", v.name)));
         let names = names
@@ -46,6 +43,52 @@ impl Titles {
         }
     }
 
+    /// The columns of the best explanation, and then of the next ones: those have numbers in their names.
+    fn explanations(circuit: &Circuit, count: usize) -> Self {
+        let targets = circuit.targets();
+        let targets = || targets.iter().map(|&v| circuit.variable(v));
+        let (mut names, mut cells) = (vec![], vec![]);
+        for place in 1..=count {
+            let end = if place > 1 {
+                format!(".{place}")
+            } else {
+                String::new()
+            };
+            names.extend(targets().map(|variable| format!("{}{end}", variable.name)));
+            cells.extend(targets().map(|variable| variable.values.clone()));
+            if place > 1 {
+                names.push(format!("log_probability{end}"));
+                cells.push(vec![]);
+            }
+        }
+        names.extend(["log_probability", "impossible"].map(str::to_string));
+        Titles {
+            names,
+            cells: Cells::Values(cells),
+        }
+    }
+
+    /// Only the columns of a value, such as `ok_g1=broken` and `ok_g2=broken`; and where they are.
+    pub fn of_value(self, circuit: &Circuit, value: &str) -> Result<(Titles, Vec<usize>)> {
+        let targets = circuit.targets();
+        let values = targets.iter().flat_map(|&v| &circuit.variable(v).values);
+        let kept: Vec<usize> = values
+            .enumerate()
+            .filter(|(_, name)| *name == value)
+            .map(|(at, _)| at)
+            .collect();
+        if kept.is_empty() || circuit.explains() {
+            let message =
+                format!("none of the circuit's columns is the probability of a value `{value}`");
+            let error = Error::new(ErrorKind::Name, message);
+            return Err(error.hint("leave out `--value` to see all columns"));
+        }
+        let width = self.width();
+        let names = kept.iter().copied().chain(width..width + 2);
+        let names = names.map(|at| self.names[at].clone()).collect();
+        Ok((Titles { names, ..self }, kept))
+    }
+
     /// The number of columns before the last two.
     fn width(&self) -> usize {
         self.names.len() - 2
@@ -55,13 +98,14 @@ impl Titles {
 /// A circuit that is ready to answer.
 pub enum Answering {
     Posteriors(Box<Evaluator>),
-    Explanations(Box<Explainer>),
+    /// The best ones, in this number.
+    Explanations(Box<Explainer>, usize),
 }
 
 impl Answering {
-    pub fn new(circuit: &Circuit, running: &EvalOptions) -> Result<Self> {
+    pub fn new(circuit: &Circuit, running: &EvalOptions, count: usize) -> Result<Self> {
         Ok(if circuit.explains() {
-            Answering::Explanations(circuit.explainer(running)?.into())
+            Answering::Explanations(circuit.explainer(running)?.into(), count)
         } else {
             Answering::Posteriors(circuit.evaluator(running)?.into())
         })
@@ -73,15 +117,32 @@ impl Answering {
             Answering::Posteriors(evaluator) => evaluator
                 .run(batch)
                 .map(|answers| (answers.posteriors, answers.log_evidence)),
-            Answering::Explanations(explainer) => {
+            Answering::Explanations(explainer, 1) => {
                 let found = explainer.run(batch)?;
                 Ok((
                     found.values.into_iter().map(f64::from).collect(),
                     found.log_probability,
                 ))
             }
+            Answering::Explanations(explainer, count) => {
+                Ok(side_by_side(&explainer.run_best(batch, *count)?))
+            }
         }
     }
+}
+
+/// The explanations of each row, with the logarithms of all but the best one.
+fn side_by_side(best: &[Explanations]) -> (Vec<f64>, Vec<f64>) {
+    let (mut numbers, logs) = (vec![], best[0].log_probability.clone());
+    for row in 0..logs.len() {
+        for (place, best) in best.iter().enumerate() {
+            numbers.extend(best.row(row).iter().map(|&value| f64::from(value)));
+            if place > 0 {
+                numbers.push(best.log_probability[row]);
+            }
+        }
+    }
+    (numbers, logs)
 }
 
 impl Cells {
@@ -195,13 +256,16 @@ impl Rows<'_> {
             }
             for (column, &x) in self.row(row).iter().enumerate() {
                 match self.titles.cells {
+                    Cells::Values(_)
+                        if x == f64::NEG_INFINITY || x == -1.0 && !names[column].is_empty() => {}
+                    Cells::Values(_) if names[column].is_empty() => {
+                        text.extend(buffer.format(x + 0.0).as_bytes())
+                    }
                     Cells::Values(_) => text.extend(&names[column][x as usize]),
                     Cells::Probabilities(Precision::F32) => {
                         text.extend(buffer.format(x as f32).as_bytes())
                     }
-                    Cells::Probabilities(Precision::F64) => {
-                        text.extend(buffer.format(x).as_bytes())
-                    }
+                    Cells::Probabilities(_) => text.extend(buffer.format(x).as_bytes()),
                 }
                 text.push(b',');
             }

@@ -33,7 +33,7 @@ pub fn write_answers(
     let (width, last) = (columns.len(), columns.len() - 1);
     let kind = |column: usize| match cells {
         _ if column == last => Kind::BOOLEAN,
-        Cells::Values(_) if column + 1 < last => Kind::BYTE_ARRAY,
+        Cells::Values(names) if column + 1 < last && !names[column].is_empty() => Kind::BYTE_ARRAY,
         Cells::Probabilities(Precision::F32) if column + 1 < last => Kind::FLOAT,
         _ => Kind::DOUBLE,
     };
@@ -121,16 +121,32 @@ impl Answers {
                 write_column::<BoolType, W>(group, &values, Some(&self.flags))
             }
             Kind::BYTE_ARRAY => {
-                let values: Vec<ByteArray> = values.map(|x| names[*x as usize].clone()).collect();
-                write_column::<ByteArrayType, W>(group, &values, levels)
+                let is_there = |x: &&f64| **x >= 0.0;
+                let cells: Vec<ByteArray> = values
+                    .clone()
+                    .filter(is_there)
+                    .map(|x| names[*x as usize].clone())
+                    .collect();
+                let levels = self.levels_where(values.map(|x| is_there(&x)));
+                write_column::<ByteArrayType, W>(group, &cells, Some(&levels))
             }
             Kind::FLOAT => write_column::<FloatType, W>(
                 group,
                 &values.map(|x| *x as f32).collect::<Vec<_>>(),
                 levels,
             ),
-            _ => write_column::<DoubleType, W>(group, &self.columns[column], levels),
+            _ => {
+                let numbers: Vec<f64> = values.clone().copied().filter(|x| x.is_finite()).collect();
+                let levels = self.levels_where(values.map(|x| x.is_finite()));
+                write_column::<DoubleType, W>(group, &numbers, Some(&levels))
+            }
         }
+    }
+
+    /// Which rows have something in a column: of those with an answer, a cell may be missing.
+    fn levels_where(&self, mut is_there: impl Iterator<Item = bool>) -> Vec<i16> {
+        let level = |&level: &i16| i16::from(level > 0 && is_there.next().unwrap_or(false));
+        self.levels.iter().map(level).collect()
     }
 }
 

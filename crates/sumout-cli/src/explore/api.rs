@@ -7,16 +7,19 @@ use axum::body::Body;
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{Path, Query, State};
 use axum::http::StatusCode;
+use axum::http::header::CONTENT_TYPE;
 use axum::middleware::from_fn_with_state;
-use axum::response::{Json, Redirect};
+use axum::response::{IntoResponse, Json, Redirect};
 use axum::routing::{get, post};
 use axum::{Router, response::Response};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
+use sumout::model::format::{Format, WriteOptions};
 
 use super::guard::{self, Guard};
 use super::models::{self, Models, Planning};
 use super::page;
+use super::tables;
 use super::wire::{self, Question, Refusal};
 
 type Answered = Result<Json<Value>, Refusal>;
@@ -35,9 +38,13 @@ pub fn router(token: &str, models: Arc<Models>, guard: Arc<Guard>) -> Router {
         .route(&at("/api/models/{id}"), get(network))
         .route(&at("/api/models/{id}/progress"), get(progress))
         .route(&at("/api/models/{id}/query"), post(ask))
+        .route(&at("/api/models/{id}/conflict"), post(conflict))
         .route(&at("/api/models/{id}/mpe"), post(explain))
         .route(&at("/api/models/{id}/plan"), post(plan))
         .route(&at("/api/models/{id}/sample"), get(sample))
+        .route(&at("/api/models/{id}/table"), get(table))
+        .route(&at("/api/models/{id}/tables"), post(change))
+        .route(&at("/api/models/{id}/file"), get(download))
         .fallback(|| async { missing("there is nothing at this address") })
         .method_not_allowed_fallback(|| async {
             Refusal::new(
@@ -52,6 +59,10 @@ pub fn router(token: &str, models: Arc<Models>, guard: Arc<Guard>) -> Router {
 
 fn missing(message: &str) -> Refusal {
     Refusal::new(StatusCode::NOT_FOUND, "missing", message)
+}
+
+fn malformed(message: &str) -> Refusal {
+    Refusal::new(StatusCode::BAD_REQUEST, "malformed", message)
 }
 
 async fn file(Path(name): Path<String>) -> Response {
@@ -73,6 +84,9 @@ async fn about(State(models): Open) -> Json<Value> {
 #[derive(Deserialize)]
 struct Opening {
     name: String,
+    /// Rescale rows that do not sum to 1.
+    #[serde(default)]
+    normalize: bool,
 }
 
 async fn open(
@@ -80,14 +94,12 @@ async fn open(
     opening: Result<Query<Opening>, QueryRejection>,
     body: Body,
 ) -> Answered {
-    let Ok(Query(Opening { name })) = opening else {
-        return Err(Refusal::new(
-            StatusCode::BAD_REQUEST,
-            "malformed",
-            "name the model with `?name=…`",
-        ));
+    let Ok(Query(Opening { name, normalize })) = opening else {
+        return Err(malformed("name the model with `?name=…`"));
     };
-    Ok(Json(wire::network(&*models.open(name, body).await?)))
+    Ok(Json(wire::network(
+        &*models.open(name, normalize, body).await?,
+    )))
 }
 
 async fn network(State(models): Open, Path(id): Path<String>) -> Answered {
@@ -113,6 +125,48 @@ async fn ask(State(models): Open, Path(id): Path<String>, body: Body) -> Answere
     let mut answered = crate::json::answer(&model.net, &answer);
     answered["seconds"] = json!(begun.elapsed().as_secs_f64());
     Ok(Json(answered))
+}
+
+async fn conflict(State(models): Open, Path(id): Path<String>, body: Body) -> Answered {
+    let model = models.get(&id)?;
+    let evidence = wire::read::<Question>(body).await?.evidence(&model.net)?;
+    let conflict = model.conflict(evidence).await?;
+    let names: Vec<&str> = conflict
+        .iter()
+        .map(|(var, _)| &model.net.variable(var).name[..])
+        .collect();
+    Ok(Json(json!({"conflict": names})))
+}
+
+/// `?variable=xray`: whose table is shown.
+#[derive(Deserialize)]
+struct Table {
+    variable: String,
+}
+
+async fn table(
+    State(models): Open,
+    Path(id): Path<String>,
+    table: Result<Query<Table>, QueryRejection>,
+) -> Answered {
+    let model = models.get(&id)?;
+    let Ok(Query(Table { variable })) = table else {
+        return Err(malformed("name the variable with `?variable=…`"));
+    };
+    Ok(Json(tables::shown(&model.net, &variable)?))
+}
+
+async fn change(State(models): Open, Path(id): Path<String>, body: Body) -> Answered {
+    let model = models.get(&id)?;
+    let changes = wire::read(body).await?;
+    Ok(Json(wire::network(&*models.change(&model, &changes)?)))
+}
+
+/// The network as a file, in the format that loses nothing.
+async fn download(State(models): Open, Path(id): Path<String>) -> Result<Response, Refusal> {
+    let json = WriteOptions::default().with_format(Format::Json);
+    let text = models.get(&id)?.net.to_text(&json)?;
+    Ok(([(CONTENT_TYPE, "application/json")], text).into_response())
 }
 
 async fn explain(State(models): Open, Path(id): Path<String>, body: Body) -> Answered {

@@ -4,13 +4,17 @@
 //! token, which is the first part of every path. A name that an attacker lets point to this machine
 //! shows in `Host`, and a foreign page in `Origin`: both are refused before the token is looked at.
 
+use std::future::poll_fn;
 use std::net::IpAddr;
+use std::pin::pin;
 use std::sync::Arc;
+use std::task::Poll;
 
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, Uri, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
+use sumout::internals::contained;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::wire::Refusal;
@@ -139,10 +143,20 @@ fn forbidden(what: &str) -> Refusal {
     Refusal::new(StatusCode::FORBIDDEN, "refused", what)
 }
 
+/// The answer to a request, or to a panic on the way to it.
+async fn unless_it_panics(answer: impl Future<Output = Response>) -> Response {
+    let mut answer = pin!(answer);
+    poll_fn(|context| {
+        let polled = contained("request", || answer.as_mut().poll(context));
+        polled.unwrap_or_else(|defect| Poll::Ready(Refusal::from(defect).into_response()))
+    })
+    .await
+}
+
 /// Refuses requests, and hardens answers.
 pub async fn guard(State(guard): State<Arc<Guard>>, request: Request, next: Next) -> Response {
     let mut response = match guard.admit(request.uri(), request.headers()) {
-        Ok(_room) => next.run(request).await,
+        Ok(_room) => unless_it_panics(next.run(request)).await,
         Err(refusal) => refusal.into_response(),
     };
     for (name, value) in HEADERS {

@@ -15,6 +15,7 @@ mod api;
 mod guard;
 mod models;
 mod page;
+mod tables;
 mod wire;
 mod worker;
 

@@ -8,14 +8,17 @@ use axum::body::Body;
 use axum::http::StatusCode;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use sumout::model::format::{ReadOptions, parse_at_most};
+use sumout::internals::contained;
+use sumout::model::format::{Format, ReadOptions, WriteOptions};
 use sumout::{Control, Error, ErrorKind, Evidence, Explanation, Level, Network, Options, Query};
 use tokio::sync::Semaphore;
 use tokio::task::spawn_blocking;
 
+use super::tables::{self, Changes};
 use super::wire::{self, Refusal};
 use super::worker::{Waiting, Worker};
 use crate::args::Reading;
+use crate::evidence;
 
 /// The maximum number of kept models, besides the one that the explorer was started with; the one used
 /// longest ago goes first.
@@ -144,7 +147,12 @@ impl Models {
 
     /// Opens a file that is being sent; if nothing is, the network that is built in by that name. A
     /// few at a time: what waits is not yet in memory.
-    pub async fn open(self: Arc<Self>, name: String, body: Body) -> Result<Arc<Model>, Refusal> {
+    pub async fn open(
+        self: Arc<Self>,
+        name: String,
+        normalize: bool,
+        body: Body,
+    ) -> Result<Arc<Model>, Refusal> {
         let failed = || {
             Refusal::new(
                 StatusCode::INTERNAL_SERVER_ERROR,
@@ -155,16 +163,15 @@ impl Models {
         let _turn = self.opening.acquire().await.map_err(|_| failed())?;
         let bytes = wire::bytes(body, MAX_FILE_BYTES).await?;
         let models = self.clone();
-        spawn_blocking(move || models.read(&name, &bytes))
-            .await
-            .map_err(|_| failed())?
+        let read = move || contained("open", || models.read(&name, normalize, &bytes));
+        spawn_blocking(read).await.map_err(|_| failed())??
     }
 
-    fn read(&self, name: &str, bytes: &[u8]) -> Result<Arc<Model>, Refusal> {
+    fn read(&self, name: &str, normalize: bool, bytes: &[u8]) -> Result<Arc<Model>, Refusal> {
         if bytes.is_empty() && is_built_in(name) {
             self.open_named(name)
         } else {
-            self.open_file(name, bytes)
+            self.open_file(name, normalize, bytes)
         }
     }
 
@@ -178,16 +185,35 @@ impl Models {
         )
     }
 
-    fn open_file(&self, name: &str, bytes: &[u8]) -> Result<Arc<Model>, Refusal> {
+    fn open_file(&self, name: &str, normalize: bool, bytes: &[u8]) -> Result<Arc<Model>, Refusal> {
         let name = name.rsplit(['/', '\\']).next().unwrap_or(name);
         let mut hasher = DefaultHasher::new();
-        bytes.hash(&mut hasher);
+        (bytes, normalize).hash(&mut hasher);
         let id = format!("{}-{:016x}", id(name), hasher.finish());
         if let Ok(model) = self.get(&id) {
             return Ok(model);
         }
-        let net = parse_at_most(name, bytes, &ReadOptions::default(), MAX_TEXT_BYTES)?;
-        self.keep(Named::new(id, name, &Reading::default()), net)
+        let options = ReadOptions::default()
+            .with_normalize(normalize)
+            .with_max_bytes(MAX_TEXT_BYTES);
+        let net = Network::parse(name, bytes, &options)?;
+        self.keep(Named::new(id, name, &Reading::of_file(normalize)), net)
+    }
+
+    /// A model with other numbers in some tables. Elsewhere it is read from the file that the page
+    /// saves.
+    pub fn change(&self, model: &Model, changes: &Changes) -> Result<Arc<Model>, Refusal> {
+        let net = tables::changed(&model.net, changes)?;
+        let json = WriteOptions::default().with_format(Format::Json);
+        let text = net.to_text(&json)?;
+        let mut hasher = DefaultHasher::new();
+        text.hash(&mut hasher);
+        let id = format!("{}-{:016x}", id(net.name()), hasher.finish());
+        if let Ok(model) = self.get(&id) {
+            return Ok(model);
+        }
+        let name = format!("{}-changed.json", net.name());
+        self.keep(Named::new(id, &name, &Reading::default()), net)
     }
 
     fn keep(&self, named: Named, net: Network) -> Result<Arc<Model>, Refusal> {
@@ -266,7 +292,20 @@ impl Model {
     pub async fn explain(&self, evidence: Evidence) -> Result<Explanation, Refusal> {
         let (net, options) = (self.net.clone(), self.shared.options.clone());
         let work = move |control| net.mpe(&evidence, &options.with_control(control));
-        Ok(self.compute(work).await??)
+        self.compute(work).await
+    }
+
+    /// Findings that cannot be true together, of evidence that is impossible.
+    pub async fn conflict(&self, evidence: Evidence) -> Result<Evidence, Refusal> {
+        let (net, options) = (self.net.clone(), self.shared.options.clone());
+        let work = move |control| {
+            Ok(evidence::conflict(
+                &net,
+                &evidence,
+                &options.with_control(control),
+            ))
+        };
+        self.compute(work).await
     }
 
     /// The cost of a query, and its tree; cached.
@@ -280,7 +319,7 @@ impl Model {
                 let options = shared.options.clone().with_control(control);
                 plan(&net, &asked, &options)
             })
-            .await??;
+            .await?;
         let found = self
             .remembered(&planning)
             .unwrap_or_else(|| Arc::new(found));
@@ -303,7 +342,7 @@ impl Model {
     /// for it any more.
     async fn compute<T: Send + 'static>(
         &self,
-        work: impl FnOnce(Control) -> T + Send + 'static,
+        work: impl FnOnce(Control) -> sumout::Result<T> + Send + 'static,
     ) -> Result<T, Refusal> {
         let failed = || {
             Refusal::new(
@@ -323,9 +362,9 @@ impl Model {
         let control = waiting.0.clone();
         let work = move || {
             let _permit = permit; // held until the work is done, even if nobody waits for it any more
-            work(control)
+            contained("compute", || work(control)).and_then(|found| found)
         };
-        spawn_blocking(work).await.map_err(|_| failed())
+        Ok(spawn_blocking(work).await.map_err(|_| failed())??)
     }
 }
 

@@ -10,10 +10,11 @@ macro_rules! files {
     ($($name:literal),* $(,)?) => { [$(($name, include_str!(concat!("page/", $name)))),*] };
 }
 
-const FILES: [(&str, &str); 21] = files![
+const FILES: [(&str, &str); 30] = files![
     "api.js",
     "bars.js",
     "beliefs.js",
+    "compare.js",
     "dom.js",
     "files.js",
     "graph.js",
@@ -23,15 +24,23 @@ const FILES: [(&str, &str); 21] = files![
     "layered.js",
     "live.js",
     "main.js",
+    "measure.js",
+    "names.js",
+    "nodes.js",
+    "order.js",
     "pad.js",
+    "problems.js",
     "profile.js",
     "share.js",
     "state.js",
     "style.css",
+    "table.js",
     "tree.js",
     "viewport.js",
     "views.css",
+    "whatif.js",
     "why.js",
+    "words.js",
 ];
 
 /// A file of the page.

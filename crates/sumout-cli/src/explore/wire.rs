@@ -8,11 +8,11 @@ use axum::response::{IntoResponse, Json, Response};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
-use sumout::{Cpt, Error, Evidence, Finding, Network, VarId};
+use sumout::{Cpt, Error, ErrorKind, Evidence, Finding, Network, Remedy, VarId};
 use tokio::time::{Duration, timeout};
 
 use super::models::Model;
-use crate::errors;
+use crate::{errors, output};
 
 /// A request that is not answered: why, and with which status.
 #[derive(Debug)]
@@ -38,16 +38,35 @@ impl Refusal {
     }
 }
 
-/// The error text of the command line.
+/// The error text of the command line. A defect is also shown where the server was started.
 impl From<Error> for Refusal {
     fn from(error: Error) -> Self {
+        let actions: Vec<Value> = error.remedies().iter().filter_map(action).collect();
         let error = errors::worded(error);
         let mut json = errors::to_json(&error);
         json["text"] = error.render(false).into();
+        json["actions"] = actions.into();
+        let is_defect = error.kind() == ErrorKind::Defect;
+        if is_defect {
+            output::talk(&error.render(false));
+        }
+        let status = match is_defect {
+            true => StatusCode::INTERNAL_SERVER_ERROR,
+            false => StatusCode::UNPROCESSABLE_ENTITY,
+        };
         Refusal {
-            status: StatusCode::UNPROCESSABLE_ENTITY,
+            status,
             error: json,
         }
+    }
+}
+
+/// A remedy that the page can carry out at a press of a button.
+fn action(remedy: &Remedy) -> Option<Value> {
+    match remedy {
+        Remedy::TurnOn { option, .. } if *option == "normalize" => Some(json!({"do": "normalize"})),
+        Remedy::Observe(variable, _) => Some(json!({"do": "observe", "variable": variable})),
+        _ => None,
     }
 }
 

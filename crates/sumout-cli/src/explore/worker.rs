@@ -9,6 +9,7 @@ use std::time::Instant;
 
 use axum::http::StatusCode;
 use serde_json::{Value, json};
+use sumout::internals::contained;
 use sumout::{Answer, Circuit, Control, EvalOptions, Evidence, Network, Precision, Query};
 use tokio::runtime::Handle;
 use tokio::sync::{mpsc, oneshot};
@@ -141,13 +142,14 @@ impl Thread {
                 continue;
             }
             self.report("computing");
-            let answer = match &evaluator {
+            let answer = contained("answer", || match &evaluator {
                 Some(evaluator) => evaluator.answer_unless(&evidence, &control),
                 None => {
                     let options = self.shared.options.clone().with_control(control);
                     self.net.query(&[], &evidence, &options).map(Some)
                 }
-            };
+            })
+            .and_then(|answer| answer);
             self.report("ready");
             if let Some(answer) = answer.transpose() {
                 let _ = reply.send(answer); // whoever asked may have left; nobody waits for what was stopped
@@ -166,7 +168,8 @@ impl Thread {
         }
         self.report("compiling");
         let query = Query::all().trainable([""; 0]); // the tables as they are, whatever may yet be learned
-        let circuit = self.net.compile(&query, &self.shared.options);
+        let circuit = contained("compile", || self.net.compile(&query, &self.shared.options));
+        let circuit = circuit.and_then(|circuit| circuit);
         drop(permit);
         Some(circuit)
     }

@@ -61,6 +61,9 @@ impl Teller {
     fn text(&self, elapsed: Duration, progress: Progress) -> String {
         let seconds = elapsed.as_secs();
         let in_stage = (elapsed - self.stage.1).as_secs_f64();
+        if let (Stage::Running, Some([best, bound])) = (progress.stage(), progress.between()) {
+            return format!("searching … {seconds} s; ln P is between {best:.4} and {bound:.4}");
+        }
         match (progress.stage(), progress.share(), progress.best()) {
             (Stage::Waiting, ..) => format!("{} … {seconds} s", self.what),
             (Stage::Searching, _, Some(best)) => {

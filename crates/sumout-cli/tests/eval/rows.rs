@@ -3,6 +3,8 @@
 use std::fs;
 use std::process::Output;
 
+use serde_json::Value;
+
 use crate::common::{output, sumout};
 use crate::{CASES, folder};
 
@@ -96,4 +98,40 @@ fn mistakes_come_with_what_was_meant() {
         );
     }
     assert!(stderr("compile asia lung --order nofile.txt").contains("cannot read `nofile.txt`"));
+}
+
+#[test]
+fn the_best_explanations_of_rows_are_those_of_single_cases() {
+    let folder = folder("eval-best", CASES);
+    sumout(&folder, "compile asia --mpe -o best.sumout");
+    let rows = sumout(&folder, "eval best.sumout cases.csv -k 3");
+    let header: Vec<&str> = rows.lines().next().unwrap().split(',').collect();
+    let places = ["log_probability", "log_probability.2", "log_probability.3"];
+    let columns = places.map(|name| header.iter().position(|title| *title == name).unwrap());
+    assert_eq!(
+        (header[8], header[17], header.len()),
+        ("asia.2", "asia.3", 28)
+    );
+    let given = [
+        "xray=yes dysp=no",
+        "xray=yes",
+        "dysp=yes",
+        "xray=no dysp=no",
+    ];
+    for (row, given) in rows.lines().skip(1).zip(given) {
+        let answer = sumout(&folder, &format!("mpe asia -k 3 --json --given {given}"));
+        let answer: Value = serde_json::from_str(&answer).unwrap();
+        let cells: Vec<&str> = row.split(',').collect();
+        for (place, &column) in columns.iter().enumerate() {
+            let expected = &answer["explanations"][place]["log_probability"];
+            let found: f64 = cells[column].parse().unwrap();
+            assert!(
+                (found - expected.as_f64().unwrap()).abs() < 1e-9,
+                "{row} {answer}"
+            );
+        }
+    }
+    sumout(&folder, "eval best.sumout cases.csv -k 200 -o best.parquet");
+    let few = sumout(&folder, "eval best.sumout cases.csv -k 200");
+    assert!(few.contains(",,"), "fewer are possible: {few}");
 }

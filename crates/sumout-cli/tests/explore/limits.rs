@@ -167,6 +167,35 @@ fn what_is_malformed_too_large_or_unknown_is_refused_and_the_server_goes_on() {
     assert!(server.works());
 }
 
+/// A panic is an answer like any other, and the next request is answered.
+#[test]
+fn a_panic_is_an_answer_and_the_server_lives_on() {
+    let requests = ["query", "mpe", "plan"].map(|what| format!("api/models/asia/{what}"));
+    for (barrier, broken) in [
+        ("request", [true, true, true]),
+        ("answer", [true, false, false]),
+        ("compute", [false, true, true]),
+        ("compile", [false, false, false]),
+    ] {
+        let server = Server::with_panic("asia", barrier);
+        for _ in 0..2 {
+            for (request, is_broken) in requests.iter().zip(broken) {
+                let (status, answer) = server.post(request, "");
+                assert_eq!(
+                    status,
+                    if is_broken { 500 } else { 200 },
+                    "{barrier} {request}"
+                );
+                let kind = answer["error"]["kind"].as_str();
+                assert_eq!(kind, is_broken.then_some("defect"), "{barrier} {answer}");
+            }
+        }
+    }
+    let server = Server::with_panic("asia", "open");
+    assert_eq!(server.post("api/models?name=rect:3", "").0, 500);
+    assert!(server.works());
+}
+
 /// The model to begin with stays open, and of all others only the last few.
 #[test]
 fn few_models_are_kept() {

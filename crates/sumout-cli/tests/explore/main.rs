@@ -1,6 +1,9 @@
 //! `sumout explore` as a server: what is answered, and who is refused.
 
+#[path = "../common/mod.rs"]
+mod common;
 mod limits;
+mod requests;
 mod server;
 
 use std::fs;
@@ -210,4 +213,73 @@ fn models_say_how_others_read_them() {
         said("-x.bif", &bif),
         ["./-x.bif", r#"sumout.read("-x.bif")"#]
     );
+}
+
+#[test]
+fn tables_are_shown_changed_and_saved() {
+    let server = Server::start("asia");
+    let (_, _, table) = server.get("api/models/asia/table?variable=dysp");
+    assert_eq!(table["parents"], json!(["bronc", "either"]));
+    assert_eq!(
+        table["rows"],
+        json!([[0.9, 0.1], [0.8, 0.2], [0.7, 0.3], [0.1, 0.9]])
+    );
+    let (status, model) = server.post(
+        "api/models/asia/tables",
+        r#"{"tables": {"smoke": [0.3, 0.7]}}"#,
+    );
+    assert_eq!(status, 200);
+    let id = model["id"].as_str().unwrap();
+    let (_, _, file) = server.get(&format!("api/models/{id}/file"));
+    let path = std::env::temp_dir().join(format!("sumout-changed-{}.json", std::process::id()));
+    fs::write(&path, file.to_string()).unwrap();
+    let theirs = cli(&["query", path.to_str().unwrap(), "--given", "xray=yes"]);
+    fs::remove_file(&path).unwrap();
+    let question = r#"{"given": {"xray": "yes"}}"#;
+    let (_, ours) = server.post(&format!("api/models/{id}/query"), question);
+    assert_same(&ours, &theirs);
+    let (_, before) = server.post("api/models/asia/query", question);
+    assert_ne!(before["posteriors"], ours["posteriors"]);
+}
+
+#[test]
+fn tables_that_are_no_distributions_are_refused() {
+    let server = Server::start("asia");
+    for (tables, expected) in [
+        (r#"{"smoke": [0.3, 0.8]}"#, "row 1 of the CPT of `smoke`"),
+        (r#"{"smoke": [1.5, -0.5]}"#, "row 1 of the CPT of `smoke`"),
+        (r#"{"smoke": [0.3]}"#, "has 2 numbers, found 1"),
+        (r#"{"smok": [0.3, 0.7]}"#, "smok"),
+    ] {
+        let body = format!(r#"{{"tables": {tables}}}"#);
+        let (status, answer) = server.post("api/models/asia/tables", body);
+        let message = answer["error"]["message"].as_str().unwrap();
+        assert!(status == 422 && message.contains(expected), "{message}");
+    }
+    let (status, _, _) = server.get("api/models/asia/table");
+    assert_eq!(status, 400);
+}
+
+#[test]
+fn a_conflict_has_no_finding_that_could_be_left_out() {
+    let server = Server::start("asia");
+    let body = r#"{"given": {"either": "no", "lung": "yes", "xray": "yes"}}"#;
+    let (_, answer) = server.post("api/models/asia/conflict", body);
+    assert_eq!(answer["conflict"], json!(["lung", "either"]));
+}
+
+#[test]
+fn rows_are_rescaled_if_that_is_asked_for() {
+    let server = Server::start("asia");
+    let bif = fs::read(concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../tests/bad-models/row-sum.bif"
+    ))
+    .unwrap();
+    let (status, answer) = server.post("api/models?name=row-sum.bif", &bif);
+    assert_eq!(status, 422);
+    assert_eq!(answer["error"]["actions"], json!([{"do": "normalize"}]));
+    let (status, model) = server.post("api/models?name=row-sum.bif&normalize=true", &bif);
+    assert_eq!(status, 200);
+    assert_eq!(model["command"], "row-sum.bif --normalize");
 }

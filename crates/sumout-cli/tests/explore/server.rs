@@ -19,8 +19,14 @@ pub struct Server {
 
 impl Server {
     pub fn start(model: &str) -> Self {
+        Server::with_panic(model, "")
+    }
+
+    /// A server that panics wherever its barrier of that name is passed.
+    pub fn with_panic(model: &str, barrier: &str) -> Self {
         let mut child = Command::new(env!("CARGO_BIN_EXE_sumout"))
             .args(["explore", model, "--port", "0", "--effort", "0.1", "--json"])
+            .env("SUMOUT_TEST_PANIC", barrier)
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
             .spawn()

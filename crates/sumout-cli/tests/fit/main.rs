@@ -168,7 +168,7 @@ fn unknown_functions_are_checked_and_snapped() {
         "fit promise.json cases.csv --level paper --epochs 5 -o x.json --target u",
     );
     assert!(
-        text.contains("functions    not yet: posteriors of the network differ"),
+        text.contains("functions    not snapped: posteriors of the network differ"),
         "{text}"
     );
 }

@@ -159,9 +159,7 @@ fn amount(objective: Objective, cost: &Cost) -> f64 {
         Objective::LargestCluster => cost.largest_cluster,
         Objective::Entries => entries(cost),
         Objective::MultiplyAdds => cost.multiply_adds + cost.constant_multiply_adds,
-        Objective::Time => {
-            store * entries(cost) + multiply * (cost.multiply_adds + cost.constant_multiply_adds)
-        }
+        _ => store * entries(cost) + multiply * (cost.multiply_adds + cost.constant_multiply_adds),
     }
 }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
@@ -46,6 +47,29 @@ class Posterior(dict[Any, float]):
         return max(self, key=self.__getitem__)
 
 
+class JointPosterior(dict[tuple[str, ...], float]):
+    """The probability of each combination of the values of some variables."""
+
+    def __init__(self, variables: list[str], values: list[list[str]], numbers, log_evidence: float):
+        super().__init__(zip(itertools.product(*values), map(float, np.ravel(numbers))))
+        self.variables = variables
+        self.table = np.reshape(numbers, [len(names) for names in values])
+        """The same as an array, with an axis for each variable."""
+        self.log_evidence = log_evidence
+
+    def __reduce__(self):
+        values = [list(dict.fromkeys(names)) for names in zip(*self)]
+        return JointPosterior, (self.variables, values, self.table, self.log_evidence)
+
+    def _repr_html_(self) -> str:
+        return _draw.table([(", ".join(map(str, names)), f"{p:.4f}") for names, p in self.items()])
+
+    @property
+    def best(self) -> tuple[str, ...]:
+        """The most probable combination."""
+        return max(self, key=self.__getitem__)
+
+
 class Posteriors(dict[str, Posterior]):
     """The posteriors of some variables."""
 
@@ -68,12 +92,51 @@ class Posteriors(dict[str, Posterior]):
 class Explanation(dict[str, Any]):
     """The most probable values of all variables together."""
 
-    def __init__(self, assignment: Mapping[str, Any], log_probability: float):
+    def __init__(
+        self,
+        assignment: Mapping[str, Any],
+        log_probability: float,
+        probability: float | None = None,
+        rank: int | None = None,
+        tied_beyond: bool = False,
+    ):
         super().__init__(assignment)
         self.log_probability = log_probability
+        self.probability = probability
+        """P(assignment | evidence), of several explanations that were asked for."""
+        self.rank = rank
+        """The place among several, from 1; those that are equally probable share a place."""
+        self.tied_beyond = tied_beyond
+        """Whether an equally probable one was left out, because no more were asked for."""
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Explanation, (dict(self), self.log_probability)
+        return Explanation, (dict(self), self.log_probability, self.probability, self.rank, self.tied_beyond)
+
+    def _repr_html_(self) -> str:
+        cells = [(name, str(value)) for name, value in self.items()]
+        return _draw.table([*cells, ("ln P", f"{self.log_probability:.6g}")])
+
+
+class MarginalMap(dict[str, Any]):
+    """The most probable values of some variables together, the others summed out."""
+
+    def __init__(
+        self, assignment: Mapping[str, Any], log_probability: float, probability: float, bound: float, proved: bool, nodes: int
+    ):
+        super().__init__(assignment)
+        self.log_probability = log_probability
+        """ln P(values, evidence)."""
+        self.probability = probability
+        """P(values | evidence)."""
+        self.bound = bound
+        """No assignment has a larger ``log_probability`` than this."""
+        self.proved = proved
+        """Whether nothing better is possible; not if the search was stopped before it knew."""
+        self.nodes = nodes
+        """How many partial assignments the search looked at."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return MarginalMap, (dict(self), self.log_probability, self.probability, self.bound, self.proved, self.nodes)
 
     def _repr_html_(self) -> str:
         cells = [(name, str(value)) for name, value in self.items()]
@@ -84,8 +147,8 @@ class Answers(NamedTuple):
     """The answers to a batch: a row for each example."""
 
     posterior: NDArray[np.float64] | dict[str, NDArray[np.float64]]
-    """Of the target, an array of rows by values; of all variables, one such array for each. Zeros where the evidence is
-    impossible."""
+    """Of the target, an array of rows by values; of several or all variables, one such array for each; of several together, an array of
+    rows with an axis for each of them. Zeros where the evidence is impossible."""
 
     log_evidence: NDArray[np.float64]
     """ln P(e), negative infinity where the evidence is impossible."""

@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _draw, _evidence, _fit, _frames, _options, _progress, _sumout
-from ._answers import Answers, Explanation, Explanations, Posterior, Posteriors
+from ._answers import Answers, Explanation, Explanations, JointPosterior, Posterior, Posteriors
 from ._errors import Error, ImpossibleEvidence, suggest
 from ._fit import Learned
-from ._options import Precision, running
+from ._options import Precision, count, running
 from ._progress import Bar
 from ._report import Report
 from ._values import Finding, Variables
@@ -41,6 +41,7 @@ class Circuit:
         self._inputs = raw.inputs()
         self._targets = raw.targets()
         self._allowed = {self._variables.names[k]: k for k in self._inputs}
+        self._together = raw.together()
 
     # Properties
 
@@ -56,7 +57,7 @@ class Circuit:
 
     @property
     def targets(self) -> list[str]:
-        """The variables that are asked for."""
+        """The variables that are asked for; several together are one, named ``lung,tub``."""
         return [self._variables.names[k] for k in self._targets]
 
     def values(self, variable: str) -> list[Any]:
@@ -113,9 +114,14 @@ class Circuit:
         with Bar(progress, _progress.rows) as bar:
             batch = self._any(evidence, strict)
             posteriors, logs = self._raw.evaluate(batch, running(precision, threads, memory), False, bar)
+        if self._together:
+            return Answers(posteriors.reshape(-1, *(len(values) for values in self._values_together())), logs)
         if self._raw.has_target():
             return Answers(posteriors, logs)
         return Answers(self._split(self._targets, posteriors), logs)
+
+    def _values_together(self) -> list[list[str]]:
+        return [self._variables.values[k] for k in self._together]
 
     @overload
     def posterior(
@@ -135,12 +141,14 @@ class Circuit:
     ) -> Any:
         """The posterior of what is asked for.
 
-        Of one example, a dictionary: ``{variable: {value: p}}``. Of many, an array with a row for each, and a column for each value
+        Of one example, a dictionary: ``{variable: {value: p}}``, or ``{(value, value): p}`` of several together. Of many, an array with a row for each, and a column for each value
         of the target; if all variables are asked for, one such array for each of them. Rows of zeros have impossible evidence.
 
         With ``frame``, a frame as the evidence is, of Polars or else of pandas, with its index and a column for each value. ``strict``
         refuses a frame that lacks inputs, or has columns that are not variables.
         """
+        if frame and self._together:
+            raise Error("unsupported", "joint posteriors are not given as frames", hint="take the array: `frame=False`")
         if frame:
             found = self.evaluate(evidence, precision=precision, threads=threads, strict=strict).posterior
             tables = found if isinstance(found, dict) else {self.targets[0]: found}
@@ -151,6 +159,9 @@ class Circuit:
         log = float(logs[0])
         if log == float("-inf"):
             raise ImpossibleEvidence
+        if self._together:
+            names = [self._variables.names[k] for k in self._together]
+            return JointPosterior(names, self._values_together(), posteriors[0], log)
         parts = self._split(self._targets, posteriors)
         names = self._variables.values
         each = {name: Posterior(name, names[k], parts[name][0], log) for k, name in zip(self._targets, parts)}
@@ -186,13 +197,21 @@ class Circuit:
     @overload
     def mpe(self, evidence: Mapping[str, Finding], *, threads: int = ..., strict: bool = ..., frame: Literal[False] = ...) -> Explanation: ...
     @overload
+    def mpe(self, evidence: Any, *, k: int, threads: int = ..., strict: bool = ...) -> list[Explanations]: ...
+    @overload
     def mpe(self, evidence: Any, *, threads: int = ..., strict: bool = ..., frame: bool = ...) -> Any: ...
 
-    def mpe(self, evidence: Any, *, threads: int = 0, strict: bool = False, frame: bool = False) -> Any:
+    def mpe(self, evidence: Any, *, k: int | None = None, threads: int = 0, strict: bool = False, frame: bool = False) -> Any:
         """The most probable values of all variables together, of a circuit that was compiled with ``mpe=True``.
+
+        With ``k``, a list: the best explanation of each example, the second best of each, and so on; of an example that has no more,
+        all positions are -1. All variables must be inputs, as they are if none is named when the circuit is compiled.
 
         With ``frame``, a frame of values with the index of the evidence; missing where the evidence is impossible.
         """
+        if k is not None:
+            found = self._raw.explain_best(self._any(evidence, strict), count(k), running("f64", threads))
+            return [Explanations(self.targets, positions, logs) for positions, logs in found]
         positions, logs = self._raw.explain(self._any(evidence, strict), running("f64", threads))
         if frame:
             named = {self._variables.names[k]: self._values_at(k, column) for k, column in zip(self._targets, positions.T)}
@@ -364,7 +383,8 @@ class Circuit:
         return evidence, {self._variables.names[k]: self._rows(k, table) for k, table in tables}
 
     def _check_above(self, rows: int, posterior: Array | None, logs: Array | None) -> None:
-        width = len(self._variables.texts[self._targets[0]]) if self._raw.has_target() else 0
+        has_output = self._raw.has_target() or self._together
+        width = len(self._variables.texts[self._targets[0]]) if has_output else 0
         for what, array, shape in [("posterior", posterior, (rows, width)), ("log_evidence", logs, (rows,))]:
             if array is not None and array.shape != shape:
                 raise Error("evidence", f"`{what}` has the shape {array.shape}, and not {shape}")

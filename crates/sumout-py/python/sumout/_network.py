@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from . import _draw, _evidence, _fit, _frames, _score, _structure, _sumout
-from ._answers import Explanation, Posterior, Posteriors
+from ._answers import Explanation, JointPosterior, MarginalMap, Posterior, Posteriors
 from ._circuit import Circuit
 from ._draw import Picture
 from ._errors import Error, ImpossibleEvidence
 from ._fit import Learned
-from ._options import Level, check_seed, options, running
+from ._options import Level, check_seed, count, options, running
 from ._report import Report
 from ._values import Finding, Variables, array_of
 
@@ -178,6 +178,18 @@ class Network:
     @overload
     def query(
         self,
+        target: None = ...,
+        *,
+        joint: Iterable[str],
+        given: Mapping[str, Finding] | None = ...,
+        level: Level = ...,
+        effort: float = ...,
+        seed: int = ...,
+        memory: int | str | None = ...,
+    ) -> JointPosterior: ...
+    @overload
+    def query(
+        self,
         target: Iterable[str] | None = ...,
         *,
         given: Mapping[str, Finding] | None = ...,
@@ -191,6 +203,7 @@ class Network:
         self,
         target: str | Iterable[str] | None = None,
         *,
+        joint: Iterable[str] | None = None,
         given: Mapping[str, Finding] | None = None,
         level: Level = "auto",
         effort: float = 1.0,
@@ -199,13 +212,16 @@ class Network:
     ) -> Any:
         """The posterior of a variable: ``{value: p}``. Of several, or of all if none is named: ``{variable: {value: p}}``.
 
-        Evidence is the name of a value, or a likelihood for each value.
+        With ``joint=("lung", "tub")`` it is the joint posterior of several variables: ``{("yes", "no"): p}``, which also is an array with
+        an axis for each of them, its ``table``. Evidence is the name of a value, or a likelihood for each value.
         """
-        names = [target] if isinstance(target, str) else list(target or [])
+        names = _targets(target, joint)
         asked = [self._raw.find(name) for name in names]
-        found, log = self._raw.query(asked, self._findings(given), options(level, effort, seed, memory))
+        found, log = self._raw.query(asked, joint is not None, self._findings(given), options(level, effort, seed, memory))
         if log == float("-inf"):
             raise ImpossibleEvidence
+        if joint is not None:
+            return JointPosterior(names, [self._variables.values[k] for k in asked], found[0][1], log)
         each = {self._variables.names[k]: self._posterior(k, numbers, log) for k, numbers in found}
         return each[target] if isinstance(target, str) else Posteriors(each, log)
 
@@ -224,23 +240,124 @@ class Network:
         """ln P(given), in a Markov network ln Z(given); negative infinity if that is impossible."""
         findings = self._findings(given)
         some = [k for k, _ in [*findings[0], *findings[1]]][:1] or [0]
-        return self._raw.query(some, findings, options(level, effort, seed, memory))[1]
+        return self._raw.query(some, False, findings, options(level, effort, seed, memory))[1]
+
+    @overload
+    def mpe(
+        self,
+        given: Mapping[str, Finding] | None = ...,
+        *,
+        k: None = ...,
+        level: Level = ...,
+        effort: float = ...,
+        seed: int = ...,
+        memory: int | str | None = ...,
+    ) -> Explanation: ...
+    @overload
+    def mpe(
+        self,
+        given: Mapping[str, Finding] | None = ...,
+        *,
+        k: int,
+        level: Level = ...,
+        effort: float = ...,
+        seed: int = ...,
+        memory: int | str | None = ...,
+    ) -> list[Explanation]: ...
 
     def mpe(
         self,
         given: Mapping[str, Finding] | None = None,
         *,
+        k: int | None = None,
         level: Level = "auto",
         effort: float = 1.0,
         seed: int = 0,
         memory: int | str | None = None,
-    ) -> Explanation:
-        """The most probable values of all variables together: ``{variable: value}``, with ``log_probability``."""
+    ) -> Any:
+        """The most probable values of all variables together: ``{variable: value}``, with ``log_probability``.
+
+        With ``k``, a list of the ``k`` most probable ones in order, each also with its ``probability`` given the evidence and its
+        ``rank``; fewer if no more are possible.
+        """
+        if k is not None:
+            return self._best(k, self._findings(given), options(level, effort, seed, memory))
         values, log = self._raw.mpe(self._findings(given), options(level, effort, seed, memory))
         if values is None:
             raise ImpossibleEvidence
         best = zip(self._variables.names, self._variables.values, values)
         return Explanation({name: names[at] for name, names, at in best}, log)
+
+    @overload
+    def map(
+        self,
+        variables: Names,
+        given: Mapping[str, Finding] | None = ...,
+        *,
+        k: None = ...,
+        time_limit: float | None = ...,
+        level: Level = ...,
+        effort: float = ...,
+        seed: int = ...,
+        memory: int | str | None = ...,
+    ) -> MarginalMap: ...
+    @overload
+    def map(
+        self,
+        variables: Names,
+        given: Mapping[str, Finding] | None = ...,
+        *,
+        k: int,
+        time_limit: float | None = ...,
+        level: Level = ...,
+        effort: float = ...,
+        seed: int = ...,
+        memory: int | str | None = ...,
+    ) -> list[MarginalMap]: ...
+
+    def map(
+        self,
+        variables: Names,
+        given: Mapping[str, Finding] | None = None,
+        *,
+        k: int | None = None,
+        time_limit: float | None = None,
+        level: Level = "auto",
+        effort: float = 1.0,
+        seed: int = 0,
+        memory: int | str | None = None,
+    ) -> Any:
+        """Marginal MAP: the values of some variables that are most probable together, the others summed out.
+
+        ``variables`` are names or patterns such as ``ok_*``. With ``k``, a list of the ``k`` best. After ``time_limit`` seconds
+        the search ends with the best so far and an upper bound, and is then not ``proved``.
+        """
+        patterns = [variables] if isinstance(variables, str) else variables
+        asked = list(dict.fromkeys(found for name in patterns for found in self._raw.matching(name)))
+        if time_limit is not None and not 0 < time_limit < 1e9:
+            raise Error("options", f"the time limit is {time_limit}", hint="give a number of seconds")
+        findings, how = self._findings(given), options(level, effort, seed, memory)
+        best, bound, proved, nodes, log = self._raw.map(asked, count(1 if k is None else k), findings, how, time_limit)
+        if log == float("-inf"):
+            raise ImpossibleEvidence
+        found = [
+            MarginalMap(self._named(asked, values), of, min(1.0, float(np.exp(of - log))), bound, proved, nodes) for values, of in best
+        ]
+        if not found:
+            raise Error("interrupted", f"nothing was found in time; ln P is at most {bound:.6g}", hint="raise `time_limit`")
+        return found[0] if k is None else found
+
+    def _named(self, variables: list[int], values: list[int]) -> dict[str, Any]:
+        return {self._variables.names[v]: self._variables.values[v][at] for v, at in zip(variables, values)}
+
+    def _best(self, k: int, findings, how) -> list[Explanation]:
+        found = self._raw.explanations(count(k), findings, how)
+        if not found:
+            raise ImpossibleEvidence
+        names, values = self._variables.names, self._variables.values
+        return [
+            Explanation({name: of[at] for name, of, at in zip(names, values, best)}, *numbers) for best, *numbers in found
+        ]
 
     def _findings(self, given: Mapping[str, Finding] | None) -> tuple[list[tuple[int, int]], list[tuple[int, list[float]]]]:
         if given is not None and not _evidence.is_one(given):
@@ -254,8 +371,9 @@ class Network:
 
     def compile(
         self,
-        target: str | None = None,
+        target: Names | None = None,
         *,
+        joint: Iterable[str] | None = None,
         given: Names = (),
         hard: Names = (),
         trainable: Names | None = None,
@@ -269,18 +387,19 @@ class Network:
     ) -> Circuit:
         """Compiles a query into a circuit.
 
-        Without a target it asks for all variables, and with ``mpe=True`` for the most probable values of all together. ``given`` names
+        Without a target it asks for all variables; ``joint=("lung", "tub")`` asks for the joint posterior of several, and ``mpe=True`` for the most probable values of all together. ``given`` names
         the inputs, by name or by pattern such as ``pixel_*``: in each example they have a value, a likelihood, or nothing. Those of
         ``hard`` have a value in every example. CPTs of ``trainable`` variables can be changed afterwards.
         """
-        query = _question(target, given, hard, trainable, families, mpe)
+        query = _question(_targets(target, joint), joint is not None, given, hard, trainable, families, mpe)
         how: tuple[Any, ...] = (level, effort, seed, memory, near)
         return Circuit(self._raw.compile(_sumout.Query(*query), options(*how)), self, (query, how))
 
     def plan(
         self,
-        target: str | None = None,
+        target: Names | None = None,
         *,
+        joint: Iterable[str] | None = None,
         given: Names = (),
         hard: Names = (),
         trainable: Names | None = None,
@@ -290,7 +409,7 @@ class Network:
         seed: int = 0,
     ) -> Report:
         """The cost of compiling a query. Nothing of its size is allocated, so no query is refused for its size."""
-        query = _question(target, given, hard, trainable, False, mpe)
+        query = _question(_targets(target, joint), joint is not None, given, hard, trainable, False, mpe)
         return Report(self._raw.plan(_sumout.Query(*query), options(level, effort, seed, None)))
 
     # Learning
@@ -426,14 +545,22 @@ def _unpickled(text: str, typed: Mapping[str, Sequence[Any]]) -> Network:
     return Network(reads(text, format="json")._raw, typed)
 
 
-def _question(target: str | None, given: Names, hard: Names, trainable: Names | None, families: bool, mpe: bool) -> tuple[Any, ...]:
-    if target is not None and mpe:
-        raise Error("options", f"`{target}` cannot be asked for with `mpe=True`, which explains all variables together")
-    if target is not None and not isinstance(target, str):
-        hint = "name one variable, or none for all of them"
-        raise Error("options", f"a circuit cannot ask for {target!r}", hint=hint)
+def _targets(target: Names | None, joint: Iterable[str] | None) -> list[str]:
+    if joint is None:
+        return _list(target or ())
+    if target is not None or isinstance(joint, str):
+        hint = 'write `joint=("lung", "tub")`, without other targets'
+        raise Error("options", "`joint` names the variables that are asked for together", hint=hint)
+    return list(joint)
+
+
+def _question(
+    targets: list[str], joint: bool, given: Names, hard: Names, trainable: Names | None, families: bool, mpe: bool
+) -> tuple[Any, ...]:
+    if targets and mpe:
+        raise Error("options", f"`{targets[0]}` cannot be asked for with `mpe=True`, which explains all variables together")
     train = None if trainable is None else _list(trainable)
-    return target, _list(given), _list(hard), train, families, mpe
+    return targets, joint, _list(given), _list(hard), train, families, mpe
 
 
 def _list(names: Names) -> list[str]:

@@ -31,6 +31,13 @@ def check_seed(seed: int) -> None:
         raise Error("options", f"the seed is {seed}", hint="seeds are not negative, and of 64 bits")
 
 
+def count(k: int) -> int:
+    """How many explanations are wanted."""
+    if not 1 <= k <= 100_000:
+        raise Error("options", f"{k} explanations cannot be asked for", hint="give a number from 1 to 100,000")
+    return k
+
+
 def options(level: Level, effort: float, seed: int, limit: int | str | None, near: float = 0.0) -> _sumout.Options:
     if not 0 <= effort < float("inf"):
         raise Error("options", f"the effort is {effort}", hint="1 is about a second of search, 0 is none")

@@ -28,7 +28,7 @@ class Worker:
         if isinstance(evidence, Mapping):
             evidence = {name: cells for name, cells in evidence.items() if name in self.circuit.inputs}
         answers = self.circuit.evaluate(evidence, precision=self.precision, threads=self.threads)
-        posterior = answers.posterior if isinstance(answers.posterior, dict) else {self.circuit.targets[0]: answers.posterior}
+        posterior = answers.posterior if isinstance(answers.posterior, dict) else {self.circuit.targets[0]: answers.posterior.reshape(len(answers.log_evidence), -1)}
         columns = {title: column for name, table in posterior.items() for title, column in zip(self._titles(name), table.T)}
         return {**columns, "log_evidence": answers.log_evidence, "impossible": answers.impossible}
 

@@ -53,6 +53,10 @@ class Circuit:
         """
         For each example the positions of the most probable values of all targets; and ln P of them.
         """
+    def explain_best(self, /, batch: Batch, count: int, running: EvalOptions) -> list[tuple[Incomplete, Incomplete]]:
+        """
+        For each place from the best on, what `explain` gives.
+        """
     def explains(self, /) -> bool: ...
     def export(self, /, path: str | PathLike[str], language: str) -> None:
         """
@@ -160,6 +164,11 @@ class Network:
         """
         Compiles a query.
         """
+    def explanations(self, /, count: int, findings: tuple[Sequence[tuple[int, int]], Sequence[tuple[int, Sequence[float]]]], options: Options) -> list[tuple[list[int], float, float, int, bool]]:
+        """
+        The most probable values of all variables in order, at most `count` times; each with ln P of
+        them, their probability given the evidence, their place, and whether others as probable were left out.
+        """
     def factors(self, /) -> list[tuple[list[int], bool, tuple[bool, bool, bool, str | None]]]:
         """
         For each factor its scope, whether it is known to be a function, and what else is known:
@@ -172,6 +181,13 @@ class Network:
         function.
         """
     def is_markov(self, /) -> bool: ...
+    def map(self, /, variables: Sequence[int], count: int, findings: tuple[Sequence[tuple[int, int]], Sequence[tuple[int, Sequence[float]]]], options: Options, seconds: float | None = None) -> tuple[list[tuple[list[int], float]], float, bool, int, float]:
+        """
+        The most probable values of some variables, the others summed out: assignments with ln P of them and the
+        evidence; the upper bound, whether it is proved, the nodes of the search, and ln P(e).
+
+        The search ends after some seconds, if they are given.
+        """
     def matching(self, /, pattern: str) -> list[int]: ...
     def mpe(self, /, findings: tuple[Sequence[tuple[int, int]], Sequence[tuple[int, Sequence[float]]]], options: Options) -> tuple[list[int] | None, float]:
         """
@@ -188,7 +204,7 @@ class Network:
         """
         Plans a query.
         """
-    def query(self, /, targets: Sequence[int], findings: tuple[Sequence[tuple[int, int]], Sequence[tuple[int, Sequence[float]]]], options: Options) -> tuple[list[tuple[int, list[float]]], float]:
+    def query(self, /, targets: Sequence[int], joint: bool, findings: tuple[Sequence[tuple[int, int]], Sequence[tuple[int, Sequence[float]]]], options: Options) -> tuple[list[tuple[int, list[float]]], float]:
         """
         The posteriors of some variables, of all if there are none; and ln P(e).
         """
@@ -258,7 +274,7 @@ class Query:
     """
     A query to a network: a variable, all of them, or an explanation.
     """
-    def __new__(cls, /, target: str | None, given: Sequence[str], hard: Sequence[str], trainable: Sequence[str] | None, families: bool, explain: bool) -> Query: ...
+    def __new__(cls, /, targets: Sequence[str], joint: bool, given: Sequence[str], hard: Sequence[str], trainable: Sequence[str] | None, families: bool, explain: bool) -> Query: ...
 
 @final
 class Task:

@@ -150,6 +150,16 @@ pub struct Explanation {
     variables: Arc<Vec<Variable>>,
     assignment: Option<Vec<usize>>,
     log_probability: f64,
+    ranked: Option<Ranked>,
+}
+
+/// The place of an explanation among others.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Ranked {
+    pub rank: usize,
+    /// Whether an equally probable one was left out.
+    pub is_cut: bool,
+    pub log_evidence: f64,
 }
 
 impl Explanation {
@@ -162,6 +172,7 @@ impl Explanation {
             variables,
             assignment: Some(assignment),
             log_probability,
+            ranked: None,
         }
     }
 
@@ -171,7 +182,32 @@ impl Explanation {
             variables,
             assignment: None,
             log_probability: f64::NEG_INFINITY,
+            ranked: None,
         }
+    }
+
+    pub(crate) fn ranked(self, ranked: Ranked) -> Self {
+        Explanation {
+            ranked: Some(ranked),
+            ..self
+        }
+    }
+
+    /// The place among the [best explanations](crate::Network::explanations), from 1; those that are
+    /// equally probable share a place. None if only one was asked for.
+    pub fn rank(&self) -> Option<usize> {
+        self.ranked.map(|ranked| ranked.rank)
+    }
+
+    /// Whether an equally probable explanation was left out, because no more were asked for.
+    pub fn is_tied_beyond(&self) -> bool {
+        self.ranked.is_some_and(|ranked| ranked.is_cut)
+    }
+
+    /// P(assignment | evidence). None if only one explanation was asked for.
+    pub fn posterior(&self) -> Option<f64> {
+        let ranked = self.ranked?;
+        Some((self.log_probability - ranked.log_evidence).exp().min(1.0))
     }
 
     /// The position of the value of each variable; none if the evidence is impossible.

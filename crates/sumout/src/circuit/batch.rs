@@ -266,6 +266,7 @@ pub(crate) fn check(column: &Column, name: &str, card: usize, rows: usize) -> Re
 
 /// Posteriors of each example of a batch.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Answers {
     /// The variables that were asked for, each with the number of its values.
     pub targets: Vec<(VarId, usize)>,

@@ -6,9 +6,10 @@ use std::sync::Arc;
 use crate::circuit::Answer;
 use crate::circuit::batch::{Answers, Batch};
 use crate::circuit::explanations::{Explainer, Explanations};
+use crate::circuit::joint::Joint;
 use crate::circuit::posteriors::Evaluator;
 use crate::circuit::run::EvalOptions;
-use crate::compile::{Compiled, Completion, Question};
+use crate::compile::{Compiled, Completion, Goal, Question};
 use crate::error::{Error, ErrorKind, Remedy, Result, did_you_mean, shortlist};
 use crate::model::{Evidence, FactorModel, Variable};
 use crate::tensor::{Graph, TableId};
@@ -22,8 +23,12 @@ const UNKNOWN: &str = "is not a variable of this circuit's network";
 #[derive(Clone, Debug)]
 pub struct Circuit {
     pub(crate) variables: Arc<Vec<Variable>>,
-    /// The variable that is asked for; if none, all but the hard inputs.
-    pub(crate) target: Option<VarId>,
+    /// The variable that is asked for alone.
+    pub(crate) single: Option<VarId>,
+    /// The variables whose posteriors are asked for side by side; if none, all but the hard inputs.
+    pub(crate) several: VarSet,
+    /// The variables that are asked for together.
+    pub(crate) joint: Option<Arc<Joint>>,
     pub(crate) inputs: VarSet,
     /// The inputs in the order in which the query named them.
     pub(crate) order: Arc<[VarId]>,
@@ -69,11 +74,21 @@ impl Circuit {
             .is_explanation()
             .then(|| Completion::new(&compiled).into());
         let Compiled { graph, pruned, .. } = compiled;
+        let joint = match &question.goal {
+            Goal::Joint(asked) => Some(Joint::new(net.variables(), asked, &pruned.domains).into()),
+            _ => None,
+        };
+        let several = match &question.goal {
+            Goal::Marginals(asked) => asked.clone(),
+            _ => VarSet::default(),
+        };
         Circuit {
             visible: net.variables().len(),
             variables: net.shared_variables(),
-            target: question.goal.target(),
             order: in_order(&question.order, question.evidence()),
+            single: question.goal.target(),
+            several,
+            joint,
             inputs: question.evidence().clone(),
             hard: question.hard,
             domains: pruned.domains.into(),
@@ -88,14 +103,20 @@ impl Circuit {
         &self.variables[..self.visible]
     }
 
-    /// One of them.
+    /// One of them; or the [target](Circuit::targets) that stands for several together.
     pub fn variable(&self, var: VarId) -> &Variable {
-        &self.variables[var.index()]
+        match &self.joint {
+            Some(joint) if Some(var) == self.target() => &joint.variable,
+            _ => &self.variables[var.index()],
+        }
     }
 
     /// The positions of the values that a variable can have; no other has a positive probability.
     pub fn possible(&self, var: VarId) -> &[usize] {
-        &self.domains[var.index()]
+        match &self.joint {
+            Some(joint) if Some(var) == self.target() => &joint.domain,
+            _ => &self.domains[var.index()],
+        }
     }
 
     /// The inputs, in the order in which the query named them; those of a pattern, and those that
@@ -114,15 +135,36 @@ impl Circuit {
         self.completion.is_some()
     }
 
-    /// The variables that are asked for.
+    /// The variables that are asked for. If some are asked for together, it is one that stands for
+    /// all of them: its name is `lung,tub`, and its values are `yes,yes` and so on.
     pub fn targets(&self) -> Vec<VarId> {
-        let all = || {
-            (0..self.visible)
-                .map(VarId::new)
-                .filter(|&v| !self.hard.contains(v))
-                .collect()
+        let all = || (0..self.visible).map(VarId::new);
+        match self.target() {
+            Some(target) => vec![target],
+            None if self.several.is_empty() => all().filter(|&v| !self.hard.contains(v)).collect(),
+            None => self.several.iter().collect(),
+        }
+    }
+
+    /// The variables that are asked for together, in the order of their values; none if each is
+    /// asked for alone.
+    pub fn together(&self) -> &[VarId] {
+        self.joint.as_ref().map_or(&[], |joint| &joint.members)
+    }
+
+    /// The one variable that the output has: the target, or that which stands for several together.
+    pub(crate) fn target(&self) -> Option<VarId> {
+        let joint = self.joint.as_ref();
+        joint.map_or(self.single, |_| Some(VarId::new(self.variables.len())))
+    }
+
+    /// All variables, and the one that stands for several together, by their ids.
+    pub(crate) fn named(&self) -> Arc<Vec<Variable>> {
+        let Some(joint) = &self.joint else {
+            return self.variables.clone();
         };
-        self.target.map_or_else(all, |target| vec![target])
+        let own = self.variables.iter().chain([&joint.variable]);
+        Arc::new(own.cloned().collect())
     }
 
     /// The variables whose CPTs are selected, in the order in which they are.

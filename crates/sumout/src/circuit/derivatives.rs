@@ -29,6 +29,7 @@ pub(crate) type LossGradient<'l> = dyn Fn(usize, &[f64], &mut [f64]) + Sync + 'l
 
 /// The derivatives of the sum of all losses of a batch.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Derivatives {
     /// For each example, P(k | e) for each value k of the target that is left; a single one if
     /// there is no target.

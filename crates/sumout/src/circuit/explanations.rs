@@ -9,10 +9,12 @@ use std::sync::Arc;
 
 use crate::circuit::Circuit;
 use crate::circuit::batch::Batch;
+use crate::circuit::best::{Best, Ranking};
 use crate::circuit::run::{
     Block, Careful, EvalOptions, Fast, Few, Job, Pass, RowState, Runner, Setup, likelihood, settle,
 };
 use crate::compile::Completion;
+use crate::control::Control;
 use crate::error::{Error, ErrorKind, Remedy, Result};
 use crate::tensor::careful::Maxima;
 use crate::tensor::fast::Worker;
@@ -21,6 +23,7 @@ use crate::vars::VarId;
 
 /// A most probable explanation of each example of a batch.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Explanations {
     /// The variables that have a value in every explanation: all but those whose values were
     /// promised.
@@ -96,6 +99,36 @@ impl Explainer {
             log_probability: rows.logs().expect("nothing stops it"),
             values: rows.items,
         })
+    }
+
+    /// The most probable explanations of each example of a batch, in order: first the best one of
+    /// each example, then the second best, at most `count`. An example that has fewer is impossible
+    /// at the last places.
+    ///
+    /// All variables must be inputs, as they are if none is named when the circuit is compiled.
+    pub fn run_best(&self, batch: &Batch, count: usize) -> Result<Vec<Explanations>> {
+        let ranking = Ranking::new(self, batch, |_| false, &Control::NONE)?;
+        let found = ranking.run(count)?;
+        let place = |place: usize| self.explanations(found.iter().map(|best| best.get(place)));
+        Ok((0..count).map(place).collect())
+    }
+
+    /// The explanations of all examples, as far as there are some.
+    fn explanations<'b>(&self, best: impl Iterator<Item = Option<&'b Best>>) -> Explanations {
+        let variables = self.maximal.variables.clone();
+        let (mut values, mut log_probability) = (vec![], vec![]);
+        for best in best {
+            log_probability.push(best.map_or(f64::NEG_INFINITY, |best| best.log));
+            match best {
+                Some(best) => values.extend(&best.values),
+                None => values.extend(vec![Maximal::BLANK; variables.len()]),
+            }
+        }
+        Explanations {
+            variables,
+            values,
+            log_probability,
+        }
     }
 }
 

@@ -23,6 +23,7 @@ use crate::vars::{VarId, VarSet};
 
 /// The marginals of the families of each example of a batch.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Families {
     /// For each example, ln P(e); negative infinity where the evidence is impossible.
     pub log_evidence: Vec<f64>,

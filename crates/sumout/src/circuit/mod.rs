@@ -5,6 +5,8 @@
 
 mod answer;
 pub(crate) mod batch;
+mod best;
+mod causation;
 pub(crate) mod compiled;
 mod derivatives;
 mod explanations;
@@ -12,7 +14,9 @@ mod export;
 mod families;
 mod file;
 mod groups;
+mod joint;
 mod machine;
+mod map;
 pub(crate) mod near;
 mod network;
 mod once;
@@ -32,12 +36,14 @@ use crate::tensor::schedule::{Schedule, Want};
 
 pub use answer::{Answer, Explanation};
 pub use batch::{Answers, Batch, Column};
+pub use causation::Causation;
 pub use compiled::Circuit;
 pub use derivatives::{Derivatives, Differentiator};
 pub use explanations::{Explainer, Explanations};
 pub use export::{Export, Language, Onnx};
 pub use families::{Families, FamilyEvaluator};
 pub use machine::Machine;
+pub use map::MarginalMap;
 pub use plan::Compilation;
 pub use posteriors::Evaluator;
 pub use run::{EvalOptions, Precision};

@@ -3,9 +3,9 @@
 use crate::circuit::compiled::Circuit;
 use crate::circuit::plan::Compilation;
 use crate::circuit::selection::{self, Selected};
-use crate::circuit::{Answer, Explanation, Options, near, once};
-use crate::compile::plan::saved::PlanStart;
-use crate::compile::{Query, Question};
+use crate::circuit::{Answer, Explanation, MarginalMap, Options, joint, map, near, once};
+use crate::compile::plan::saved::{PlanStart, SavedPlan};
+use crate::compile::{Goal, Query, Question};
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{Evidence, Network};
 use crate::vars::VarId;
@@ -37,6 +37,33 @@ impl Network {
         }
     }
 
+    /// The joint posterior of several targets given the evidence, as that of one variable whose
+    /// name is all of theirs.
+    ///
+    /// ```
+    /// use sumout::{Evidence, Network, Options};
+    ///
+    /// let asia = Network::read("asia")?;
+    /// let evidence = Evidence::new().observe(&asia, "xray", "yes")?;
+    /// let targets = [asia.find("lung")?, asia.find("tub")?];
+    /// let answer = asia.query_joint(&targets, &evidence, &Options::default())?;
+    /// assert!((answer.probability("lung,tub", "yes,no")? - 0.4838).abs() < 1e-4);
+    /// # Ok::<(), sumout::Error>(())
+    /// ```
+    pub fn query_joint(
+        &self,
+        targets: &[VarId],
+        evidence: &Evidence,
+        options: &Options,
+    ) -> Result<Answer> {
+        self.check_ids(targets.iter().copied())?;
+        joint::check(self.model(), targets)?;
+        match self.selected(evidence, options)? {
+            Some(net) => once::joint(net.model(), targets, evidence, options),
+            None => Ok(Answer::impossible(self.model().shared_variables())),
+        }
+    }
+
     /// The most probable assignment of values to all variables given the evidence.
     ///
     /// ```
@@ -52,6 +79,54 @@ impl Network {
         match self.selected(evidence, options)? {
             Some(net) => once::explanation(net.model(), evidence, options),
             None => Ok(Explanation::impossible(self.model().shared_variables())),
+        }
+    }
+
+    /// The most probable assignments of values to all variables given the evidence, in order, at
+    /// most `count`: each with its [probability](Explanation::posterior) given the evidence.
+    /// Nothing if the evidence is impossible.
+    ///
+    /// ```
+    /// use sumout::{Evidence, Network, Options};
+    ///
+    /// let asia = Network::read("asia")?;
+    /// let evidence = Evidence::new().observe(&asia, "xray", "yes")?;
+    /// let best = asia.explanations(3, &evidence, &Options::default())?;
+    /// assert!(best[0].posterior() >= best[2].posterior());
+    /// assert_eq!(best[0].rank(), Some(1));
+    /// # Ok::<(), sumout::Error>(())
+    /// ```
+    pub fn explanations(
+        &self,
+        count: usize,
+        evidence: &Evidence,
+        options: &Options,
+    ) -> Result<Vec<Explanation>> {
+        match self.selected(evidence, options)? {
+            Some(net) => once::explanations(net.model(), count, evidence, options),
+            None => Ok(vec![]),
+        }
+    }
+
+    /// Marginal MAP: the most probable values of some variables together, the others summed out; at
+    /// most `count` assignments in order. See [`MarginalMap`] for an example.
+    ///
+    /// If the search is [stopped](Options::with_control), the best so far and an upper bound are
+    /// the answer.
+    pub fn map(
+        &self,
+        variables: &[VarId],
+        count: usize,
+        evidence: &Evidence,
+        options: &Options,
+    ) -> Result<MarginalMap> {
+        self.check_ids(variables.iter().copied())?;
+        match self.selected(evidence, options)? {
+            Some(net) => map::map(net.model(), variables, count, evidence, options),
+            None => {
+                let all = self.model().shared_variables();
+                Ok(MarginalMap::impossible(all, variables.to_vec()))
+            }
         }
     }
 
@@ -72,9 +147,30 @@ impl Network {
         Compilation::new(self, self.question(query, options)?, options, None)
     }
 
-    /// Plans from a saved plan, or from an elimination order: the plan found is never
-    /// worse than that one, and without any [effort](Options::effort) it is that one.
+    /// Plans from a saved plan: the plan found is never worse than that one, and without any
+    /// [effort](Options::effort) it is that one.
     pub fn plan_from(
+        &self,
+        query: &Query,
+        options: &Options,
+        saved: &SavedPlan,
+    ) -> Result<Compilation<'_>> {
+        self.plan_starting(query, options, &PlanStart::Plan(saved.clone()))
+    }
+
+    /// Plans from the plan that sums variables out in this order, as [`Network::plan_from`] does
+    /// from a saved one.
+    pub fn plan_in_order(
+        &self,
+        query: &Query,
+        options: &Options,
+        order: impl IntoIterator<Item = impl Into<String>>,
+    ) -> Result<Compilation<'_>> {
+        let order = order.into_iter().map(Into::into).collect();
+        self.plan_starting(query, options, &PlanStart::Order(order))
+    }
+
+    fn plan_starting(
         &self,
         query: &Query,
         options: &Options,
@@ -117,6 +213,9 @@ impl Network {
     fn question(&self, query: &Query, options: &Options) -> Result<Question> {
         near::check(options.near)?;
         let question = query.question(self)?;
+        if let Goal::Joint(targets) = &question.goal {
+            joint::check(self.model(), targets)?;
+        }
         let is_exact = question.goal.is_explanation();
         Ok(Question {
             near: if is_exact { 0.0 } else { options.near },

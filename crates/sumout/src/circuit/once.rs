@@ -1,9 +1,13 @@
 //! Answers one question to a model of ordinary factors, and forgets the plan.
 
+use crate::circuit::answer::Ranked;
+use crate::circuit::batch::{Batch, Column};
+use crate::circuit::best::{Best, Ranking, TIE};
 use crate::circuit::groups::{Group, groups};
 use crate::circuit::ready::{Ready, likelihood};
 use crate::circuit::refuse::Refusal;
-use crate::circuit::{Answer, Explanation, Options, admit, near};
+use crate::circuit::run::EvalOptions;
+use crate::circuit::{Answer, Circuit, Explanation, Options, admit, near};
 use crate::compile::{self, Completion, Goal, Planned, Question, Runs};
 use crate::control::Stage;
 use crate::error::Result;
@@ -34,6 +38,21 @@ pub(crate) fn posteriors(
         None => together(model, &question, asked, evidence, options),
         Some(groups) => in_groups(model, groups, &asked, evidence, options),
     }
+}
+
+/// The joint posterior of several targets.
+pub(crate) fn joint(
+    model: &FactorModel,
+    targets: &[VarId],
+    evidence: &Evidence,
+    options: &Options,
+) -> Result<Answer> {
+    let question = question(Goal::Joint(targets.to_vec()), evidence);
+    if options.near == 0.0 {
+        return together(model, &question, vec![], evidence, options);
+    }
+    near::check(options.near)?;
+    near::query(model, &question, vec![], evidence, options)
 }
 
 /// Answers all targets at once.
@@ -136,8 +155,72 @@ pub(crate) fn explanation(
     ))
 }
 
+/// The most probable assignments of values to all variables given the evidence, in order: at most
+/// `count`. Nothing if the evidence is impossible.
+pub(crate) fn explanations(
+    model: &FactorModel,
+    count: usize,
+    evidence: &Evidence,
+    options: &Options,
+) -> Result<Vec<Explanation>> {
+    let mut question = question(Goal::Explanation, evidence);
+    let known = |v: &VarId| question.known.iter().any(|(known, _)| known == v);
+    question.inputs = model.ids().filter(|v| !known(v)).collect();
+    let planned = compile::plan(model, &question, &options.search(Runs::Many));
+    options.control.check()?;
+    options.control.begin(Stage::Compiling, 0);
+    let Some(compiled) = planned.map(Planned::lower) else {
+        return Ok(vec![]);
+    };
+    let refusal = Refusal {
+        model,
+        question: &question,
+        options,
+    };
+    let program = admit(&compiled, &Want::Output, &refusal)?;
+    let circuit = Circuit::new(model, question, compiled);
+    let total = Run::sum_under(&options.control, circuit.graph(), &program, |v| {
+        likelihood(evidence, v, circuit.possible(v))
+    })?;
+    let running = EvalOptions::default().with_memory(options.memory);
+    let explainer = circuit.explainer(&running)?;
+    let mut batch = Batch::new(1);
+    for v in circuit.inputs() {
+        if let Some(Finding::Soft(likelihood)) = evidence.get(v) {
+            batch.insert(&circuit, v, Column::Likelihoods(likelihood.clone()))?;
+        }
+    }
+    let is_determined = |v: VarId| !model.is_markov() && model.cpts()[v.index()].is_functional();
+    let ranking = Ranking::new(&explainer, &batch, is_determined, &options.control)?;
+    let mut found = ranking.run(count.saturating_add(1))?.remove(0);
+    Ok(ranked(model, &mut found, count, total.log_sum()))
+}
+
+/// Names the best explanations, of which one more was looked for than is wanted.
+fn ranked(
+    model: &FactorModel,
+    found: &mut Vec<Best>,
+    count: usize,
+    log_evidence: f64,
+) -> Vec<Explanation> {
+    let next = found.get(count).map(|best| best.log);
+    found.truncate(count);
+    let logs: Vec<f64> = found.iter().map(|best| best.log).collect();
+    let named = found.drain(..).map(|best| {
+        let values = best.values.iter().map(|&value| value as usize).collect();
+        let rank = 1 + logs.partition_point(|log| *log > best.log + TIE);
+        let is_cut = next.is_some_and(|next| next >= best.log - TIE);
+        Explanation::new(model.shared_variables(), values, best.log).ranked(Ranked {
+            rank,
+            is_cut,
+            log_evidence,
+        })
+    });
+    named.collect()
+}
+
 /// Hard evidence is known when the question is compiled, soft evidence is an input.
-fn question(goal: Goal, evidence: &Evidence) -> Question {
+pub(crate) fn question(goal: Goal, evidence: &Evidence) -> Question {
     let mut question = Question {
         goal,
         ..Question::default()

@@ -115,7 +115,7 @@ impl Posteriors {
         Posteriors {
             circuit: circuit.clone(),
             targets,
-            by_output: circuit.target.is_some(),
+            by_output: circuit.target().is_some(),
         }
     }
 
@@ -239,8 +239,9 @@ impl Posteriors {
 
     /// The answer to one example, from its row.
     fn answer(&self, mut row: &[f64], log_evidence: f64) -> Answer {
+        let variables = self.circuit.named();
         if log_evidence == f64::NEG_INFINITY {
-            return Answer::impossible(self.circuit.variables.clone());
+            return Answer::impossible(variables);
         }
         let posterior = |(var, card)| {
             let (own, others) = row.split_at(card);
@@ -248,7 +249,7 @@ impl Posteriors {
             (var, own.to_vec())
         };
         let posteriors = self.with_cards().map(posterior).collect();
-        Answer::new(self.circuit.variables.clone(), posteriors, log_evidence)
+        Answer::new(variables, posteriors, log_evidence)
     }
 }
 

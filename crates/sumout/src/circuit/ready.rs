@@ -28,7 +28,7 @@ impl Ready {
         compiled: Compiled,
         options: &Options,
     ) -> Result<Self> {
-        let want = if question.goal.target().is_some() {
+        let want = if !question.goal.output().is_empty() {
             Want::Output
         } else {
             Want::Gradients(open(&compiled, &question.goal.targets()), vec![])
@@ -42,7 +42,7 @@ impl Ready {
         let circuit = Circuit::new(net, question.clone(), compiled);
         Ok(Ready {
             program,
-            posteriors: Posteriors::new(&circuit, asked),
+            posteriors: Posteriors::new(&circuit, asked_of(&circuit, asked)),
             circuit,
             control: options.control.clone(),
         })
@@ -54,6 +54,11 @@ impl Ready {
         self.posteriors
             .answer_carefully(&self.control, &self.program, evidence)
     }
+}
+
+/// The targets in the order in which they were asked for; one if they are asked for together.
+fn asked_of(circuit: &Circuit, asked: Vec<VarId>) -> Vec<VarId> {
+    circuit.target().map_or(asked, |target| vec![target])
 }
 
 /// The targets with more than one value left.

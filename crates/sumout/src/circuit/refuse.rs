@@ -121,10 +121,10 @@ impl Refusal<'_> {
 
     /// Variables of a cluster that could be observed, those with most values first.
     fn candidates(&self, cluster: &VarSet) -> impl Iterator<Item = VarId> {
-        let target = self.question.goal.target();
+        let output = self.question.goal.output();
         let is_free = |v: &VarId| {
             v.index() < self.model.variables().len()
-                && Some(*v) != target
+                && !output.contains(*v)
                 && !self.question.inputs.contains(*v)
                 && !self.question.known.iter().any(|(known, _)| known == v)
         };

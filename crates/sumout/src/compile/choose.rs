@@ -265,14 +265,13 @@ impl Chooser<'_> {
 
     /// Whether some states can never be reached; values that are selected later could be any.
     fn may_have_supports(&self) -> bool {
-        self.pruned.clamped.is_empty()
+        support::is_possible(self.pruned)
             && self.pruned.factors.iter().any(|f| f.values.contains(&0.0))
     }
 
     /// A plan, with the supports that cost less than a share of it.
     fn with_supports(&self, plan: Plan, share: f64) -> Chosen {
-        let is_possible = self.pruned.clamped.is_empty();
-        let supported = is_possible
+        let supported = support::is_possible(self.pruned)
             .then(|| support::support(self.pruned, self.problem, &plan, self.search))
             .flatten();
         let supported = supported.filter(|s| self.total(&s.cost) < share * self.total(&plan.cost));

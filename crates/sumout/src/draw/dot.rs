@@ -121,7 +121,7 @@ fn colour(question: &Question, v: VarId) -> &'static str {
     match v {
         v if question.hard.contains(v) => "#8fbce6",
         v if question.inputs.contains(v) => "#cfe3f7",
-        v if question.goal.target() == Some(v) => "#ffd8a8",
+        v if question.goal.output().contains(v) => "#ffd8a8",
         _ => "white",
     }
 }

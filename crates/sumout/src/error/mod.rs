@@ -8,6 +8,7 @@
 //! end that calls them otherwise, as a command line does, words each [`Remedy`] itself
 //! ([`Error::reworded`]).
 
+pub(crate) mod defect;
 mod names;
 mod place;
 mod remedy;
@@ -61,6 +62,8 @@ pub enum ErrorKind {
     Options,
     /// A network or a circuit cannot do what is asked of it.
     Unsupported,
+    /// The library is wrong: it panicked, and the front end contained it.
+    Defect,
     /// The work was stopped through its [`Control`](crate::Control), before there was an answer.
     Interrupted,
 }
@@ -78,6 +81,7 @@ impl ErrorKind {
             ErrorKind::Memory => "memory",
             ErrorKind::Options => "options",
             ErrorKind::Unsupported => "unsupported",
+            ErrorKind::Defect => "defect",
             ErrorKind::Interrupted => "interrupted",
         }
     }
@@ -176,12 +180,13 @@ impl Error {
         } else {
             Renderer::plain()
         };
-        let title = Level::ERROR.primary_title(&self.0.message);
+        let message = names::visible(&self.0.message);
+        let title = Level::ERROR.primary_title(&message);
         let mut text = match &self.0.place {
             None => renderer.render(&[Group::with_title(title)]),
             Some(place) => place.render(title, &renderer),
         };
-        if let Some(hint) = self.advice() {
+        if let Some(hint) = self.advice().map(|hint| names::visible(&hint)) {
             text.push_str(&if colour {
                 format!("\n\x1b[1mhint:\x1b[0m {hint}")
             } else {

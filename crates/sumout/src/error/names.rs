@@ -32,19 +32,22 @@ pub(crate) fn shortlist<'a>(names: impl IntoIterator<Item = &'a str>) -> String 
 
 /// As much of a name as a message can show, on one line.
 pub(crate) fn shown(name: &str) -> String {
-    let visible = |c: char| {
-        if c.is_control() {
-            c.escape_debug().to_string()
-        } else {
-            c.to_string()
-        }
-    };
     let rest = if name.chars().nth(40).is_some() {
         "…"
     } else {
         ""
     };
-    name.chars().take(40).map(visible).collect::<String>() + rest
+    let start: String = name.chars().take(40).collect();
+    visible(&start).replace('\n', "\\n") + rest
+}
+
+/// Lines of text without characters that a terminal obeys: escapes in their place.
+pub(super) fn visible(text: &str) -> String {
+    let visible = |c: char| match c.is_control() && c != '\n' {
+        true => c.escape_default().to_string(),
+        false => c.to_string(),
+    };
+    text.chars().map(visible).collect()
 }
 
 /// A number of things, in words.

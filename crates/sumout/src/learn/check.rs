@@ -59,7 +59,7 @@ impl Training {
             let rows: Vec<usize> = (0..exact.max_examples.min(examples.len())).collect();
             let ours = self.answers(&trained, examples, &rows)?;
             let truth = self.answers(&exact.circuit, examples, &rows)?;
-            let largest = apart(&ours, &truth, trained.target.is_some());
+            let largest = apart(&ours, &truth, trained.single.is_some());
             found.largest = found.largest.max(largest);
             found.examples = found.examples.min(rows.len());
             found.unthinned &= exact.unthinned;
@@ -104,7 +104,7 @@ const MAX_TESTED_EXAMPLES: usize = 1000;
 impl Exact {
     fn new(net: &Network, trained: &Circuit, options: &Options) -> Result<Self> {
         let question = Question {
-            goal: trained.target.map_or(Goal::Evidence, Goal::Posterior),
+            goal: trained.single.map_or(Goal::Evidence, Goal::Posterior),
             inputs: trained.inputs.clone(),
             ..Question::default()
         };

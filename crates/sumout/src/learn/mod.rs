@@ -1,17 +1,18 @@
 //! Learning from data: [`Network::fit`](crate::Network::fit) and its parts.
 //!
 //! ```text
-//! Task, Examples, FitOptions ─▶ count                                         ┐
-//!                             ─▶ Training ─▶ Trainer ─▶ snap, check ──────────┴─▶ Fitted
+//! Task, Examples, FitOptions ─┬─▶ count ─────────────────────────────┬─▶ Fitted
+//!                             └─▶ compile ─▶ train ─▶ snap ─▶ check ─┘
 //! ```
 //!
-//! | module | |
-//! |---|---|
-//! | `task`, `examples` | what is predicted from what, and the data |
-//! | `fit`, `options` | the whole procedure, with its presets and options |
-//! | `training`, `trainer` | circuits compiled for training, and their epochs; `checkpoint` saves them |
-//! | `count`, `check` | maximum likelihood of complete data; whether circuit and network agree |
-//! | `params`, `loss`, `optimise`, `metric` | arithmetic on lists of numbers |
+//! A [`Task`] names the targets, the inputs and the CPTs to train, [`Examples`] are the data, and
+//! [`FitOptions`] begin with a [`Preset`]. Complete data are counted if the likelihood is maximised;
+//! otherwise a circuit is trained for each target, with a [`FitEvent`] for each epoch, and a
+//! [`Checkpoint`] to continue from. [`Fitted`] holds the network, with its history and warnings.
+
+// `fit` is the whole procedure; `training` and `trainer` are circuits compiled for training and
+// their epochs; `count` and `check` are maximum likelihood of complete data, and whether circuit and
+// network agree; `params`, `loss`, `optimise` and `metric` are arithmetic on lists of numbers.
 
 mod check;
 mod checkpoint;

@@ -1,6 +1,7 @@
 //! Networks, evidence and data; and the files that they come in.
 
 mod builder;
+mod causal;
 mod cpt;
 mod data;
 mod evidence;

@@ -11,7 +11,7 @@ use crate::error::{Error, ErrorKind, Remedy, Result, did_you_mean};
 use crate::model::builder::Builder;
 use crate::model::cpt::Cpt;
 use crate::model::factors::{FactorModel, Variable};
-use crate::model::format;
+use crate::model::format::{self, Format, ReadOptions, WriteOptions};
 use crate::model::selection::Sight;
 use crate::vars::{VarId, VarSet};
 
@@ -42,6 +42,7 @@ impl Network {
     }
 
     /// The variables and factors, without the promises that a network makes of them.
+    #[doc(hidden)]
     pub fn model(&self) -> &Arc<FactorModel> {
         &self.model
     }
@@ -58,15 +59,39 @@ impl Network {
     ///
     /// The format is told from the file's extension, or else from its content; see [`mod@format`].
     pub fn read(path: impl AsRef<Path>) -> Result<Self> {
-        format::read(path.as_ref(), &format::ReadOptions::default())
+        Network::read_with(path, &ReadOptions::default())
     }
 
-    /// Writes the network to a file, in the format that the extension names.
+    /// [Reads](Network::read) a network with options: in another format than the file seems to
+    /// have, or with rows rescaled.
+    pub fn read_with(path: impl AsRef<Path>, options: &ReadOptions) -> Result<Self> {
+        format::read(path.as_ref(), options)
+    }
+
+    /// Reads a network from the bytes of a file. Messages call it by its name, and the name's
+    /// extension may tell the format.
+    pub fn parse(name: &str, bytes: &[u8], options: &ReadOptions) -> Result<Self> {
+        format::parse(name, bytes, options)
+    }
+
+    /// Writes the network to a file, in the format that the extension names; `.gz` compresses.
     ///
-    /// Information that the format cannot represent is an error; [`format::write`] can drop it
-    /// instead, and takes any format.
+    /// Information that the format cannot represent is an error; [`Network::write_with`] can drop
+    /// it instead, and takes any format.
     pub fn write(&self, path: impl AsRef<Path>) -> Result<()> {
-        format::write(self, path.as_ref(), &format::WriteOptions::default())
+        self.write_with(path, &WriteOptions::default())
+    }
+
+    /// [Writes](Network::write) the network with options.
+    pub fn write_with(&self, path: impl AsRef<Path>, options: &WriteOptions) -> Result<()> {
+        format::write(self, path.as_ref(), options)
+    }
+
+    /// The network as the text of a file: in sumout's JSON, which represents everything, unless
+    /// the options name another format.
+    pub fn to_text(&self, options: &WriteOptions) -> Result<String> {
+        let format = options.format.unwrap_or(Format::Json);
+        format::to_string(self, format, options.loss)
     }
 
     /// The same network with other numbers in the CPTs of some variables, each as a dense table;

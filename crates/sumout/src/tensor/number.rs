@@ -131,7 +131,11 @@ macro_rules! number {
                 out: &mut [Self],
                 strides: [usize; 2],
             ) {
-                assert!(a.holds(m, k) && b.holds(k, n) && last([m, n], strides) < out.len());
+                let is_within = last([m, n], strides) < out.len();
+                assert!(
+                    a.holds(m, k) && b.holds(k, n) && is_within,
+                    "a layout stays within its tensors"
+                );
                 let [a_rows, a_columns] = a.strides.map(|stride| stride as isize);
                 let [b_rows, b_columns] = b.strides.map(|stride| stride as isize);
                 let [rows, columns] = strides.map(|stride| stride as isize);

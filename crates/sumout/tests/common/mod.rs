@@ -37,17 +37,23 @@ pub fn enumerate(net: &Network, evidence: &Evidence) -> Truth {
         evidence: 0.0,
         best: 0.0,
     };
-    let open = open(net, evidence);
-    let tables = tables(net);
-    let mut states: Vec<usize> = open.iter().map(|values| values.start).collect();
-    for _ in 0..open.iter().map(ExactSizeIterator::len).product() {
-        let p = product(net, &tables, evidence, &cards, &states);
+    each_state(net, evidence, |states, p| {
         truth.evidence += p;
         truth.best = truth.best.max(p);
         states
             .iter()
             .zip(&mut truth.joints)
             .for_each(|(&state, joint)| joint[state] += p);
+    });
+    truth
+}
+
+/// Visits all joint states that agree with hard evidence, each with its product.
+pub fn each_state(net: &Network, evidence: &Evidence, mut visit: impl FnMut(&[usize], f64)) {
+    let (open, tables, cards) = (open(net, evidence), tables(net), net.cards());
+    let mut states: Vec<usize> = open.iter().map(|values| values.start).collect();
+    for _ in 0..open.iter().map(ExactSizeIterator::len).product() {
+        visit(&states, product(net, &tables, evidence, &cards, &states));
         for (state, values) in states.iter_mut().zip(&open) {
             *state += 1;
             if *state < values.end {
@@ -56,7 +62,6 @@ pub fn enumerate(net: &Network, evidence: &Evidence) -> Truth {
             *state = values.start;
         }
     }
-    truth
 }
 
 /// The values of each variable: an observed one alone, otherwise all.

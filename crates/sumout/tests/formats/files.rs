@@ -4,7 +4,7 @@ use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use sumout::model::format::{self, Loss, ReadOptions, parse, to_string};
+use sumout::model::format::{Loss, ReadOptions, WriteOptions, parse, to_string};
 use sumout::{ErrorKind, Format, Network, Result};
 
 use super::{as_markov, random_network, same, same_numbers};
@@ -41,11 +41,7 @@ fn what_is_called_gz_is_compressed() -> Result<()> {
     let (net, folder) = (random_network(7)?, folder("gz"));
     for format in Format::ALL {
         let path = folder.join(format!("net.{}.gz", format.extensions()[0]));
-        format::write(
-            &net,
-            &path,
-            &format::WriteOptions::default().with_loss(Loss::Accept),
-        )?;
+        net.write_with(&path, &WriteOptions::default().with_lossy(true))?;
         assert!(
             fs::read(&path)
                 .expect("just written")

@@ -236,10 +236,10 @@ fn counting_is_one_step_and_the_last() {
         let fit = |examples: &Examples| net.fit(&task, examples, &options, &mut |_| Ok(()));
         let fitted = fit(&examples).unwrap();
         assert!(fitted.is_counted(), "nothing is missing");
-        let counted = fitted.params;
+        let counted = fitted.params();
         assert_tables(
             &net,
-            &counted,
+            counted,
             &enumerated_step(&net, &examples, prior),
             &format!("seed {seed}"),
         );

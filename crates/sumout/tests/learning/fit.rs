@@ -48,7 +48,7 @@ fn as_the_paper() -> Options {
 
 fn json(fitted: &Fitted) -> String {
     use sumout::model::format::{Format, Loss, to_string};
-    to_string(&fitted.network, Format::Json, Loss::Accept).unwrap()
+    to_string(fitted.network(), Format::Json, Loss::Accept).unwrap()
 }
 
 fn gradient(options: &FitOptions) -> (Optimizer, LearningRate, usize, usize) {
@@ -158,14 +158,14 @@ fn snapping_cools_first() {
     };
     let snapped = fit(&options.clone().snap(true));
     let cooled = fit(&options.clone().temperature((1.0, 0.1)));
-    assert_eq!(snapped.history, cooled.history);
-    assert_ne!(snapped.history, fit(&options).history);
+    assert_eq!(snapped.history(), cooled.history());
+    assert_ne!(snapped.history(), fit(&options).history());
     let warm = fit(&options.snap(true).temperature((1.0, 1.0)));
-    assert_ne!(snapped.history, warm.history);
+    assert_ne!(snapped.history(), warm.history());
     let x = net.find("x").unwrap();
-    assert!(snapped.network.cpts()[x.index()].is_functional());
-    assert!(!cooled.network.cpts()[x.index()].is_functional());
-    let [snapped, cooled] = [snapped, cooled].map(|fitted| fitted.declared.unwrap());
+    assert!(snapped.network().cpts()[x.index()].is_functional());
+    assert!(!cooled.network().cpts()[x.index()].is_functional());
+    let [snapped, cooled] = [snapped, cooled].map(|fitted| fitted.declared().unwrap());
     assert!(snapped.snapped.is_some() && snapped.difference.unwrap().largest() < 1e-9);
     assert!(cooled.snapped.is_none() && cooled.difference.unwrap().largest() > 1e-3);
 }
@@ -212,13 +212,13 @@ fn a_check_that_fails_is_a_warning() {
     let fitted = net
         .fit(&task, &examples, &options, &mut no_progress)
         .unwrap();
-    assert!(fitted.declared.unwrap().difference.is_none());
-    let [warning] = &fitted.warnings[..] else {
-        panic!("one warning, not {:?}", fitted.warnings);
+    assert!(fitted.declared().unwrap().difference.is_none());
+    let [warning] = fitted.warnings() else {
+        panic!("one warning, not {:?}", fitted.warnings());
     };
     assert!(warning.contains("could not be checked"), "{warning}");
-    assert_eq!(fitted.history.len(), 1);
-    assert_ne!(fitted.network, net);
+    assert_eq!(fitted.history().len(), 1);
+    assert_ne!(*fitted.network(), net);
 }
 
 #[test]
@@ -269,7 +269,7 @@ fn circuits_are_those_that_were_trained_or_compiled_from_the_network() {
             evidence.insert(&net, var, finding).unwrap();
         }
         let asked = fitted
-            .network
+            .network()
             .query(&[lung], &evidence, &Options::default());
         let asked = asked.unwrap();
         let expected = &asked.posteriors()[0].1;
@@ -312,8 +312,8 @@ fn progress_is_told_and_may_cancel() {
         .iter()
         .map(|(_, _, epoch)| epoch.clone().unwrap())
         .collect();
-    assert_eq!(history, fitted.history);
-    assert_eq!(epochs.last().unwrap().0, fitted.history.len());
+    assert_eq!(history, fitted.history());
+    assert_eq!(epochs.last().unwrap().0, fitted.history().len());
     let mut events = 0;
     let cancelled = net.fit(&task, &examples, &options, &mut |_| {
         events += 1;

@@ -161,6 +161,7 @@ impl Selecting<'_> {
                 let total: f64 = (0..k).map(|c| logit(c).exp()).sum();
                 (0..k).map(|c| logit(c).exp() / total).collect()
             }
+            other => unreachable!("{} is not known here", other.name()),
         }
     }
 

@@ -25,6 +25,7 @@ Examples:
   sumout sample asia -n 1000 -o cases.csv
   sumout eval lung.sumout cases.csv -o posteriors.csv
   sumout eval lung.sumout cases.parquet -o posteriors.parquet --resume
+  sumout eval faults.sumout cases.csv --value broken
   sumout eval lung.sumout cases.csv --metric       accuracy and more, by the column `lung`
 
 Columns of CSV and Parquet files are found by their names; empty cells are missing. A .npy file has a column of value
@@ -49,9 +50,18 @@ pub struct Args {
     #[arg(long, value_name = "NAME", num_args = 0.., value_delimiter = ',', conflicts_with = "resume")]
     metric: Option<Vec<Metric>>,
 
+    /// Write only the probabilities of this value, a column for each target that has it.
+    #[arg(long, value_name = "VALUE", conflicts_with = "metric")]
+    value: Option<String>,
+
     /// Continue after the rows that an interrupted run has written.
     #[arg(long, requires = "output")]
     resume: bool,
+
+    /// Write this many explanations in each row, the most probable first, with a circuit that
+    /// explains: the columns of the second are `VAR.2` and `log_probability.2`.
+    #[arg(short = 'k', value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    explanations: Option<u32>,
 
     /// Leave rows that cannot be read without an answer, instead of stopping at the first.
     #[arg(long)]
@@ -72,6 +82,7 @@ pub struct Args {
 pub fn run(args: &Args, json: bool, out: &mut dyn Write) -> Result<Outcome> {
     let circuit = load(&args.circuit)?;
     args.refuse_overwriting()?;
+    args.refuse_explanations(&circuit)?;
     let mut scores = args
         .metric
         .as_ref()
@@ -139,6 +150,23 @@ fn load(path: &Path) -> Result<Circuit> {
 }
 
 impl Args {
+    /// The number of explanations in each row.
+    fn count(&self) -> usize {
+        self.explanations.unwrap_or(1) as usize
+    }
+
+    /// Posteriors are not ranked.
+    fn refuse_explanations(&self, circuit: &Circuit) -> Result<()> {
+        if self.explanations.is_none() || circuit.explains() {
+            return Ok(());
+        }
+        let error = Error::new(
+            ErrorKind::Unsupported,
+            "`-k` is the number of explanations, and the circuit is for posteriors",
+        );
+        Err(error.hint("compile one with `--mpe`").into())
+    }
+
     /// Answers must not overwrite their inputs.
     fn refuse_overwriting(&self) -> Result<()> {
         let real = |path: &Path| path.canonicalize().ok();
@@ -163,18 +191,29 @@ impl Args {
         circuit: &'a Circuit,
         control: Control,
         scores: Option<&Scores<'_>>,
-    ) -> Pipeline<'a> {
+    ) -> Result<Pipeline<'a>> {
         let (running, label) = (self.using.running(self.memory), scores.map(Scores::target));
-        let titles = Titles::new(circuit, running.precision());
-        Pipeline {
+        let (titles, kept) = self.titles(circuit)?;
+        Ok(Pipeline {
             circuit,
             titles,
+            kept,
             running,
+            count: self.count(),
             label,
             skip_bad_rows: self.skip_bad_rows,
             control,
             earlier: 0,
             checks: vec![],
+        })
+    }
+
+    /// The titles of the columns, and which they are if not all.
+    fn titles(&self, circuit: &Circuit) -> sumout::Result<(Titles, Vec<usize>)> {
+        let titles = Titles::new(circuit, self.using.precision, self.count());
+        match &self.value {
+            None => Ok((titles, vec![])),
+            Some(value) => titles.of_value(circuit, value),
         }
     }
 
@@ -195,7 +234,7 @@ impl Args {
         let pipeline = Pipeline {
             earlier: output.rows(),
             checks,
-            ..self.pipeline(circuit, control, scores.as_deref())
+            ..self.pipeline(circuit, control, scores.as_deref())?
         };
         let seen = pipeline.run(source, |rows, check| {
             scores.iter_mut().for_each(|scores| scores.add(rows));
@@ -220,7 +259,7 @@ impl Args {
         Ok(Manifest {
             circuit: Fingerprint::of(&bytes),
             precision,
-            titles: Titles::new(circuit, precision),
+            titles: self.titles(circuit)?.0,
         })
     }
 
@@ -235,11 +274,9 @@ impl Args {
     ) -> Result<Seen> {
         let mut out = out.filter(|_| scores.is_none());
         if let Some(out) = &mut out {
-            out.write_all(&data::csv_header(
-                &Titles::new(circuit, self.using.precision).names,
-            )?)?;
+            out.write_all(&data::csv_header(&self.titles(circuit)?.0.names)?)?;
         }
-        self.pipeline(circuit, control, scores.as_deref())
+        self.pipeline(circuit, control, scores.as_deref())?
             .run(source, |rows, _| {
                 scores.iter_mut().for_each(|scores| scores.add(rows));
                 Ok(if let Some(out) = &mut out {

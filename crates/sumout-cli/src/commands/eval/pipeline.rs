@@ -52,7 +52,11 @@ pub struct Seen {
 pub struct Pipeline<'a> {
     pub circuit: &'a Circuit,
     pub titles: Titles,
+    /// The columns of answers that are written; all of them if none.
+    pub kept: Vec<usize>,
     pub running: EvalOptions,
+    /// The number of explanations in each row, if the circuit explains.
+    pub count: usize,
     /// The variable whose values are labels of the rows, and no evidence.
     pub label: Option<VarId>,
     pub skip_bad_rows: bool,
@@ -80,7 +84,7 @@ impl Pipeline<'_> {
         source: Box<dyn Source>,
         mut write: impl FnMut(&Rows<'_>, Check) -> Result<()>,
     ) -> Result<Seen> {
-        let answering = Answering::new(self.circuit, &self.running)?;
+        let answering = Answering::new(self.circuit, &self.running, self.count)?;
         let rows = AtomicUsize::new(ROWS[0]);
         let (pieces, to_compute) = sync_channel(WAITING);
         let (answers, to_write) = sync_channel::<(Rows<'_>, Check)>(WAITING);
@@ -157,8 +161,15 @@ impl Pipeline<'_> {
             .label
             .and_then(|label| chunk.take(label))
             .unwrap_or_default();
-        let (numbers, logs) =
+        let (mut numbers, logs) =
             answering.run(&chunk.batch(self.circuit, if first == 0 { 1 } else { LEAST })?)?;
+        if !self.kept.is_empty() {
+            let width = numbers.len() / logs.len().max(1);
+            let rows = numbers.chunks_exact(width.max(1));
+            numbers = rows
+                .flat_map(|row| self.kept.iter().map(|&at| row[at]))
+                .collect();
+        }
         let skip = self.earlier.saturating_sub(first) as usize;
         let bad = chunk.bad.iter().map(|(row, _)| *row).collect();
         Ok(Rows {

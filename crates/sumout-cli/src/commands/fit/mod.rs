@@ -122,7 +122,7 @@ pub fn run(args: &Args, json: bool, out: &mut dyn Write) -> Result<Outcome> {
     bar.finish();
     let fitted = fitted?;
     let seconds = start.elapsed().as_secs_f64();
-    for warning in &fitted.warnings {
+    for warning in fitted.warnings() {
         talk(warning);
     }
     args.write(&net, &fitted)?;
@@ -158,7 +158,7 @@ impl Args {
         for path in &self.output {
             match outputs::is_circuit(path).then(|| targets.next()).flatten() {
                 Some(target) => fitted.circuit(net.find(target)?)?.save(path)?,
-                None => outputs::write_network(&fitted.network, path)?,
+                None => outputs::write_network(fitted.network(), path)?,
             }
             talk(&format!("wrote {}", path.display()));
         }
@@ -167,7 +167,7 @@ impl Args {
                 talk("there is no curve to draw: complete examples are counted at once");
             }
             Some(path) => {
-                let svg = curve::draw(&fitted.history, fitted.best);
+                let svg = curve::draw(fitted.history(), fitted.best());
                 sumout::files::save(path, |file| file.write_all(svg.as_bytes()))?;
             }
             None => {}

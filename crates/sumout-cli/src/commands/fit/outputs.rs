@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use sumout::model::format::{self, WriteOptions};
+use sumout::model::format::WriteOptions;
 use sumout::{Error, ErrorKind, Format, Network};
 
 use super::Args;
@@ -81,11 +81,7 @@ pub(super) fn write_network(net: &Network, path: &Path) -> Result<()> {
     if Format::of_path(path) == Some(Format::Uai) {
         talk("UAI files have no names: variables are x0, x1, …, values s0, s1, …");
     }
-    Ok(format::write(
-        net,
-        path,
-        &WriteOptions::default().with_loss(format::Loss::Accept),
-    )?)
+    Ok(net.write_with(path, &WriteOptions::default().with_lossy(true))?)
 }
 
 pub(super) fn is_circuit(path: &Path) -> bool {

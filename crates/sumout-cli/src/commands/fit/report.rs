@@ -86,13 +86,13 @@ impl Report<'_> {
             let tables: Vec<String> = g.members.iter().map(name).collect();
             json!({"name": g.name, "tables": tables, "shape": g.shape, "parameters": g.weights.len()})
         };
-        let groups: Vec<Value> = self.fitted.params.groups().iter().map(group).collect();
+        let groups: Vec<Value> = self.fitted.params().groups().iter().map(group).collect();
         json!({
-            "parameters": self.fitted.params.len(),
+            "parameters": self.fitted.params().len(),
             "groups": groups,
-            "epochs": self.fitted.history,
-            "promised": self.fitted.declared.as_ref().map(declared_json),
-            "warnings": self.fitted.warnings,
+            "epochs": self.fitted.history(),
+            "promised": self.fitted.declared().as_ref().map(declared_json),
+            "warnings": self.fitted.warnings(),
             "seconds": self.seconds,
         })
     }
@@ -102,11 +102,11 @@ impl Report<'_> {
             let examples = counted(self.examples, "example");
             writeln!(out, "counted      {examples}, which are complete")?;
         }
-        let groups = self.fitted.params.groups();
+        let groups = self.fitted.params().groups();
         writeln!(
             out,
             "parameters   {} in {}",
-            grouped(self.fitted.params.len()),
+            grouped(self.fitted.params().len()),
             counted(groups.len(), "group")
         )?;
         let width = groups
@@ -142,13 +142,13 @@ impl Report<'_> {
             "logarithms of P"
         };
         self.fitted
-            .declared
+            .declared()
             .as_ref()
             .map_or(Ok(()), |declared| write_declared(declared, what, out))
     }
 
     fn write_end(&self, best: &Epoch, out: &mut dyn Write) -> io::Result<()> {
-        let epochs = counted(self.fitted.history.len(), "epoch");
+        let epochs = counted(self.fitted.history().len(), "epoch");
         writeln!(
             out,
             "learned      {epochs} in {} s",

@@ -3,24 +3,31 @@
 use std::io::{self, Write};
 use std::path::PathBuf;
 
+use serde_json::Value;
 use sumout::{Answer, Evidence, Network, VarId};
 
+mod ranking;
 mod selections;
+use ranking::Ranking;
 use selections::selections;
 
 use crate::args::{Approximating, Computing, Reading};
+use crate::causal::Intervening;
 use crate::evidence::{Given, talk_of_impossible};
 use crate::json;
 use crate::output::{Outcome, Result, talk};
 use crate::patience::Limiting;
-use crate::text::{probability, significant, width};
+use crate::text::{Align, probability, significant, table, width};
 
 const EXAMPLES: &str = "\
 Examples:
   sumout query asia lung --given xray=yes dysp=no  P(lung | xray=yes, dysp=no)
   sumout query asia --given xray=yes               every variable
   sumout query asia 'b*' --soft xray=0.7,0.1       a pattern; uncertain evidence
+  sumout query asia --joint lung,tub --given xray=yes
+  sumout query faults.json 'ok_*' --value broken --top 5 --given alarm=on
   sumout query model.uai --evidence model.uai.evid --json
+  sumout query asia lung --do smoke=no             if nobody smoked
   sumout query tested.json --given x=a --tests     and what tests select
 
 Variables to ask for come before `--given`.";
@@ -37,8 +44,19 @@ pub struct Args {
     #[arg(value_name = "TARGET")]
     targets: Vec<String>,
 
+    /// Compute the joint posterior of several variables, such as `lung,tub`: one table with all of
+    /// their joint values.
+    #[arg(long, value_name = "A,B,…", value_delimiter = ',', conflicts_with_all = ["targets", "sort", "top", "value"])]
+    joint: Vec<String>,
+
+    #[command(flatten)]
+    ranking: Ranking,
+
     #[command(flatten)]
     given: Given,
+
+    #[command(flatten)]
+    intervening: Intervening,
 
     #[command(flatten)]
     computing: Computing,
@@ -59,12 +77,26 @@ pub struct Args {
 
 pub fn run(args: &Args, as_json: bool, out: &mut dyn Write) -> Result<Outcome> {
     let net = args.reading.network(&args.model)?;
-    let targets = targets(&net, &args.targets)?;
+    let asked = if args.joint.is_empty() {
+        &args.targets
+    } else {
+        &args.joint
+    };
+    let texts = asked.iter().map(String::as_str);
+    let net = args
+        .intervening
+        .network(net, texts.chain(args.given.texts()))?;
+    let targets = targets(&net, asked)?;
+    args.check_value(&net, &targets)?;
     let evidence = args.given.evidence(&net)?;
     let options = args.computing.options().with_near(args.approximating.near);
-    let answer = args
-        .limiting
-        .watch(|control| net.query(&targets, &evidence, &options.clone().with_control(control)))?;
+    let answer = args.limiting.watch(|control| {
+        let options = options.clone().with_control(control);
+        match args.joint.is_empty() {
+            true => net.query(&targets, &evidence, &options),
+            false => net.query_joint(&targets, &evidence, &options),
+        }
+    })?;
     let outcome = if answer.is_impossible() {
         Outcome::Impossible
     } else {
@@ -80,14 +112,15 @@ pub fn run(args: &Args, as_json: bool, out: &mut dyn Write) -> Result<Outcome> {
     };
     match (as_json, outcome) {
         (true, _) => {
-            let mut answer = json::answer(&net, &answer);
+            let mut found = args.json(&net, &targets, &answer);
             if args.tests {
-                answer["tests"] = selections.iter().map(|one| one.to_json(&net)).collect();
+                found["tests"] = selections.iter().map(|one| one.to_json(&net)).collect();
             }
-            writeln!(out, "{answer}")?;
+            writeln!(out, "{found}")?;
         }
         (false, Outcome::Done) => {
-            print(&net, &evidence, &answer, out)?;
+            args.print(&net, &targets, &answer, out)?;
+            print_evidence(&net, &evidence, &answer, out)?;
             selections.iter().try_for_each(|one| one.print(&net, out))?;
         }
         (false, Outcome::Impossible) => {
@@ -98,7 +131,7 @@ pub fn run(args: &Args, as_json: bool, out: &mut dyn Write) -> Result<Outcome> {
 }
 
 /// The target variables, each once, in the order given.
-fn targets(net: &Network, patterns: &[String]) -> sumout::Result<Vec<VarId>> {
+pub fn targets(net: &Network, patterns: &[String]) -> sumout::Result<Vec<VarId>> {
     let mut targets = vec![];
     for pattern in patterns {
         for var in net.matching(pattern)? {
@@ -110,12 +143,53 @@ fn targets(net: &Network, patterns: &[String]) -> sumout::Result<Vec<VarId>> {
     Ok(targets)
 }
 
-fn print(
-    net: &Network,
-    evidence: &Evidence,
-    answer: &Answer,
-    out: &mut dyn Write,
-) -> io::Result<()> {
+impl Args {
+    fn check_value(&self, net: &Network, targets: &[VarId]) -> sumout::Result<()> {
+        let all = || net.ids().collect::<Vec<_>>();
+        let targets = if targets.is_empty() {
+            all()
+        } else {
+            targets.to_vec()
+        };
+        let values = targets.iter().map(|&v| &net.variable(v).values[..]);
+        self.ranking.check(values)
+    }
+
+    fn json(&self, net: &Network, targets: &[VarId], answer: &Answer) -> Value {
+        if !self.joint.is_empty() {
+            return json::joint(net, targets, answer);
+        }
+        let found = json::answer(net, answer);
+        if !self.ranking.is_asked() {
+            return found;
+        }
+        let ranking = self.ranking.json(net, answer);
+        let mut ranked = serde_json::json!({"ranking": ranking, "log_evidence": found["log_evidence"], "impossible": found["impossible"]});
+        if let Some(near) = found.get("near") {
+            ranked["near"] = near.clone();
+        }
+        ranked
+    }
+
+    fn print(
+        &self,
+        net: &Network,
+        targets: &[VarId],
+        answer: &Answer,
+        out: &mut dyn Write,
+    ) -> io::Result<()> {
+        if !self.joint.is_empty() {
+            print_joint(net, targets, answer, out)
+        } else if self.ranking.is_asked() {
+            self.ranking.print(net, answer, out)
+        } else {
+            print(net, answer, out)
+        }
+    }
+}
+
+/// Prints posteriors.
+pub fn print(net: &Network, answer: &Answer, out: &mut dyn Write) -> io::Result<()> {
     let variables: Vec<_> = answer
         .posteriors()
         .iter()
@@ -134,14 +208,39 @@ fn print(
             name = "";
         }
     }
+    Ok(())
+}
+
+/// Prints the probability of the evidence, if there is any.
+pub fn print_evidence(
+    net: &Network,
+    evidence: &Evidence,
+    answer: &Answer,
+    out: &mut dyn Write,
+) -> io::Result<()> {
     if net.is_markov() || !evidence.is_empty() {
-        writeln!(
-            out,
-            "{}",
-            evidence_line(net, evidence, answer.log_evidence())
-        )?;
+        let line = evidence_line(net, evidence, answer.log_evidence());
+        writeln!(out, "{line}")?;
     }
     Ok(())
+}
+
+/// A column for each variable, and a row for each joint value.
+fn print_joint(
+    net: &Network,
+    targets: &[VarId],
+    answer: &Answer,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let names = targets.iter().map(|&v| net.variable(v).name.clone());
+    let title: Vec<String> = names.chain(["probability".to_owned()]).collect();
+    let rows = json::joint_values(net, targets, answer).map(|(values, p)| {
+        let values = values.into_iter().map(str::to_owned);
+        values.chain([probability(p)]).collect()
+    });
+    let rows: Vec<Vec<String>> = [title].into_iter().chain(rows).collect();
+    let align = [vec![Align::Left; targets.len()], vec![Align::Right]].concat();
+    table(out, align, &rows)
 }
 
 /// `P(evidence) = 0.03962`, or its logarithm where the number itself would underflow.

@@ -26,9 +26,13 @@ const at = (id, path) => `/models/${encodeURIComponent(id)}${path}`;
 
 export const about = () => send("");
 export const model = (id) => send(at(id, ""));
-export const open = (name, bytes) => post(`/models?name=${encodeURIComponent(name)}`, bytes);
+export const open = (name, bytes, normalize = false) => post(`/models?name=${encodeURIComponent(name)}${normalize ? "&normalize=true" : ""}`, bytes);
 export const progress = (id) => send(at(id, "/progress"));
 export const query = (id, question, signal) => post(at(id, "/query"), JSON.stringify(question), signal);
 export const mpe = (id, question, signal) => post(at(id, "/mpe"), JSON.stringify(question), signal);
 export const plan = (id, question, signal) => post(at(id, "/plan"), JSON.stringify(question), signal);
 export const sample = (id, seed) => send(at(id, `/sample?seed=${seed}`));
+export const conflict = (id, question) => post(at(id, "/conflict"), JSON.stringify(question));
+export const table = (id, variable) => send(at(id, `/table?variable=${encodeURIComponent(variable)}`));
+export const change = (id, tables) => post(at(id, "/tables"), JSON.stringify({ tables }));
+export const fileAddress = (id) => `api${at(id, "/file")}`;

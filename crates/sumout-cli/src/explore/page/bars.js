@@ -3,7 +3,7 @@
 // To drag a bar to x is to give a likelihood that makes the posterior x: with odds o before, and a likelihood l of the
 // value and 1 of all others, they become o · l. Later evidence moves the posterior on; the likelihood stays.
 
-import { percent } from "./dom.js";
+import { label, percent } from "./dom.js";
 import { clear, setSoft, state, toggleGiven } from "./state.js";
 
 const NEAR = 0.001;
@@ -92,5 +92,5 @@ function believe(variable, value, wanted, { p, likelihood }) {
 /** What a bar is called by those who read it out: first the words that are seen on it, so that they can also be spoken. */
 export function barName(variable, value, p, seen = p === undefined ? "–" : percent(p)) {
   const how = state.given.get(variable) === value ? ", given" : state.soft.has(variable) ? ", soft evidence" : "";
-  return `${value} ${seen} of ${variable}${how}`;
+  return `${label(state.index.get(variable), value)} ${seen} of ${variable}${how}`;
 }

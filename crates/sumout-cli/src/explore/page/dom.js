@@ -25,38 +25,7 @@ function fill(element, attributes, children) {
 
 export const $ = (selector, root = document) => root.querySelector(selector);
 
-/** What differs from 1 by rounding only is certain. */
-const CERTAIN = 1 - 1e-12;
-
-/** A probability as people read it: 12.3 %, and small ones with an exponent. Only certain values are shown as 100 %. */
-export function percent(p) {
-  if (p === 0) return "0 %";
-  if (p >= 0.9995) return p < CERTAIN ? "> 99.9 %" : "100 %";
-  if (p < 0.0005) return p.toExponential(1).replace("e-", "e−");
-  return `${(100 * p).toFixed(1)} %`;
-}
-
-/** The same where there is no room. */
-export function short(p) {
-  if (p > 0 && p < 0.005) return "<1";
-  if (p < CERTAIN && p > 0.995) return ">99";
-  return (100 * p).toFixed(0);
-}
-
-/** A count: with commas, or as a power of two where that says more. */
-export function count(n) {
-  if (n === null || !Number.isFinite(n)) return "> 2^1023";
-  return n < 1e7 ? Math.round(n).toLocaleString("en") : `2^${Math.log2(n).toFixed(1)}`;
-}
-
-/** Digits that matter, without trailing zeros. */
-export function digits(x, n = 6) {
-  return String(Number(x.toPrecision(n)));
-}
-
-export function plural(n, noun) {
-  return `${n.toLocaleString("en")} ${noun}${n === 1 ? "" : "s"}`;
-}
+export { count, digits, figure, inWords, label, percent, plural, power, short, times, withPowers } from "./words.js";
 
 /** Calls at most once per frame, with the last arguments. */
 export function eachFrame(action) {

@@ -2,6 +2,7 @@
 
 import * as api from "./api.js";
 import { $, plural, toast } from "./dom.js";
+import { remedies } from "./problems.js";
 import { setModel } from "./state.js";
 
 export function initFiles() {
@@ -25,7 +26,8 @@ export function initFiles() {
   });
 }
 
-const openFile = (file) => opened(file.name, async () => api.open(file.name, await contentOf(file)));
+const openFile = (file, normalize = false) =>
+  opened(file.name, async () => api.open(file.name, await contentOf(file), normalize), { normalize: () => openFile(file, true) });
 const openNamed = (name) => opened(name, () => api.open(name));
 
 /** The bytes of a file, if it is within the limit of the server; during the upload a refusal would not be seen. */
@@ -36,7 +38,7 @@ async function contentOf(file) {
   return file.arrayBuffer().catch(() => { throw new Error(`error: cannot read ${file.name}: is it a folder?`); });
 }
 
-async function opened(name, read) {
+async function opened(name, read, does = {}) {
   complain(null);
   toast(`Opening ${name} …`, { lasts: true });
   document.body.classList.add("busy");
@@ -46,7 +48,7 @@ async function opened(name, read) {
     setModel(model);
     toast(`${name}: ${plural(model.variables.length, "variable")}`);
   } catch (problem) {
-    complain(problem);
+    complain(problem, does);
     $("#toast").hidden = true;
     if (!$("#open").open) $("#open").showModal();
   } finally {
@@ -54,8 +56,9 @@ async function opened(name, read) {
   }
 }
 
-/** Shows what the command line would say about a file. */
-function complain(problem) {
+/** Shows the place in a file that is wrong, as the command line does, with buttons for what helps. */
+function complain(problem, does) {
   $("#diagnostic").hidden = !problem;
   $("#diagnostic").textContent = problem ? problem.text || problem.message : "";
+  $("#open-remedies").replaceChildren(...(problem ? remedies(problem, does) : []));
 }

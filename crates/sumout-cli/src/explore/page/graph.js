@@ -1,19 +1,34 @@
 // The network: nodes in layers, functions marked, posteriors in every node; groups can be folded.
 
-import { $, h, plural, s, short } from "./dom.js";
-import { barName, takeEvidence } from "./bars.js";
+import { $, h, plural, s } from "./dom.js";
+import { takeEvidence } from "./bars.js";
 import { fold, foldedAtFirst, groupsOf } from "./groups.js";
-import { layered } from "./layered.js";
+import { layered, scaleOf } from "./layered.js";
+import { measureIn } from "./measure.js";
+import { Names } from "./names.js";
+import { drawNode, markBest, nameHeight, sizeOf, updateNode } from "./nodes.js";
 import { emit, on, select, state } from "./state.js";
-import { Viewport } from "./viewport.js";
+import { MARGIN, MOST_AT_FIT, Viewport } from "./viewport.js";
 
-const WIDTH = 158;
-const TITLE = 24;
-const ROW = 17;
-const MOST_ROWS = 6;
 const MOST_CHIPS = 24;
-const MOST_CARDS = 40; // with more nodes, each is a name and a strip
-const BAR = { x: 70, width: 52 };
+
+/** Nodes show all values if there are no more of them, and they can be read in the window. */
+const MOST_CARDS = 60;
+const READABLE = 0.8;
+
+/** A window of another shape gets another layout, if the network is not too large for that. */
+const RESHAPED = { by: 1.35, nodes: 300 };
+
+/** A folded group with more edges shows them only when it is pointed at. */
+const MOST_EDGES = 12;
+
+/** A larger group is not unfolded to show one of its variables. */
+const MOST_UNFOLDED = 100;
+
+/** At this scale all of a node can be read. */
+const NEAR = 1;
+
+const GAPS = { cards: { x: 24, y: 40, bend: 12 }, names: { x: 16, y: 26, bend: 9 } };
 
 const view = { frame: null, port: null, groups: [], folded: new Set(), cards: null, nodes: [], drawn: [], routes: [], seen: [], layout: null };
 
@@ -24,24 +39,35 @@ export function initGraph() {
   view.port = new Viewport(view.frame, (event) => Boolean(event.target.closest("[data-value]")));
   view.port.svg.append(edges, near, nodes);
   $("#graph-tools").append(view.port.buttons("the network"));
+  view.names = new Names(view.frame);
   view.port.onChange(cull);
+  view.port.onChange(nameAll);
   takeEvidence(nodes);
   nodes.addEventListener("click", clicked);
   nodes.addEventListener("keydown", (event) => {
     if ((event.key === "Enter" || event.key === " ") && event.target.matches(".node")) clicked(event);
   });
+  for (const [enter, leave] of [["pointerover", "pointerout"], ["focusin", "focusout"]]) {
+    nodes.addEventListener(enter, (event) => point(event.target.closest(".node")));
+    nodes.addEventListener(leave, () => point(null));
+  }
   $("#cards").addEventListener("change", (event) => { view.cards = event.target.checked; draw(); });
   on("model", begin);
-  on("answer stale", update);
+  on("answer stale compared", update);
   on("evidence", marks);
+  on("functions", draw);
   on("selected", () => { marks(); edgesNearSelected(); reveal(); });
   on("filter", marks);
   new ResizeObserver(() => { if (view.frame.clientWidth !== view.width || view.port.isFitted) fitted(); }).observe(view.frame);
 }
 
 function fitted() {
-  view.width = view.frame.clientWidth;
-  view.port.fit();
+  const { clientWidth: width, clientHeight: height } = view.frame;
+  view.width = width;
+  if (width === 0) return;
+  const turn = view.shape ? (width / height) / view.shape : 1;
+  if (view.port.isFitted && Math.max(turn, 1 / turn) > RESHAPED.by && view.nodes.length <= RESHAPED.nodes) draw();
+  else view.port.fit();
 }
 
 function begin() {
@@ -73,34 +99,54 @@ function foldThese(patterns) {
 
 /** Lays out and draws everything. */
 function draw() {
+  measureIn(view.frame);
   const graph = fold(state.model, view.groups, view.folded);
-  const cards = view.cards ?? graph.nodes.length <= MOST_CARDS;
+  Object.assign(view, { nodes: graph.nodes, place: graph.place, edges: graph.edges, quiet: quietEdges(graph) });
+  const { cards, sizes, layout } = arrange(graph);
   $("#cards").checked = cards;
-  view.nodes = graph.nodes;
-  view.place = graph.place;
-  view.edges = graph.edges;
-  const sizes = graph.nodes.map((node) => sizeOf(node, cards));
-  view.layout = layered(sizes, graph.edges);
+  Object.assign(view, { layout, sizes });
   view.drawn = graph.nodes.map((node, k) => {
-    const [place, size] = [view.layout.places[k], sizes[k]];
-    return Object.assign(drawNode(node, place, size, cards), { place, size });
+    const [place, size] = [layout.places[k], sizes[k]];
+    return Object.assign(drawNode(node, place, size, cards), { place, size, up: nameHeight(size, cards || node.group) });
   });
   view.nodeLayer.replaceChildren(...view.drawn.map((node) => node.element));
   view.frame.classList.toggle("dense", graph.edges.length > 500);
-  Object.assign(view, { routes: view.layout.edges.filter((points) => points.length > 0).map(drawEdge), seen: [], paths: paths("edge") });
+  view.frame.classList.toggle("lively", graph.nodes.length <= MOST_CARDS);
+  Object.assign(view, { routes: layout.edges.filter((points) => points.length > 0).map(drawEdge), seen: [], paths: paths("edge"), pointed: -1 });
   view.edgeLayer.replaceChildren(...view.paths);
   const folded = graph.nodes.length < state.model.variables.length ? `, ${plural(graph.nodes.length, "node")} shown` : "";
   $("#graph-note").textContent = plural(state.model.variables.length, "variable") + folded;
   edgesNearSelected();
   update();
-  view.port.hold(view.layout.box);
+  view.port.hold(layout.box);
   view.port.fit();
 }
 
-function sizeOf(node, cards) {
-  if (node.group) return node.group.grid ? [WIDTH, 132] : [WIDTH, 46];
-  const rows = Math.min(node.variable.values.length, MOST_ROWS);
-  return cards ? [WIDTH, TITLE + ROW * rows + 6] : [Math.min(WIDTH, 34 + 7 * Math.max(6, node.variable.name.length)), 32];
+/** The layout: nodes show their values if that can be read, or if it is wished. */
+function arrange(graph) {
+  const [width, height] = [view.frame.clientWidth || 1000, view.frame.clientHeight || 750].map((side) => Math.max(80, side - 2 * MARGIN));
+  const room = { width, height, scale: MOST_AT_FIT };
+  view.shape = view.frame.clientWidth ? width / height : null;
+  const edges = graph.edges.map((edge, e) => (view.quiet.has(e) ? [edge[0], edge[0]] : edge)); // loops take no room
+  const laid = (cards) => {
+    const sizes = graph.nodes.map((node) => sizeOf(node, cards));
+    return { cards, sizes, layout: layered(sizes, edges, room, cards ? GAPS.cards : GAPS.names) };
+  };
+  if (view.cards !== null || graph.nodes.length > MOST_CARDS) return laid(Boolean(view.cards));
+  const full = laid(true);
+  return scaleOf(full.layout.box, room) >= READABLE ? full : laid(false);
+}
+
+/** The edges of folded groups that have too many of them to be drawn at once. */
+function quietEdges({ nodes, edges }) {
+  const of = nodes.map(() => []);
+  edges.forEach(([u, v], e) => { of[u].push(e); if (u !== v) of[v].push(e); });
+  const quiet = new Set();
+  nodes.forEach((node, k) => {
+    node.quiet = node.group && of[k].length > MOST_EDGES ? of[k].length : 0;
+    if (node.quiet) of[k].forEach((e) => quiet.add(e));
+  });
+  return quiet;
 }
 
 /** An edge as parts of paths, with the box that it is in. */
@@ -129,86 +175,6 @@ function curve(points) {
   return path;
 }
 
-function drawNode(node, { x, y }, [width, height], cards) {
-  const element = s("g", { class: "node", transform: `translate(${(x - width / 2).toFixed(1)} ${(y - height / 2).toFixed(1)})` });
-  const box = s("rect", { class: "box", width, height, rx: 7 });
-  if (node.group) return drawGroup(node, element, box, width);
-  const { variable } = node;
-  element.dataset.name = variable.name;
-  element.setAttribute("tabindex", "-1");
-  element.setAttribute("role", "group");
-  element.setAttribute("aria-label", variable.name + (variable.functional ? ", a function of its parents" : ""));
-  element.append(box);
-  if (variable.functional || variable.declared) {
-    element.classList.add("function");
-    element.append(s("rect", { class: "inner", x: 3, y: 3, width: width - 6, height: height - 6, rx: 5 }));
-  }
-  const mark = variable.functional || variable.declared ? 14 : 0;
-  const label = s("text", { class: "name", x: 9, y: cards ? 17 : 15 }, clip(variable.name, (width - 18 - mark) / 7));
-  element.append(s("title", {}, variable.name), label);
-  if (mark) element.append(s("text", { class: "mark", x: width - 16, y: cards ? 17 : 15 }, "ƒ"));
-  const drawn = { node, element, rows: [] };
-  if (cards) drawRows(drawn);
-  else drawStrip(drawn, width);
-  return drawn;
-}
-
-const clip = (text, most) => (text.length > most ? `${text.slice(0, Math.max(1, Math.floor(most) - 1))}…` : text);
-
-function drawRows(drawn) {
-  const { variable } = drawn.node;
-  variable.values.slice(0, MOST_ROWS).forEach((value, k) => {
-    const isMore = k === MOST_ROWS - 1 && variable.values.length > MOST_ROWS;
-    const top = TITLE + ROW * k;
-    if (isMore) {
-      drawn.element.append(s("text", { class: "value", x: 9, y: top + 12 }, `… ${variable.values.length - k} more`));
-      return;
-    }
-    const row = s("g", { class: "row", role: "button", tabindex: "-1", "data-variable": variable.name, "data-value": value });
-    const bar = s("rect", { class: "bar", x: BAR.x, y: top + 3, width: 0, height: 10, rx: 2 });
-    const number = s("text", { class: "number", x: WIDTH - 8, y: top + 12 });
-    row.append(
-      s("rect", { class: "hit", x: 4, y: top, width: WIDTH - 8, height: ROW, rx: 4 }),
-      s("text", { class: "value", x: 9, y: top + 12 }, clip(value, 8.5)), " ",
-      s("rect", { class: "track", x: BAR.x, y: top + 3, width: BAR.width, height: 10, rx: 2 }), bar, number);
-    drawn.element.append(row);
-    drawn.rows.push({ value, row, bar, number });
-  });
-}
-
-function drawStrip(drawn, width) {
-  drawn.strip = drawn.node.variable.values.slice(0, 12).map((value, k) => {
-    const part = s("rect", { class: `part p${k % 4}`, y: 22, height: 5, width: 0 });
-    drawn.element.append(part);
-    return { value, part };
-  });
-  drawn.inner = width - 16;
-}
-
-function drawGroup(node, element, box, width) {
-  const { pattern, members, grid } = node.group;
-  element.classList.add("group");
-  Object.assign(element.dataset, { pattern });
-  element.setAttribute("role", "button");
-  element.setAttribute("tabindex", "-1");
-  element.setAttribute("aria-label", `${pattern}: ${members.length} variables, folded; press to unfold`);
-  const shadow = s("rect", { class: "box shadow", x: 5, y: 5, width: box.getAttribute("width"), height: box.getAttribute("height"), rx: 7 });
-  const functions = members.filter((i) => state.model.variables[i].functional).length;
-  const note = functions === members.length ? `${members.length} functions ƒ` : plural(members.length, "variable");
-  element.append(shadow, box, s("text", { class: "name", x: 9, y: 18 }, clip(pattern, 19)), s("text", { class: "value", x: 9, y: 35 }, note));
-  const drawn = { node, element, rows: [], cells: [] };
-  if (grid) {
-    const side = Math.min(82 / grid.rows, (width - 18) / grid.columns);
-    grid.at.forEach((i, k) => {
-      const [row, column] = [Math.floor(k / grid.columns), k % grid.columns];
-      const cell = s("rect", { class: "cell", x: (9 + side * column).toFixed(2), y: (42 + side * row).toFixed(2), width: side.toFixed(2), height: side.toFixed(2) });
-      element.append(cell);
-      drawn.cells.push([i, cell]);
-    });
-  }
-  return drawn;
-}
-
 /** Takes what is outside of the window out of the picture: what is not seen takes time, too, when it is scaled. */
 function cull({ x, y, k, frame }) {
   const [left, top] = [-x / k, -y / k];
@@ -227,76 +193,100 @@ function cull({ x, y, k, frame }) {
   joined(seen, view.paths);
 }
 
-/** Draws also the edges outside of the window, until the next frame: for a picture of everything. */
+/** Draws also the edges outside of the window, and all names in their nodes, until the next frame: for a picture of everything. */
 export function drawAllEdges() {
   view.seen = view.routes;
+  view.frame.classList.remove("mid", "far", "near");
   joined(view.routes, view.paths);
   view.port.draw();
+}
+
+/** Writes names at a constant size where those in the nodes are too small to read. */
+function nameAll(port) {
+  const isFar = port.k * 12 < 10;
+  view.frame.classList.toggle("mid", isFar);
+  view.frame.classList.toggle("near", port.k >= 1.4);
+  if (!isFar) return view.names.hide();
+  if (!view.weighed) weigh();
+  return view.names.draw(port);
+}
+
+/** Which names matter most: what is selected, given or found, then what has most edges. */
+function weigh() {
+  view.weighed = true;
+  const degree = new Array(view.nodes.length).fill(0);
+  for (const [u, v] of view.edges) { degree[u] += 1; degree[v] += 1; }
+  view.names.hold(view.drawn.map((drawn, k) => {
+    const is = (name) => drawn.element.classList.contains(name);
+    const weight = 1e6 * is("selected") + 1e4 * (is("given") || is("soft")) + 1e3 * is("group") + degree[k] + Math.min(0.9, drawn.size[0] / 1000);
+    const text = drawn.node.variable?.name ?? `${drawn.node.group.pattern} (${drawn.node.group.members.length})`;
+    return { text, x: drawn.place.x, y: drawn.place.y + drawn.up, width: drawn.size[0], weight, isFaded: is("faded") };
+  }).filter((item) => !item.isFaded));
 }
 
 /** Shows the last answer. */
 function update() {
   if (!state.model) return;
-  const posteriors = state.answer?.posteriors;
-  for (const drawn of view.drawn) {
-    const known = posteriors?.[drawn.node.variable?.name];
-    for (const { value, row, bar, number } of drawn.rows) {
-      const p = known?.[value];
-      bar.setAttribute("width", (BAR.width * (p ?? 0)).toFixed(1));
-      number.textContent = p === undefined ? "" : short(p);
-      row.setAttribute("aria-label", barName(drawn.node.variable.name, value, p, number.textContent));
-    }
-    if (drawn.strip) updateStrip(drawn, known);
-    for (const [i, cell] of drawn.cells ?? []) {
-      const { name, values } = state.model.variables[i];
-      cell.setAttribute("fill-opacity", (posteriors?.[name]?.[values[0]] ?? 0).toFixed(3));
-    }
-  }
+  for (const drawn of view.drawn) updateNode(drawn, state.answer?.posteriors);
   marks();
-}
-
-function updateStrip({ strip, inner }, known) {
-  let left = 8;
-  for (const { value, part } of strip) {
-    const width = inner * (known?.[value] ?? 0);
-    part.setAttribute("x", left.toFixed(1));
-    part.setAttribute("width", Math.max(0, width - 0.5).toFixed(1));
-    left += width;
-  }
 }
 
 /** What is given, selected, found, most probable. */
 function marks() {
-  for (const { node, element, rows } of view.drawn) {
+  for (const drawn of view.drawn) {
+    const { node, element, rows } = drawn;
     const names = node.group ? node.group.members.map((i) => state.model.variables[i].name) : [node.variable.name];
     const is = (test) => names.some(test);
     element.classList.toggle("given", is((name) => state.given.has(name)));
     element.classList.toggle("soft", is((name) => state.soft.has(name)));
     element.classList.toggle("selected", is((name) => name === state.selected));
     element.classList.toggle("faded", Boolean(state.filter) && !is((name) => name.toLowerCase().includes(state.filter)));
-    for (const { value, row } of rows) {
-      row.classList.toggle("on", state.given.get(node.variable.name) === value);
-      row.classList.toggle("best", state.mpe?.assignment[node.variable.name] === value);
-    }
+    for (const { value, row } of rows) row.classList.toggle("on", state.given.get(node.variable.name) === value);
+    if (node.variable) markBest(drawn, state.mpe?.assignment[node.variable.name]);
   }
+  view.weighed = false;
+  view.port.draw();
 }
 
+/** The edges of what is pointed at, or else of what is selected; also those that are drawn at no other time. */
 function edgesNearSelected() {
-  const at = view.place?.[state.index.get(state.selected)?.i] ?? -1;
-  const near = at < 0 ? [] : view.layout.edges.filter((points, e) => points.length > 0 && view.edges[e].includes(at));
+  const at = view.pointed >= 0 ? view.pointed : view.place?.[state.index.get(state.selected)?.i] ?? -1;
+  const near = at < 0 ? [] : view.edges.flatMap((edge, e) => (edge.includes(at) ? [routeOf(e)] : [])).filter((points) => points.length > 0);
   const close = paths("edge close");
   joined(near.map(drawEdge), close);
   view.nearLayer.replaceChildren(...(near.length ? close : []));
 }
 
+function routeOf(e) {
+  if (!view.quiet.has(e)) return view.layout.edges[e];
+  const [u, v] = view.edges[e].map((k) => ({ ...view.layout.places[k], half: view.sizes[k][1] / 2 }));
+  if (u.x === v.x && u.y === v.y) return [];
+  const down = u.y <= v.y ? 1 : -1;
+  return [[u.x, u.y + down * u.half], [v.x, v.y - down * v.half]];
+}
+
+function point(element) {
+  const k = element ? view.drawn.findIndex((drawn) => drawn.element === element) : -1;
+  if (k === view.pointed) return;
+  view.pointed = k;
+  edgesNearSelected();
+}
+
+/** Unfolds the group that hides a variable, unless it is a picture or too large. */
+function unfoldFor(i) {
+  const group = view.groups.find(({ pattern, members, grid }) => view.folded.has(pattern) && !grid && members.length <= MOST_UNFOLDED && members.includes(i));
+  if (group) toggle(group.pattern);
+}
+
 /** Brings what is selected into the picture, if it is not there. */
 function reveal() {
+  if (state.selected && !view.clicking) unfoldFor(state.index.get(state.selected).i);
   const k = view.place?.[state.index.get(state.selected)?.i];
   if (k === undefined || view.clicking) return;
   const { x, y } = view.layout.places[k];
   const { port, frame } = view;
   const [px, py] = [port.x + port.k * x, port.y + port.k * y];
-  if (port.k < 0.3 || px < 40 || py < 40 || px > frame.clientWidth - 40 || py > frame.clientHeight - 40) port.centre(x, y);
+  if (port.k < NEAR || px < 40 || py < 40 || px > frame.clientWidth - 40 || py > frame.clientHeight - 40) port.centre(x, y, NEAR);
 }
 
 function clicked(event) {

@@ -1,36 +1,67 @@
 // Places the nodes of a directed graph in layers, parents above children, with few crossings and short edges.
 //
-// Layers have a bounded width (after Coffman and Graham), so that a picture is about as wide as high. Long edges bend
-// around nodes in between. Orders come from barycentres, places from exact projections onto the least distances.
+// Layers have a bounded width (after Coffman and Graham); of several widths the one is taken that can be shown largest in
+// the window, and has few crossings. Long edges bend around nodes in between. Orders come from barycentres and exchanges of
+// neighbours, places from exact projections onto the least distances.
 
-const GAP = { x: 26, y: 46, bend: 12 };
+/** The least distances of nodes, of layers, and of edges that pass beside one another. */
+const GAP = { x: 22, y: 40, bend: 12 };
 
-/** A picture that is wider than this, for its height, is folded into more layers. */
-const WIDEST = 1.8;
+/** Widths of the layers to try, relative to the width that would fill the window if nodes were all. */
+const WIDTHS = [0.42, 0.56, 0.75, 1, 1.3, 1.7, 2.3, 3.2];
 
-/** `sizes` are [width, height]. Returns {x, y} of middles, and for each edge the points that it passes. */
-export function layered(sizes, edges) {
+/** Larger graphs are laid out with fewer widths. */
+const [LARGE, VERY_LARGE] = [120, 300];
+
+/** The most that a picture is stretched to fill its window. */
+const STRETCH = { x: 1.6, y: 2 };
+
+/** Clarity is worth a smaller picture, up to this part; a bend counts as this part of a crossing. */
+const CLARITY = 0.4;
+const BEND = 0.25;
+
+/**
+ * `sizes` are [width, height], `room` is the window and the largest scale it is shown at. Returns {x, y} of middles, and for
+ * each edge the points that it passes.
+ */
+export function layered(sizes, edges, room = { width: 1000, height: 750, scale: 1.15 }, gap = GAP) {
   const graph = directed(sizes.length, edges);
-  const area = sizes.reduce((sum, [w, h]) => sum + (w + GAP.x) * (h + GAP.y), 0);
-  let most = Math.max(1.2 * Math.sqrt(area), 5 * (sizes[0]?.[0] ?? 0));
-  let drawn = arranged(graph, sizes, edges, most);
-  for (let tries = 0; tries < 2 && wideness(drawn) > WIDEST; tries += 1) {
-    most /= 1.6; // bends and alignment make layers wider than their nodes
-    const next = arranged(graph, sizes, edges, most);
-    if (wideness(next) < wideness(drawn)) drawn = next;
+  const area = sizes.reduce((sum, [w, h]) => sum + (w + gap.x) * (h + gap.y), 0);
+  const ideal = Math.max(Math.sqrt((area * room.width) / room.height), ...sizes.slice(0, 1).map(([w]) => w));
+  let best = null;
+  for (const factor of widths(sizes.length)) {
+    const drawn = arranged(graph, sizes, factor * ideal, gap);
+    const trouble = drawn.crossings + BEND * (drawn.net.nodes.length - sizes.length);
+    drawn.score = scaleOf(drawn.box, room) * (1 - (CLARITY * trouble) / (trouble + edges.length + 1));
+    if (!best || drawn.score > best.score) best = drawn;
   }
-  return drawn;
+  return finished(best, sizes, edges, room, gap);
 }
 
-const wideness = ({ box }) => (box.right - box.left) / Math.max(box.bottom, 1);
+function widths(n) {
+  if (n > VERY_LARGE) return [1, 1.7];
+  return n > LARGE ? WIDTHS.filter((_, k) => k % 2 === 1) : WIDTHS;
+}
 
-function arranged(graph, sizes, edges, most) {
-  const layer = layers(graph, sizes, most);
-  const net = bent(graph, layer, sizes);
-  const rows = ordered(net);
+/** The scale at which a picture fills a window. */
+export const scaleOf = ({ left, right, top, bottom }, { width, height, scale }) =>
+  Math.min(width / Math.max(1, right - left), height / Math.max(1, bottom - top), scale);
+
+function arranged(graph, sizes, most, gap) {
+  const net = { ...bent(graph, layers(graph, sizes, most, gap), sizes), gap };
+  const { rows, crossings: found } = ordered(net);
   const x = spread(net, rows);
-  const y = heights(net, rows);
-  return { ...placed(net, x, y.middles, sizes), edges: routes(net, x, y, sizes, edges) };
+  return { net, rows, x, crossings: found, box: placed(net, x, heights(net, rows, gap.y).middles, sizes).box };
+}
+
+/** Stretches a picture to fill its window, where one side has room left, and draws its edges. */
+function finished({ net, rows, x, box }, sizes, edges, room, gap) {
+  const k = scaleOf(box, room);
+  const wide = Math.min(STRETCH.x, Math.max(1, room.width / k / Math.max(1, box.right - box.left)));
+  const spare = room.height / k - box.bottom;
+  const tall = rows.length > 1 ? Math.min(STRETCH.y * gap.y, gap.y + Math.max(0, spare / (rows.length - 1))) : gap.y;
+  const [xs, y] = [x.map((at) => wide * at), heights(net, rows, tall)];
+  return { ...placed(net, xs, y.middles, sizes), edges: routes(net, xs, y, sizes, edges) };
 }
 
 /** Edges without loops, those that close a cycle turned round. */
@@ -63,7 +94,7 @@ function directed(n, edges) {
 }
 
 /** A layer for each node; the nodes of a layer are not wider than `most`. */
-function layers({ n, arcs }, sizes, most) {
+function layers({ n, arcs }, sizes, most, gap) {
   const [up, down] = [Array.from({ length: n }, () => []), Array.from({ length: n }, () => [])];
   arcs.forEach(({ u, v }) => { up[v].push(u); down[u].push(v); });
   const order = topological(n, up, down);
@@ -71,8 +102,8 @@ function layers({ n, arcs }, sizes, most) {
   [...order].reverse().forEach((v) => down[v].forEach((w) => { depth[v] = Math.max(depth[v], depth[w] + 1); }));
   const layer = new Array(n).fill(0);
   const used = [];
-  const room = (l, v) => (used[l] ?? 0) === 0 || used[l] + sizes[v][0] + GAP.x <= most;
-  const take = (l, v, sign = 1) => { used[l] = (used[l] ?? 0) + sign * (sizes[v][0] + GAP.x); };
+  const room = (l, v) => (used[l] ?? 0) === 0 || used[l] + sizes[v][0] + gap.x <= most;
+  const take = (l, v, sign = 1) => { used[l] = (used[l] ?? 0) + sign * (sizes[v][0] + gap.x); };
   const first = new Array(n).fill(0);
   const waiting = up.map((parents) => parents.length);
   const later = (a, b) => first[b] - first[a] || depth[a] - depth[b] || b - a;
@@ -128,7 +159,7 @@ function topological(n, up, down) {
 function bent({ n, arcs }, layer, sizes) {
   const nodes = layer.map((l, v) => ({ layer: l, width: sizes[v][0], height: sizes[v][1], up: [], down: [] }));
   const spans = arcs.map(({ u, v }) => layer[v] - layer[u] - 1);
-  const most = Math.max(300, 2 * n); // more bends than nodes would make all layers wide: the longest edges go straight
+  const most = Math.max(1200, 2 * n); // more bends than nodes would make all layers wide: the longest edges go straight
   let limit = spans.reduce((a, b) => Math.max(a, b), 0);
   while (spans.reduce((sum, span) => sum + (span <= limit ? span : 0), 0) > most) limit -= 1;
   const chains = arcs.map(({ u, v }, k) => {
@@ -147,7 +178,10 @@ function bent({ n, arcs }, layer, sizes) {
   return { n, nodes, arcs, chains };
 }
 
-/** The order of each layer: barycentres from above and below in turn, the best of all rounds. */
+/** Graphs with more nodes and bends are ordered by barycentres alone. */
+const EXCHANGED = 1500;
+
+/** The order of each layer: barycentres from above and below in turn, then exchanges; the best of all rounds. */
 function ordered({ nodes }) {
   const count = 1 + Math.max(0, ...nodes.map((node) => node.layer));
   let rows = Array.from({ length: count }, () => []);
@@ -177,10 +211,34 @@ function ordered({ nodes }) {
       row.sort((a, b) => weight.get(a) - weight.get(b) || at[a] - at[b]);
       number(row);
     }
+    if (nodes.length <= EXCHANGED) exchange(nodes, rows, at);
     const found = crossings(nodes, rows, at);
     if (found < best.crossings) best = { crossings: found, rows: rows.map((row) => [...row]) };
   }
-  return best.rows;
+  return best;
+}
+
+/** Exchanges neighbours while that removes crossings. */
+function exchange(nodes, rows, at) {
+  for (let pass = 0, isBetter = true; isBetter && pass < 6; pass += 1) {
+    isBetter = false;
+    for (const row of rows) {
+      for (let i = 1; i < row.length; i += 1) {
+        const [u, v] = [row[i - 1], row[i]];
+        if (crossed(nodes[u], nodes[v], at) <= crossed(nodes[v], nodes[u], at)) continue;
+        [row[i - 1], row[i], at[u], at[v]] = [v, u, i, i - 1];
+        isBetter = true;
+      }
+    }
+  }
+}
+
+/** How often the edges of two neighbours cross, if the first is on the left. */
+function crossed(u, v, at) {
+  let total = 0;
+  for (const a of u.up) for (const b of v.up) total += at[a] > at[b] ? 1 : 0;
+  for (const a of u.down) for (const b of v.down) total += at[a] > at[b] ? 1 : 0;
+  return total;
 }
 
 const mean = (numbers, otherwise) =>
@@ -209,9 +267,9 @@ function crossings(nodes, rows, at) {
 }
 
 /** Horizontal places: each layer as near as possible to the middles of its neighbours, without overlaps. */
-function spread({ nodes }, rows) {
+function spread({ nodes, gap }, rows) {
   const x = new Float64Array(nodes.length);
-  const apart = (a, b) => (nodes[a].width + nodes[b].width) / 2 + (nodes[a].isBend && nodes[b].isBend ? GAP.bend : GAP.x);
+  const apart = (a, b) => (nodes[a].width + nodes[b].width) / 2 + (nodes[a].isBend && nodes[b].isBend ? gap.bend : gap.x);
   for (const row of rows) {
     let left = 0;
     row.forEach((v, k) => { left += k === 0 ? 0 : apart(row[k - 1], v); x[v] = left; });
@@ -247,21 +305,21 @@ function spread({ nodes }, rows) {
   }
 }
 
-function heights({ nodes }, rows) {
+function heights({ nodes }, rows, gap) {
   const [middles, halves] = [[], []];
   let top = 0;
   for (const row of rows) {
     const height = Math.max(0, ...row.map((v) => nodes[v].height));
     middles.push(top + height / 2);
     halves.push(height / 2);
-    top += height + GAP.y;
+    top += height + gap;
   }
   return { middles, halves };
 }
 
 function placed({ n, nodes }, x, y, sizes) {
-  const left = Math.min(...sizes.map(([w], v) => x[v] - w / 2), Infinity);
-  const right = Math.max(...sizes.map(([w], v) => x[v] + w / 2), -Infinity);
+  const left = nodes.reduce((least, { width }, v) => Math.min(least, x[v] - width / 2), Infinity);
+  const right = nodes.reduce((most, { width }, v) => Math.max(most, x[v] + width / 2), -Infinity);
   const places = Array.from({ length: n }, (_, v) => ({ x: x[v], y: y[nodes[v].layer] }));
   const bottom = Math.max(...places.map((p, v) => p.y + sizes[v][1] / 2), 0);
   return { places, box: { left, right, top: 0, bottom } };
@@ -276,8 +334,10 @@ function routes({ nodes, arcs, chains }, x, y, sizes, edges) {
     const route = chain.flatMap((v, i) => {
       const { layer } = nodes[v];
       const at = (shift) => [x[v], y.middles[layer] + shift];
-      if (i === 0) return [at(sizes[v][1] / 2)];
-      return i === last ? [at(-sizes[v][1] / 2)] : [at(-y.halves[layer]), at(y.halves[layer])]; // straight past its layer
+      const isLow = y.halves[layer] > sizes[v]?.[1] / 2 + 1; // in a layer with taller ones: first straight past them
+      if (i === 0) return [at(sizes[v][1] / 2), ...(isLow ? [at(y.halves[layer])] : [])];
+      if (i === last) return [...(isLow ? [at(-y.halves[layer])] : []), at(-sizes[v][1] / 2)];
+      return [at(-y.halves[layer]), at(y.halves[layer])]; // straight past its layer
     });
     points[e] = turned ? route.reverse() : route;
   });

@@ -2,7 +2,8 @@
 
 import * as api from "./api.js";
 import { $, waitFor } from "./dom.js";
-import { emit, on, question, state } from "./state.js";
+import { inPageWords, remedies } from "./problems.js";
+import { emit, on, question, select, state } from "./state.js";
 
 /** A question that takes longer than this is given up when there is a newer one. */
 const PATIENT = 700;
@@ -13,9 +14,10 @@ const SILENT = 250;
 const live = { running: null, isStale: false };
 
 export function initLive() {
-  on("model evidence", ask);
+  on("model evidence tables", ask);
   $("#cancel").addEventListener("click", cancel);
   $("#retry").addEventListener("click", ask);
+  $("#dismiss").addEventListener("click", () => status(""));
 }
 
 function ask() {
@@ -29,12 +31,12 @@ function ask() {
 }
 
 async function run() {
-  const running = { model: state.model, abort: new AbortController(), begun: performance.now() };
+  const running = { model: state.model, isPrior: state.given.size + state.soft.size === 0, abort: new AbortController(), begun: performance.now() };
   Object.assign(live, { running, isStale: false });
   const waiting = setTimeout(() => tell(running), SILENT);
   try {
     const answer = await api.query(running.model.id, question(), running.abort.signal);
-    if (live.running === running) arrived(answer);
+    if (live.running === running) arrived(answer, running.isPrior);
   } catch (problem) {
     if (live.running === running) failed(problem);
   } finally {
@@ -42,10 +44,10 @@ async function run() {
   }
 }
 
-function arrived(answer) {
+function arrived(answer, isPrior) {
   const again = live.isStale;
   live.running = null;
-  state.answer = answer.impossible ? null : answer;
+  state.answer = answer.impossible ? null : { ...answer, isPrior };
   state.impossible = answer.impossible;
   status("");
   outdated(false);
@@ -57,7 +59,8 @@ function failed(problem) {
   live.running = null;
   if (live.isStale) return run();
   const isCancelled = problem.name === "AbortError";
-  status(isCancelled ? "cancelled: the numbers are those of earlier evidence" : problem.message, { failed: true, hint: problem.hint });
+  status(isCancelled ? "Cancelled: the numbers are those of earlier evidence" : inPageWords(problem), { failed: true });
+  $("#remedies").replaceChildren(...remedies(problem, { observe: ({ variable }) => select(variable) }));
   outdated(Boolean(state.answer));
   return emit("stale");
 }
@@ -88,10 +91,12 @@ async function tell(running) {
 /** Shows that the numbers are those of earlier evidence. */
 const outdated = (isSo) => document.body.classList.toggle("outdated", isSo);
 
-function status(text, { busy = false, failed: hasFailed = false, hint = null } = {}) {
+function status(text, { busy = false, failed: hasFailed = false } = {}) {
   $("#status").hidden = text === "";
   $("#status").classList.toggle("failed", hasFailed);
-  if (!busy) $("#status-text").textContent = hint ? `${text}. ${hint}` : text;
+  if (!busy) $("#status-text").textContent = text;
+  $("#remedies").replaceChildren();
+  $("#dismiss").hidden = !hasFailed;
   $("#cancel").hidden = !busy;
   $("#retry").hidden = !hasFailed;
   document.body.classList.toggle("busy", busy);

@@ -2,6 +2,7 @@
 
 import * as api from "./api.js";
 import { initBeliefs } from "./beliefs.js";
+import { initCompare } from "./compare.js";
 import { $, eachFrame, plural, toast } from "./dom.js";
 import { initFiles } from "./files.js";
 import { initGraph } from "./graph.js";
@@ -9,6 +10,7 @@ import { initLive } from "./live.js";
 import { initPad } from "./pad.js";
 import { initShare } from "./share.js";
 import { clearAll, fromFragment, on, select, setModel, show, state, toFragment } from "./state.js";
+import { close as closeTable, initTable, open as openTable } from "./table.js";
 import { initWhy } from "./why.js";
 
 const VIEWS = ["network", "beliefs", "why", "pad"];
@@ -59,7 +61,8 @@ function initKeys() {
     if (event.key === "/") $("#search").focus();
     else if (event.key === "?") $("#help").showModal();
     else if (event.key === "c") clearAll();
-    else if (event.key === "Escape") select(null);
+    else if (event.key === "Escape") { closeTable(); select(null); }
+    else if (event.key === "t" && state.selected) openTable(state.selected);
     else if (event.key >= "1" && event.key <= "4" && !event.target.matches?.("#pad")) $(`#tab-${VIEWS[event.key - 1]}`).click();
     else return;
     event.preventDefault();
@@ -96,7 +99,7 @@ async function open(text) {
     const lost = setModel(model, told);
     if (lost > 0) toast(`${plural(lost, "finding")} of the link ${lost === 1 ? "has" : "have"} no place in this model.`);
   } catch (problem) {
-    toast(told.model ? `The link is about “${told.model}”, which is not open here: open its file.` : problem.message);
+    toast(told.model ? `This link is for “${told.model}”. Open that file first.` : problem.message);
     if (!state.model && told.model) await open("");
   }
 }
@@ -108,21 +111,23 @@ function initAddress() {
     own = `#${toFragment()}`;
     history.replaceState(null, "", own);
   });
-  on("model evidence selected view planned", write);
+  on("model tables evidence selected view planned", write);
   addEventListener("hashchange", () => { if (location.hash !== own) open(location.hash.slice(1)); });
 }
 
 initTheme();
 initGraph();
 initBeliefs();
+initCompare();
 initPad();
 initWhy();
 initViews();
 initFiles();
 initShare();
+initTable();
 initLive();
 initKeys();
-on("model", header);
+on("model tables", header);
 const told = location.hash.slice(1);
 initAddress();
 open(told);

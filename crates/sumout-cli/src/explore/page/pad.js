@@ -1,7 +1,7 @@
 // The drawing pad: pixels are evidence. The model fills in pixels that are not painted.
 
 import * as api from "./api.js";
-import { $, h, percent, s, toast } from "./dom.js";
+import { $, h, label, percent, s, toast } from "./dom.js";
 import { barName, takeEvidence } from "./bars.js";
 import { groupsOf } from "./groups.js";
 import { on, setMany, state } from "./state.js";
@@ -56,14 +56,14 @@ function drawCells() {
 }
 
 function drawTarget() {
-  const { values } = state.index.get(pad.target);
-  pad.bars = values.map((value) => {
+  const variable = state.index.get(pad.target);
+  pad.bars = variable.values.map((value) => {
     const [fill, number] = [h("span", { class: "bar" }), h("span", { class: "number" })];
     const row = h("button", { type: "button", class: "row", "data-variable": pad.target, "data-value": value },
-      h("span", { class: "value" }, value), " ", h("span", { class: "track" }, fill), number);
+      h("span", { class: "value" }, label(variable, value)), " ", h("span", { class: "track" }, fill), number);
     return { value, row, fill, number };
   });
-  $("#pad-target").replaceChildren(h("h2", {}, pad.target), ...pad.bars.map((bar) => bar.row));
+  $("#pad-target").replaceChildren(h("h2", {}, { d: "digit" }[pad.target] ?? pad.target), ...pad.bars.map((bar) => bar.row));
 }
 
 /** Painted pixels are full squares, imagined ones smaller, as dark as they are probable. */

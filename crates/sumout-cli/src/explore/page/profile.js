@@ -1,6 +1,6 @@
 // The size profile: all clusters of a plan from the largest to the smallest, on logarithmic scales.
 
-import { count, plural, s } from "./dom.js";
+import { count, plural, power, s } from "./dom.js";
 
 const BOX = { width: 640, height: 260, left: 52, right: 16, top: 14, bottom: 38 };
 
@@ -17,14 +17,14 @@ export function drawProfile(svg, series) {
   svg.append(...axes(x, y, most, top), ...drawn.flatMap((one, k) => line(one, x, y, k)));
 }
 
-const told = ({ name, sizes, logs }) => `${name}: ${plural(sizes.length, "cluster")}, the largest has 2^${logs[0].toFixed(1)} states`;
+const told = ({ name, sizes, logs }) => `${name}: ${plural(sizes.length, "cluster")}, the largest has ${power(logs[0])} states`;
 
 function axes(x, y, most, top) {
   const parts = [];
   const step = [1, 2, 5, 10, 20, 50, 100, 200].find((k) => top / k <= 7) ?? 500;
   for (let log = 0; log <= top; log += step) {
     parts.push(s("path", { class: "rule", d: `M${BOX.left} ${y(log)}H${BOX.width - BOX.right}` }),
-      s("text", { class: "tick", x: BOX.left - 7, y: y(log) + 4, "text-anchor": "end" }, `2^${log}`));
+      s("text", { class: "tick", x: BOX.left - 7, y: y(log) + 4, "text-anchor": "end" }, power(log)));
   }
   for (let rank = 1; rank <= most; rank *= 10) {
     parts.push(s("path", { class: "rule", d: `M${x(rank)} ${BOX.top}V${BOX.height - BOX.bottom}` }),
@@ -41,6 +41,6 @@ function line({ name, kind, logs }, x, y, k) {
   const area = `${path}L${x(last).toFixed(1)} ${y(0)}L${x(1)} ${y(0)}Z`;
   const dots = logs.length > 60 ? [] : logs.map((log, at) => s("circle", { class: `dot ${kind}`, cx: x(at + 1).toFixed(1), cy: y(log).toFixed(1), r: 2.5 },
     s("title", {}, `${name}, cluster ${at + 1}: ${count(2 ** log)} states`)));
-  const label = s("text", { class: `label ${kind}`, x: BOX.width - BOX.right, y: BOX.top + 14 + 18 * k, "text-anchor": "end" }, `${name}: ${plural(logs.length, "cluster")}, up to 2^${logs[0].toFixed(1)}`);
+  const label = s("text", { class: `label ${kind}`, x: BOX.width - BOX.right, y: BOX.top + 14 + 18 * k, "text-anchor": "end" }, `${name}: ${plural(logs.length, "cluster")}, up to ${power(logs[0])}`);
   return [s("path", { class: `area ${kind}`, d: area }), s("path", { class: `line ${kind}`, d: path }), ...dots, label];
 }

@@ -89,7 +89,7 @@ function csv() {
   return `${rows.map((row) => row.join(",")).join("\n")}\n`;
 }
 
-const STYLES = ["fill", "fill-opacity", "stroke", "stroke-width", "stroke-dasharray", "font-family", "font-size", "font-weight", "font-style", "text-anchor", "text-decoration", "opacity"];
+const STYLES = ["display", "fill", "fill-opacity", "stroke", "stroke-width", "stroke-opacity", "stroke-dasharray", "font-family", "font-size", "font-weight", "font-style", "text-anchor", "text-decoration", "opacity"];
 
 /** A picture as a file of its own: all of it, with the styles that it has on the page. */
 function svgText(element) {

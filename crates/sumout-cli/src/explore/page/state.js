@@ -9,6 +9,7 @@ export const state = {
   given: new Map(), // from names to values
   soft: new Map(), // from names to likelihoods
   answer: null, // the last posteriors
+  base: null, // the posteriors that they are compared with
   mpe: null,
   view: "network",
   selected: null, // the name of a variable
@@ -34,11 +35,20 @@ export function setModel(model, told = { given: [], soft: [], view: state.view, 
     state.index.get(name)?.values.length === numbers.length && numbers.every((x) => Number.isFinite(x) && x >= 0);
   const [given, soft] = [new Map(told.given.filter(hasValue)), new Map(told.soft.filter(hasPlaces))];
   const selected = state.index.has(told.at) ? told.at : null;
-  Object.assign(state, { model, given, soft, selected, view: told.view, question: told.plan, answer: null, impossible: false, mpe: null });
+  Object.assign(state, { model, given, soft, selected, view: told.view, question: told.plan, answer: null, base: null, impossible: false, mpe: null });
   emit("model");
   emit("view");
   if (selected) emit("selected");
   return told.given.length + told.soft.length - given.size - soft.size;
+}
+
+/** Takes the same network with other numbers: the evidence stays. */
+export function setTables(model) {
+  const isOther = model.variables.some((variable, i) => variable.functional !== state.model.variables[i].functional);
+  state.index = new Map(model.variables.map((variable, i) => [variable.name, { ...variable, i }]));
+  Object.assign(state, { model, mpe: null });
+  if (isOther) emit("functions");
+  emit("tables");
 }
 
 function changed() {

@@ -10,12 +10,13 @@ const LETTER = 6.7;
 const LONGEST = 30;
 const MOST_LINES = 4;
 const GAP = { x: 46, y: 10 };
-const AT_FIRST = [41, 31, 23, 17, 13, 9, 7, 5];
-const READABLE = 0.72;
+const LOWEST = 190;
+const AT_FIRST = [41, 31, 23, 17, 13, 9, 7, 5, 3];
+const READABLE = 0.92; // letters of 10 pixels
 
 export class TreeView {
   constructor(frame, tools, what) {
-    this.port = new Viewport(frame);
+    Object.assign(this, { frame, port: new Viewport(frame) });
     tools.append(this.port.buttons(what));
     frame.addEventListener("click", (event) => this.clicked(event));
     frame.addEventListener("keydown", (event) => { if (event.key === "Enter" || event.key === " ") this.clicked(event); });
@@ -29,11 +30,13 @@ export class TreeView {
 
   /** Opens as many nodes as can be read in the frame. */
   begin() {
+    this.frame.style.height = "";
     for (const most of AT_FIRST) {
       this.open = costliest(this.tree.nodes, most);
       this.draw();
       if (this.port.fits(READABLE)) break;
     }
+    this.frame.style.height = `${Math.min(this.frame.clientHeight, Math.max(LOWEST, this.port.tall(READABLE)))}px`;
     this.port.begin(READABLE);
   }
 
@@ -88,7 +91,7 @@ function cardOf(node, isClosed) {
   const words = (names, style, form = (x) => x) => names.map((name) => ({ text: clip(form(name)), style }));
   const lines = wrap([...words(node.title ? [node.title] : [], "title"), ...words(node.evidence, "evidence", (x) => `λ(${x})`)]);
   if (!node.is_whole || node.dropped.length > 0) lines.push(...wrap([...words(node.kept, "kept"), ...words(node.dropped, "dropped")]));
-  lines.push([{ text: `${count(node.size)} entries`, style: "note" }]);
+  lines.push([{ text: `${count(node.size)} ${node.size === 1 ? "entry" : "entries"}`, style: "note" }]);
   if (node.cluster > 0) lines.push([{ text: `cluster of ${count(node.cluster)}`, style: "note" }]);
   if (isClosed && node.children) lines.push([{ text: `▸ ${plural(node.below, "node")} below`, style: "note" }]);
   const columns = Math.max(...lines.map((line) => line.reduce((sum, word) => sum + word.text.length + 1, -1)));

@@ -4,9 +4,15 @@
 
 import { eachFrame, h, s } from "./dom.js";
 
+/** Milliseconds. */
+const MOMENT = 220;
+
 const LEAST = 0.04;
 const MOST = 3;
-const MARGIN = 24;
+export const MARGIN = 16;
+
+/** Pictures are hardly enlarged to fill their frame. */
+export const MOST_AT_FIT = 1.15;
 
 /** Puts a picture, `svg`, into a frame. `blocks` tells of a press whether it is meant for something else. */
 export class Viewport {
@@ -55,14 +61,20 @@ export class Viewport {
     return this.scale(MARGIN) >= scale;
   }
 
+  /** The height of a frame that holds the picture at a scale, or all of it. */
+  tall(scale) {
+    return (this.box.bottom - this.box.top) * Math.max(scale, Math.min(this.scale(MARGIN), MOST_AT_FIT)) + 2 * MARGIN;
+  }
+
   /** Shows the picture as a whole, but hardly enlarges it. */
   fit(margin = MARGIN) {
+    this.gliding = null;
     const { box } = this;
     const { width, height } = this.frame.getBoundingClientRect();
     if (!box || width === 0) return;
     const h = box.bottom - box.top;
     this.isFitted = true;
-    this.k = Math.min(MOST, Math.max(LEAST, Math.min(this.scale(margin), 1.15)));
+    this.k = Math.min(MOST, Math.max(LEAST, Math.min(this.scale(margin), MOST_AT_FIT)));
     this.x = (width - this.k * (box.left + box.right)) / 2;
     this.y = h * this.k < height - 2 * margin ? (height - this.k * (box.top + box.bottom)) / 2 : margin - this.k * box.top;
     this.draw();
@@ -75,22 +87,39 @@ export class Viewport {
     this.isFitted = false;
     this.k = least;
     this.x = 16 - least * this.box.left;
-    this.y = this.frame.clientHeight / 2;
+    const [height, { top, bottom }] = [this.frame.clientHeight, this.box];
+    this.y = least * (bottom - top) + 2 * MARGIN <= height ? (height - least * (top + bottom)) / 2 : height / 2;
     this.draw();
   }
 
   /** Brings a point to the middle, near enough to read. */
-  centre(x, y) {
+  centre(x, y, least) {
     const { width, height } = this.frame.getBoundingClientRect();
-    this.isFitted = false;
-    this.k = Math.max(this.k, 0.8);
-    this.x = width / 2 - this.k * x;
-    this.y = height / 2 - this.k * y;
-    this.draw();
+    const k = Math.max(this.k, least);
+    this.glide({ x: width / 2 - k * x, y: height / 2 - k * y, k });
+  }
+
+  /** Moves to another place in a moment, or at once for those who want no motion. */
+  glide(to) {
+    const [from, begun] = [{ x: this.x, y: this.y, k: this.k }, performance.now()];
+    const last = matchMedia("(prefers-reduced-motion: reduce)").matches ? 0 : MOMENT;
+    const gliding = {};
+    Object.assign(this, { gliding, isFitted: false });
+    const step = () => {
+      if (this.gliding !== gliding) return;
+      const t = last === 0 ? 1 : Math.min(1, (performance.now() - begun) / last);
+      const part = t * (2 - t);
+      for (const key of ["x", "y", "k"]) this[key] = from[key] + part * (to[key] - from[key]);
+      this.apply();
+      if (t < 1) requestAnimationFrame(step);
+      else this.gliding = null;
+    };
+    step();
   }
 
   /** Zooms about a point of the window, or about the middle. */
   zoom(factor, at = null) {
+    this.gliding = null;
     const box = this.frame.getBoundingClientRect();
     const [px, py] = at ? [at[0] - box.left, at[1] - box.top] : [box.width / 2, box.height / 2];
     const k = Math.min(MOST, Math.max(LEAST, this.k * factor));
@@ -102,6 +131,7 @@ export class Viewport {
   }
 
   pan(dx, dy) {
+    this.gliding = null;
     this.isFitted = false;
     this.x += dx;
     this.y += dy;

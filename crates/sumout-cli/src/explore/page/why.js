@@ -1,7 +1,7 @@
-// Why it is small: what a query costs on each level of knowledge, the trees of two of them, and the sizes of all clusters.
+// What a query costs on each level of knowledge, the trees of two of them, and the sizes of all clusters.
 
 import * as api from "./api.js";
-import { $, count, h, plural, waitFor } from "./dom.js";
+import { $, count, h, plural, power, times, waitFor } from "./dom.js";
 import { groupsOf } from "./groups.js";
 import { drawProfile } from "./profile.js";
 import { emit, on, state } from "./state.js";
@@ -14,6 +14,9 @@ const LEVELS = [
   ["support", "support", "also which states can be reached"],
 ];
 
+/** A smaller gain is not worth a word. */
+const WORTH = 1.2;
+
 const view = { trees: [], plans: new Map(), abort: null, shown: null };
 
 export function initWhy() {
@@ -21,8 +24,8 @@ export function initWhy() {
   $("#plan-form").addEventListener("submit", (event) => { event.preventDefault(); asked(); });
   $("#plan-level").addEventListener("change", () => { state.question = { ...state.question, level: $("#plan-level").value }; emit("planned"); showChosen(); });
   $("#plan-cancel").addEventListener("click", () => view.abort?.abort());
-  on("model", () => { view.shown = null; view.abort?.abort(); });
-  on("view model", () => { if (state.view === "why" && view.shown !== state.model) begin(); });
+  on("model tables", () => { view.shown = null; view.abort?.abort(); });
+  on("view model tables", () => { if (state.view === "why" && view.shown !== state.model) begin(); });
 }
 
 /** What is worth asking of a model: its picture's target, or everything. */
@@ -144,20 +147,21 @@ function rung({ level, name, note, cost }, most) {
   bar.style.width = cost ? `${Math.max(1, (100 * log(cost.entries)) / most).toFixed(1)}%` : "0";
   const isChosen = level === state.question.level;
   const cells = cost
-    ? [count(cost.entries), count(cost.multiply_adds), `2^${cost.max_cluster_binary_rank.toFixed(1)}`]
+    ? [count(cost.entries), count(cost.multiply_adds), power(cost.max_cluster_binary_rank)]
     : ["…", "…", "…"];
   return h("tr", { class: [isChosen ? "chosen" : "", level ?? ""].join(" ") },
     h("th", { scope: "row" }, name, " ", h("small", {}, note)), h("td", { class: "wide" }, h("span", { class: "track" }, bar)),
     ...cells.map((text) => h("td", { class: "figure" }, text)));
 }
 
-/** The gain in words. */
+/** The gain in words, beside the best classical plan; a smaller table that takes more work is no gain. */
 function saved(classical) {
-  const best = [...view.plans.values()].map((plan) => plan.report.entries).reduce((a, b) => Math.min(a, b), Infinity);
-  if (!classical || !Number.isFinite(best) || view.plans.size < 2) return "";
-  const factor = (classical.classical.entries ?? Infinity) / best;
-  if (factor < 1.05) return "Functions save nothing here: classical elimination is as small.";
-  const some = factor < 10 ? factor.toFixed(1) : Math.round(factor).toLocaleString("en");
-  const times = factor < 1e6 ? some : `2^${Math.log2(factor).toFixed(1)}`;
-  return `${count(best)} numbers instead of ${count(classical.classical.entries)}: ${times} times smaller than classical elimination.`;
+  const better = [...view.plans.values()].map((plan) => plan.report).filter((report) => isNoMore(report.multiply_adds, classical?.multiply_adds));
+  const best = better.reduce((least, report) => (log(report.entries) < log(least.entries) ? report : least), classical);
+  if (!classical || view.plans.size < 2) return "";
+  const factor = (classical.entries ?? Infinity) / (best.entries ?? Infinity);
+  if (!(factor >= WORTH)) return `${count(classical.entries)} numbers to store, ${count(classical.multiply_adds)} multiply-adds. Functions save nothing here.`;
+  return `${count(best.entries)} numbers instead of ${count(classical.entries)}: ${times(factor)} times smaller than classical elimination.`;
 }
+
+const isNoMore = (a, b) => log(a) <= log(b ?? 1) + 1e-9;

@@ -134,8 +134,7 @@ impl Circuit {
     /// The circuit as a program in another language.
     ///
     /// ```
-    /// use sumout::circuit::Language;
-    /// use sumout::{Network, Options, Query};
+    /// use sumout::{Language, Network, Options, Query};
     ///
     /// let asia = Network::read("asia")?;
     /// let circuit = asia.compile(&Query::of("lung").given(["xray"]), &Options::default())?;
@@ -168,7 +167,7 @@ impl Circuit {
 
     fn title(&self) -> String {
         let target = self
-            .target
+            .target()
             .map_or("all variables", |t| &self.variable(t).name);
         let names: Vec<&str> = self
             .inputs()

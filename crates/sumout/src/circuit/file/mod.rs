@@ -30,8 +30,11 @@ use numbers::Numbers;
 use origins::Origins;
 use read::Reader;
 
-/// The newest version of the format, of circuits that are compiled from logic.
-const VERSION: u32 = 5;
+/// The newest version of the format, of circuits for some of the variables, or some together.
+const VERSION: u32 = 6;
+
+/// The version of circuits that are compiled from logic.
+const VERSION_OF_LOGIC: u32 = 5;
 
 /// The version of circuits with tests, and of all others, which older programs read.
 const VERSION_WITH_TESTS: u32 = 4;
@@ -47,6 +50,12 @@ struct Header {
     checksum: u32,
     variables: Vec<Named>,
     target: Option<usize>,
+    /// The variables that are asked for side by side, if these are not all but the hard inputs.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    targets: Vec<usize>,
+    /// The variables that are asked for together.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    joint: Vec<usize>,
     inputs: Vec<usize>,
     hard: Vec<usize>,
     domains: Vec<Vec<usize>>,
@@ -157,12 +166,26 @@ impl Circuit {
     }
 
     fn version(&self) -> u32 {
-        if !self.graph.picks().is_empty() {
+        if self.joint.is_some() || !self.some().is_empty() {
             VERSION
+        } else if !self.graph.picks().is_empty() {
+            VERSION_OF_LOGIC
         } else if self.visible < self.variables.len() {
             VERSION_WITH_TESTS
         } else {
             VERSION_OF_MOST
+        }
+    }
+
+    /// The variables whose posteriors are asked for side by side; none if these are all but the hard
+    /// inputs.
+    fn some(&self) -> VarSet {
+        let others = (0..self.visible).map(VarId::new);
+        let mut others = others.filter(|&v| !self.hard.contains(v) && !self.several.contains(v));
+        if others.next().is_none() {
+            VarSet::default()
+        } else {
+            self.several.clone()
         }
     }
 
@@ -177,7 +200,9 @@ impl Circuit {
             version: self.version(),
             checksum: 0,
             variables: self.variables.iter().map(named).collect(),
-            target: self.target.map(VarId::index),
+            target: self.single.map(VarId::index),
+            targets: indices(&self.some()),
+            joint: self.together().iter().map(|v| v.index()).collect(),
             inputs: self.order.iter().map(|v| v.index()).collect(),
             hard: indices(&self.hard),
             domains: self.domains.to_vec(),
@@ -240,7 +265,7 @@ fn check_version(text: &str) -> Result<()> {
     let Versioned { version } = serde_json::from_str(text).map_err(|e| damaged(&e.to_string()))?;
     match version {
         0 => return Err(damaged("there is no version 0")),
-        VERSION_OF_MOST | VERSION_WITH_TESTS | VERSION => return Ok(()),
+        VERSION_OF_MOST | VERSION_WITH_TESTS | VERSION_OF_LOGIC | VERSION => return Ok(()),
         2 | 3 => {
             let message = format!(
                 "the circuit has version {version}, which used a different encoding for tests"

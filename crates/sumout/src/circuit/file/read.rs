@@ -1,12 +1,11 @@
 //! Reads a circuit from the content of a file.
 
-use std::collections::HashSet;
-use std::sync::Arc;
-
 use safetensors::tensor::{Dtype, SafeTensors};
+use std::collections::HashSet;
 
 use crate::circuit::Circuit;
 use crate::circuit::file::{Header, Named, damaged};
+use crate::circuit::joint::{self, Joint};
 use crate::error::Result;
 use crate::model::{LARGEST_WEIGHT, Variable};
 use crate::tensor::graph::{Parts, TableId};
@@ -28,10 +27,16 @@ impl Reader<'_> {
         self.check_asked(&graph)?;
         let vars = |indices: &[usize]| indices.iter().map(|&v| VarId::new(v)).collect();
         let aliases = self.header.aliases.iter();
+        let variables: Vec<Variable> = self.header.variables.iter().map(variable).collect();
+        let asked: Vec<VarId> = self.header.joint.iter().map(|&v| VarId::new(v)).collect();
+        let joint = (!asked.is_empty())
+            .then(|| Joint::new(&variables, &asked, &self.header.domains).into());
         Ok(Circuit {
             completion: completion.map(Into::into),
-            variables: Arc::new(self.header.variables.iter().map(variable).collect()),
-            target: self.header.target.map(VarId::new),
+            variables: variables.into(),
+            single: self.header.target.map(VarId::new),
+            several: vars(&self.header.targets),
+            joint,
             inputs: vars(&self.header.inputs),
             order: self.header.inputs.iter().copied().map(VarId::new).collect(),
             hard: vars(&self.header.hard),
@@ -82,10 +87,34 @@ impl Reader<'_> {
         {
             return Err(damaged("its variables do not fit together"));
         }
+        self.check_targets()?;
         if axes.contains(&0) || !aliases.iter().all(|alias| self.is_alias(alias)) {
             return Err(damaged("its axes do not fit its variables"));
         }
         Ok(())
+    }
+
+    /// One target, several side by side, or several together.
+    fn check_targets(&self) -> Result<()> {
+        let Header {
+            variables,
+            target,
+            targets,
+            joint,
+            hard,
+            ..
+        } = self.header;
+        let kinds = [target.is_some(), !targets.is_empty(), !joint.is_empty()];
+        let is_known = |v: &usize| *v < self.visible() && !hard.contains(v);
+        let cards: Vec<usize> = variables.iter().map(|v| v.values.len()).collect();
+        let are_known = targets.iter().chain(joint).all(is_known);
+        let members: Vec<VarId> = joint.iter().map(|&v| VarId::new(v)).collect();
+        let is_small = || joint.is_empty() || joint::entries(&cards, &members).is_some();
+        if kinds.iter().filter(|is| **is).count() <= 1 && are_known && is_small() {
+            Ok(())
+        } else {
+            Err(damaged("its targets do not fit together"))
+        }
     }
 
     /// Whether a variable that is not the network's can stand for an input, with all of its values.
@@ -119,12 +148,10 @@ impl Reader<'_> {
 
     fn check_output(&self, graph: &Graph) -> Result<()> {
         let is_open = |t: &usize| self.header.domains[*t].len() > 1;
-        let open: AxisSet = self
-            .header
-            .target
-            .filter(is_open)
-            .map(AxisId::new)
-            .into_iter()
+        let output = self.header.target.iter().chain(&self.header.joint);
+        let open: AxisSet = output
+            .filter(|t| is_open(t))
+            .map(|&t| AxisId::new(t))
             .collect();
         if *graph.axes(graph.output()) == open {
             Ok(())
@@ -160,13 +187,17 @@ impl Reader<'_> {
     fn check_asked(&self, graph: &Graph) -> Result<()> {
         let Header {
             target,
+            targets,
+            joint,
             inputs,
             hard,
             domains,
             completion,
             ..
         } = self.header;
-        let is_asked = |v: &usize| target.is_none() || inputs.contains(v);
+        let is_output = target.is_some() || !joint.is_empty();
+        let is_target = |v: &usize| !is_output && (targets.is_empty() || targets.contains(v));
+        let is_asked = |v: &usize| is_target(v) || inputs.contains(v);
         let is_open = |v: &usize| domains[*v].len() > 1 && !hard.contains(v);
         let is_read = |v: usize| graph.find(&Op::Evidence(VarId::new(v))).is_some();
         let mut asked = (0..self.visible()).filter(is_asked).filter(is_open);

@@ -7,6 +7,7 @@ use crate::error::{Error, ErrorKind, Result};
 
 /// The numbers that are computed with.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Precision {
     /// 32 bits: about seven digits, twice as fast.
     #[default]

@@ -13,6 +13,9 @@ pub enum Goal {
     /// The posteriors of several variables: the circuit's output is P(e), and a backward pass gives
     /// all of them.
     Marginals(VarSet),
+    /// The posterior of several variables together, in this order: the circuit's output is
+    /// P(x, y, e).
+    Joint(Vec<VarId>),
     /// The most probable values of all variables together: maxima, and not sums.
     Explanation,
 }
@@ -40,7 +43,16 @@ impl Goal {
         match self {
             Goal::Posterior(target) => VarSet::from_iter([*target]),
             Goal::Marginals(targets) => targets.clone(),
+            Goal::Joint(targets) => targets.iter().copied().collect(),
             Goal::Evidence | Goal::Explanation => VarSet::default(),
+        }
+    }
+
+    /// The variables that the circuit's output keeps.
+    pub fn output(&self) -> VarSet {
+        match self {
+            Goal::Posterior(_) | Goal::Joint(_) => self.targets(),
+            Goal::Evidence | Goal::Marginals(_) | Goal::Explanation => VarSet::default(),
         }
     }
 

@@ -7,6 +7,7 @@ use crate::error::{Error, ErrorKind, Remedy, did_you_mean};
 
 /// The quantity that a planner minimises.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Objective {
     /// Time, as products and numbers stored predict it.
     #[default]

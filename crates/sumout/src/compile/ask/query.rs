@@ -12,7 +12,8 @@ use crate::vars::{VarId, VarSet};
 /// query meets a network.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Query {
-    target: Option<String>,
+    targets: Vec<String>,
+    is_joint: bool,
     given: Vec<String>,
     hard: Vec<String>,
     trainable: Option<Vec<String>>,
@@ -23,9 +24,35 @@ pub struct Query {
 impl Query {
     /// Asks for the posterior of one variable.
     pub fn of(target: impl Into<String>) -> Self {
+        Query::of_several([target])
+    }
+
+    /// Asks for the posteriors of some variables, named or matched by patterns. One backward pass
+    /// gives all of them. If no inputs are named, each of them is an input, too.
+    ///
+    /// ```
+    /// use sumout::{Batch, Column, Network, Options, Query};
+    ///
+    /// let asia = Network::read("asia")?;
+    /// let circuit = asia.compile(&Query::of_several(["lung", "tub"]).given(["xray"]), &Options::default())?;
+    /// let batch = Batch::new(1).with(&circuit, "xray", Column::Values(vec![0]))?;
+    /// let answers = circuit.evaluate(&batch)?;
+    /// assert_eq!(answers.width(), 4); // two values of `tub`, and two of `lung`
+    /// # Ok::<(), sumout::Error>(())
+    /// ```
+    pub fn of_several<S: Into<String>>(targets: impl IntoIterator<Item = S>) -> Self {
         Query {
-            target: Some(target.into()),
+            targets: targets.into_iter().map(Into::into).collect(),
             ..Query::default()
+        }
+    }
+
+    /// Asks for the joint posterior of some variables, named or matched by patterns, as if they were
+    /// one: see [`Circuit::targets`](crate::Circuit::targets).
+    pub fn joint<S: Into<String>>(targets: impl IntoIterator<Item = S>) -> Self {
+        Query {
+            is_joint: true,
+            ..Query::of_several(targets)
         }
     }
 
@@ -67,11 +94,10 @@ impl Query {
         Ok(named)
     }
 
-    /// Names the variables whose CPTs are yet to be learned, instead of those whose
-    /// [roles](crate::model::Role) say so.
+    /// Names the variables whose CPTs are yet to be learned.
     ///
-    /// Without this, it is all CPTs that are not fixed; but none if the network has no roles
-    /// anything about roles. Explanations take tables as they are.
+    /// Without this, [roles](crate::model::Role) decide: all CPTs that are not fixed, or none if no
+    /// CPT of the network has a role. Explanations never leave a CPT open.
     pub fn trainable<S: Into<String>>(mut self, names: impl IntoIterator<Item = S>) -> Self {
         self.trainable
             .get_or_insert_default()
@@ -87,34 +113,28 @@ impl Query {
 
     /// The same for one network. A name that it does not have is an error, and so is a target that
     /// is given.
+    #[doc(hidden)]
     pub fn question(&self, net: &Network) -> Result<Question> {
         if self.explain {
             return self.explanation(net);
         }
-        let target = self
-            .target
-            .as_deref()
-            .map(|name| net.find(name))
-            .transpose()?;
         let (hard, order) = (matching(net, &self.hard)?, self.inputs(net)?);
         let inputs: VarSet = order.iter().copied().collect();
-        if let Some(name) = target
-            .filter(|&v| inputs.contains(v))
-            .map(|v| &net.variable(v).name)
+        let goal = self.goal(net, &hard)?;
+        if let Some(both) = goal.targets().iter().find(|&v| inputs.contains(v))
+            && !self.targets.is_empty()
         {
-            let error = Error::new(
-                ErrorKind::Options,
-                format!("`{name}` is asked for and given at the same time"),
-            );
+            let name = &net.variable(both).name;
+            let message = format!("`{name}` is asked for and given at the same time");
+            let error = Error::new(ErrorKind::Options, message);
             return Err(error.hint("name the inputs so that the target is not among them"));
         }
-        let all = || Goal::posteriors(&net.ids().collect() - &hard);
         let trainable = match &self.trainable {
             Some(names) => matching(net, names)?,
             None => net.trainable_by_role().unwrap_or_default(),
         };
         Ok(Question {
-            goal: target.map_or_else(all, Goal::Posterior),
+            goal,
             inputs,
             order,
             hard,
@@ -122,6 +142,26 @@ impl Query {
             families: self.families,
             ..Question::default()
         })
+    }
+
+    /// The posteriors of the targets, of all variables if there are none; or of all targets together.
+    fn goal(&self, net: &Network, hard: &VarSet) -> Result<Goal> {
+        let mut targets: Vec<VarId> = vec![];
+        for name in &self.targets {
+            let found = net.matching(name)?;
+            let new = found
+                .into_iter()
+                .filter(|v| self.is_joint || !targets.contains(v));
+            targets.extend(new.collect::<Vec<_>>());
+        }
+        if self.is_joint {
+            return Ok(Goal::Joint(targets));
+        }
+        Ok(Goal::posteriors(if targets.is_empty() {
+            &net.ids().collect() - hard
+        } else {
+            targets.into_iter().collect()
+        }))
     }
 
     fn explanation(&self, net: &Network) -> Result<Question> {

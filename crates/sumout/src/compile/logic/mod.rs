@@ -58,10 +58,11 @@ const MAX_STATES: usize = 50_000_000;
 const ROUNDS: [(u64, f64); 4] = [(0, 0.35), (1, 0.15), (2, 0.15), (3, 0.35)];
 
 /// Whether a question can be searched at all: maxima would have to remember where they came from,
-/// and values that are selected later could be any.
+/// values that are selected later could be any, and the output is that of one variable.
 pub(crate) fn is_possible(pruned: &Pruned) -> bool {
     !pruned.explain
         && pruned.clamped.is_empty()
+        && pruned.output.len() <= 1
         && pruned.domains.iter().all(|d| d.len() <= MAX_VALUES)
 }
 

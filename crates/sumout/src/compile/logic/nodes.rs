@@ -131,7 +131,10 @@ impl Nodes {
         let mut rest = vec![];
         for input in inputs {
             match self.kind(input) {
-                Kind::Number(x) if is_safe(of(number, x)) => number = of(number, x),
+                // A product of two numbers that are not zero may be too small for one.
+                Kind::Number(x) if is_safe(of(number, x)) && (of(number, x) != 0.0 || x == 0.0) => {
+                    number = of(number, x);
+                }
                 _ => rest.push(input),
             }
         }

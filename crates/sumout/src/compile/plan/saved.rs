@@ -22,6 +22,7 @@ use crate::vars::{VarId, VarSet};
 const VERSION: u32 = 1;
 
 /// Where a search starts.
+#[doc(hidden)]
 #[derive(Clone, Debug, PartialEq)]
 pub enum PlanStart {
     /// From a plan that was saved.

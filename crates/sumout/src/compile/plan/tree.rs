@@ -383,7 +383,7 @@ impl<'a> Forest<'a> {
             .collect();
         while queue.len() > 1 {
             let (Some((_, a)), Some((_, b))) = (queue.pop_first(), queue.pop_first()) else {
-                unreachable!()
+                unreachable!("two are left")
             };
             let joined = self.join(a, b);
             queue.insert((self.size(joined).to_bits(), joined));

@@ -54,7 +54,8 @@ pub struct Pruned {
     pub learned: Vec<bool>,
     /// For each factor whose numbers must stay visible in the circuit, where they come from.
     pub origins: Vec<Option<Origin>>,
-    /// The variables that the output keeps: the target, if there is only one.
+    /// The variables that the output keeps: the target if there is only one, or all that are asked
+    /// for together.
     pub output: VarSet,
     /// The variables that have a value in every example: no axes, but what mentions them differs
     /// between examples.
@@ -140,7 +141,7 @@ pub fn prune(net: &FactorModel, question: &Question) -> Option<Pruned> {
 fn host(factors: Vec<Candidate>, domains: Vec<Vec<usize>>, question: &Question) -> Pruned {
     let is_open = |v: &VarId| domains[v.index()].len() > 1;
     let targets: VarSet = question.goal.targets().iter().filter(is_open).collect();
-    let (output, inputs) = if question.goal.target().is_some() {
+    let (output, inputs) = if !question.goal.output().is_empty() {
         (targets, question.inputs.clone())
     } else {
         (VarSet::default(), &question.inputs | &targets)
@@ -158,7 +159,9 @@ fn host(factors: Vec<Candidate>, domains: Vec<Vec<usize>>, question: &Question) 
             tables.push(ones(vec![v])); // one value left, whose likelihood counts
         }
     }
-    if tables.is_empty() {
+    // No step of a circuit reads its output, so a table that is to be differentiated must not be it.
+    let is_alone = tables.len() == 1 && origins.iter().any(Option::is_some);
+    if tables.is_empty() || is_alone {
         tables.push(ones(vec![]));
     }
     learned.resize(tables.len(), false);

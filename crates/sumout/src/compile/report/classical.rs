@@ -58,9 +58,7 @@ fn asked(net: &FactorModel, question: &Question, problem: &Problem) -> Problem {
         problem.varies[factor] |= axes.iter().any(|v| question.hard.contains(v));
         *axes = &*axes - &question.hard;
     }
-    if let Some(target) = question.goal.target() {
-        problem.output = VarSet::from_iter([target]);
-    }
+    problem.output = question.goal.output();
     problem
 }
 

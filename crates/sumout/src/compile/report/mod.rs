@@ -147,7 +147,7 @@ impl Report {
         let promised_functions = promised(net, planned);
         let extent = Extent::new(&cost, plan.leaves.len());
         let peak = planned.supported.as_ref().map_or_else(
-            || peak(problem, plan, question.goal.target().is_none()),
+            || peak(problem, plan, question.goal.output().is_empty()),
             |s| s.cost.entries,
         );
         Report {

@@ -31,7 +31,7 @@ use crate::compile::plan::problem::Problem;
 use crate::compile::plan::tree::Cost;
 use crate::compile::prune::Pruned;
 use crate::tensor::{AxisId, Graph, List, NodeId, Op};
-use crate::vars::VarId;
+use crate::vars::{VarId, VarSet};
 
 /// A graph over states that can occur.
 #[derive(Clone, Debug)]
@@ -69,6 +69,12 @@ impl Decoder {
             .zip(row)
             .for_each(|(v, &state)| states[v.index()] = Some(usize::from(state)));
     }
+}
+
+/// Whether states can be enumerated at all: values that are selected later could be any, and the
+/// output is that of one variable.
+pub(crate) fn is_possible(pruned: &Pruned) -> bool {
+    pruned.clamped.is_empty() && pruned.output.len() <= 1
 }
 
 /// Whether the joint states can surely be enumerated.
@@ -114,6 +120,18 @@ fn enumerated(pruned: &Pruned, search: &Search, most: usize) -> Option<Supported
 /// The graph over the relations of a plan.
 fn related(pruned: &Pruned, plan: &Plan) -> Option<Supported> {
     relations::lower(pruned, plan, relations::MAX_TRIPLES)
+}
+
+/// The graph over the relations of a plan that maximises over some variables where it would sum over
+/// them, and the nodes that are maxima; none if it has more than `most` products.
+pub(crate) fn maximising(
+    pruned: &Pruned,
+    plan: &Plan,
+    most: usize,
+    maximised: &VarSet,
+) -> Option<(Graph, Vec<NodeId>)> {
+    let most = most.min(relations::MAX_TRIPLES);
+    relations::lower_maximising(pruned, plan, most, maximised)
 }
 
 /// The rescaled product of two tensors by triples: where a product goes, and which entries it is

@@ -150,15 +150,16 @@ impl<'a> Space<'a> {
             }
             for (at, (weight, exponent)) in self.weights.iter_mut().zip(&mut exponents).enumerate()
             {
-                *weight *= values[part.place(|v| self.columns[v.index()][at].into())];
-                let shift = weight.log2().floor() as i64;
-                if *weight > 0.0 && shift.abs() > 100 {
-                    *weight *= 2f64.powi(-shift as i32);
-                    *exponent += shift;
-                }
+                let value = values[part.place(|v| self.columns[v.index()][at].into())];
+                let (value, of_value) = settled(value);
+                let (product, of_product) = settled(*weight * value);
+                *weight = product;
+                *exponent += of_value + of_product;
             }
         }
-        self.exponent = exponents.iter().copied().max().unwrap_or(0);
+        let positive = self.weights.iter().zip(&exponents);
+        let positive = positive.filter(|(weight, _)| **weight > 0.0);
+        self.exponent = positive.map(|(_, &e)| e).max().unwrap_or(0);
         const MAX_EXPONENT_SPREAD: i64 = 900;
         let is_far =
             |(weight, e): (&f64, &i64)| *weight > 0.0 && self.exponent - e > MAX_EXPONENT_SPREAD;
@@ -167,7 +168,7 @@ impl<'a> Space<'a> {
         }
         let shifts = exponents
             .iter()
-            .map(|&e| 2f64.powi((e - self.exponent).max(-2000) as i32));
+            .map(|&e| 2f64.powi((e - self.exponent).clamp(-2000, 0) as i32));
         self.weights
             .iter_mut()
             .zip(shifts)
@@ -211,6 +212,19 @@ impl<'a> Space<'a> {
             }
         }
     }
+}
+
+/// A number near one and an exponent of two that are `x` together; `x` itself and zero where it is
+/// not far from one.
+fn settled(x: f64) -> (f64, i64) {
+    const MAX_EXPONENT: f64 = 100.0;
+    let exponent = x.log2().floor();
+    if x == 0.0 || exponent.abs() <= MAX_EXPONENT {
+        return (x, 0);
+    }
+    let half = (exponent / 2.0).trunc(); // the whole power may be beyond all numbers
+    let powers = [half, exponent - half].map(|e| 2f64.powi(-e as i32));
+    (x * powers[0] * powers[1], exponent as i64)
 }
 
 /// No more joint states can occur than this: those of all variables that are neither private nor

@@ -51,20 +51,13 @@ pub enum FitEvent<'e> {
 
 /// The outcome of a fit.
 #[derive(Clone, Debug)]
-#[non_exhaustive]
 pub struct Fitted {
-    /// The network with the CPTs that were learned.
-    pub network: Network,
-    /// Its parameters.
-    pub params: Params,
-    /// All epochs; none if complete data were counted.
-    pub history: Vec<Epoch>,
-    /// The position in the history of the epoch whose parameters these are.
-    pub best: Option<usize>,
-    /// Details on CPTs that are declared functional, if some were trained.
-    pub declared: Option<Declared>,
-    /// Problems that did not stop the fit.
-    pub warnings: Vec<String>,
+    network: Network,
+    params: Params,
+    history: Vec<Epoch>,
+    best: Option<usize>,
+    declared: Option<Declared>,
+    warnings: Vec<String>,
     circuits: Vec<(Circuit, VarId)>,
     inputs: VarSet,
     compile: Options,
@@ -178,6 +171,38 @@ impl Fitted {
                 None
             }
         }
+    }
+
+    /// The network with the CPTs that were learned.
+    pub fn network(&self) -> &Network {
+        &self.network
+    }
+
+    /// Its parameters.
+    #[doc(hidden)]
+    pub fn params(&self) -> &Params {
+        &self.params
+    }
+
+    /// All epochs; none if complete data were counted.
+    pub fn history(&self) -> &[Epoch] {
+        &self.history
+    }
+
+    /// The position in the history of the epoch whose parameters these are.
+    pub fn best(&self) -> Option<usize> {
+        self.best
+    }
+
+    /// Details on CPTs that are declared functional, if some were trained.
+    #[doc(hidden)]
+    pub fn declared(&self) -> Option<Declared> {
+        self.declared
+    }
+
+    /// Problems that did not stop the fit.
+    pub fn warnings(&self) -> &[String] {
+        &self.warnings
     }
 
     /// Whether complete data were counted, without training.

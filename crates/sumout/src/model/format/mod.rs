@@ -1,12 +1,13 @@
-//! Reading and writing networks.
-//!
-//! Each format is one file here with a `read` and a `write`, and one row in [`Format`]'s tables.
-//! Readers collect variables and CPTs in a [`Builder`](super::Builder), which does all checks that
-//! the formats have in common; `Marks` turn its findings into lines and carets.
+//! Reading and writing networks: [`Network::read_with`](super::Network::read_with),
+//! [`Network::parse`](super::Network::parse), [`Network::write_with`](super::Network::write_with)
+//! and [`Network::to_text`](super::Network::to_text).
 //!
 //! The format of a file is told from its extension, or else from its content. Input may be
-//! compressed with gzip, whatever its name. Files are written as [`files::save`] does: complete, or
-//! not at all.
+//! compressed with gzip, whatever its name. Files are written completely, or not at all.
+
+// Each format is a folder here with a `read` and a `write`, and one row in the tables of `Format`.
+// Readers collect variables and CPTs in a `Builder`, which does all checks that the formats have in
+// common; `Marks` turn its findings into lines and carets.
 
 mod bif;
 mod json;
@@ -25,8 +26,11 @@ use std::fs;
 use std::io::{Read, Write};
 use std::path::Path;
 
-pub use options::{Loss, ReadOptions, WriteOptions};
+#[doc(hidden)]
+pub use options::Loss;
+pub use options::{ReadOptions, WriteOptions};
 pub(crate) use source::Source;
+#[doc(hidden)]
 pub use uai::read_evidence;
 
 use crate::error::{Error, ErrorKind, Remedy, Result};
@@ -167,6 +171,7 @@ impl Format {
 }
 
 /// Reads a network from a file, or one that is built in, or a [model of the paper](super::paper).
+#[doc(hidden)]
 pub fn read(path: &Path, options: &ReadOptions) -> Result<Network> {
     let shown = path.display().to_string();
     if !path.exists() {
@@ -196,17 +201,9 @@ fn unreadable(shown: &str, error: std::io::Error) -> Error {
 
 /// Reads a network from bytes; `name` is what messages call them, and its extension may tell the
 /// format.
+#[doc(hidden)]
 pub fn parse(name: &str, bytes: &[u8], options: &ReadOptions) -> Result<Network> {
-    parse_at_most(name, bytes, options, MAX_BYTES)
-}
-
-/// Reads a network from untrusted bytes, with a limit on the decompressed size.
-pub fn parse_at_most(
-    name: &str,
-    bytes: &[u8],
-    options: &ReadOptions,
-    most: u64,
-) -> Result<Network> {
+    let most = options.max_bytes.unwrap_or(MAX_BYTES);
     let source = Source::new(name, decompress_at_most(name, bytes, most)?)?;
     if source.text.trim().is_empty() {
         return Err(Error::new(ErrorKind::Format, format!("`{name}` is empty")));
@@ -268,11 +265,13 @@ fn decompress_at_most(name: &str, bytes: &[u8], most: u64) -> Result<Vec<u8>> {
 }
 
 /// The network as text in a format.
+#[doc(hidden)]
 pub fn to_string(net: &Network, format: Format, loss: Loss) -> Result<String> {
     format.writer()(net, loss)
 }
 
 /// Writes a network to a file; `.gz` compresses.
+#[doc(hidden)]
 pub fn write(net: &Network, path: &Path, options: &WriteOptions) -> Result<()> {
     let Some(format) = options.format.or_else(|| Format::of_path(path)) else {
         let known: Vec<&str> = Format::ALL.iter().map(|f| f.extensions()[0]).collect();
@@ -361,14 +360,13 @@ mod tests {
         let mut bomb = vec![];
         compress(&" ".repeat(3 << 20), &mut bomb).unwrap();
         assert!(bomb.len() < 10_000);
-        let error =
-            parse_at_most("bomb.bif.gz", &bomb, &ReadOptions::default(), 2 << 20).unwrap_err();
+        let at_most = |bytes| ReadOptions::default().with_max_bytes(bytes);
+        let error = parse("bomb.bif.gz", &bomb, &at_most(2 << 20)).unwrap_err();
         assert_eq!(
             error.message(),
             "`bomb.bif.gz` decompresses to more than 2 MiB"
         );
-        let within =
-            parse_at_most("blank.bif.gz", &bomb, &ReadOptions::default(), 3 << 20).unwrap_err();
+        let within = parse("blank.bif.gz", &bomb, &at_most(3 << 20)).unwrap_err();
         assert_eq!(within.message(), "`blank.bif.gz` is empty");
     }
 

@@ -5,12 +5,13 @@ use crate::model::format::Format;
 /// How to read a file: in the format that it has, and strictly, unless something else is set.
 ///
 /// ```
-/// use sumout::model::format::{self, Format, ReadOptions};
+/// use sumout::Network;
+/// use sumout::model::format::{Format, ReadOptions};
 ///
 /// let text = "network n {} variable a { type discrete [2] { yes, no }; }
 ///             probability (a) { table 3, 1; }";
 /// let options = ReadOptions::default().with_format(Format::Bif).with_normalize(true);
-/// assert_eq!(format::parse("n.bif", text.as_bytes(), &options)?.variables().len(), 1);
+/// assert_eq!(Network::parse("n.bif", text.as_bytes(), &options)?.variables().len(), 1);
 /// # Ok::<(), sumout::Error>(())
 /// ```
 #[derive(Clone, Debug, Default)]
@@ -18,6 +19,7 @@ use crate::model::format::Format;
 pub struct ReadOptions {
     pub(crate) format: Option<Format>,
     pub(crate) normalize: bool,
+    pub(crate) max_bytes: Option<u64>,
 }
 
 /// How to write a file: in the format that its extension names, and without loss, unless something
@@ -25,13 +27,11 @@ pub struct ReadOptions {
 ///
 /// ```
 /// use sumout::Network;
-/// use sumout::model::format::{self, Format, Loss, WriteOptions};
+/// use sumout::model::format::{Format, WriteOptions};
 ///
 /// let asia = Network::read("asia")?;
-/// let options = WriteOptions::default().with_format(Format::Bif).with_loss(Loss::Accept);
-/// # let path = std::env::temp_dir().join(format!("sumout-{}.txt", std::process::id()));
-/// format::write(&asia, &path, &options)?;
-/// # std::fs::remove_file(&path).unwrap();
+/// let options = WriteOptions::default().with_format(Format::Bif).with_lossy(true);
+/// assert!(asia.to_text(&options)?.starts_with("network asia {"));
 /// # Ok::<(), sumout::Error>(())
 /// ```
 #[derive(Clone, Debug, Default)]
@@ -54,6 +54,14 @@ impl ReadOptions {
     pub fn with_normalize(self, normalize: bool) -> Self {
         ReadOptions { normalize, ..self }
     }
+
+    /// With another limit on the size of a file, decompressed; it is 4 GiB by default.
+    pub fn with_max_bytes(self, max_bytes: u64) -> Self {
+        ReadOptions {
+            max_bytes: Some(max_bytes),
+            ..self
+        }
+    }
 }
 
 impl WriteOptions {
@@ -65,8 +73,9 @@ impl WriteOptions {
         }
     }
 
-    /// With what to do about parts that the format cannot carry; by default the network is refused.
-    pub fn with_loss(self, loss: Loss) -> Self {
+    /// Without the parts that the format cannot carry; by default such a network is refused.
+    pub fn with_lossy(self, lossy: bool) -> Self {
+        let loss = if lossy { Loss::Accept } else { Loss::Refuse };
         WriteOptions { loss, ..self }
     }
 }

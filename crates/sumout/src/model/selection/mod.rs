@@ -108,6 +108,7 @@ impl Comparison {
 
 /// How much of each copy a row is made of.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum SelectionKind {
     /// All of one copy: of the copy k, if the posterior passes k thresholds. Nothing can be learned
     /// of such thresholds.

@@ -17,6 +17,7 @@
 mod collect;
 mod kernel;
 mod maxima;
+mod mixed;
 mod pieces;
 mod select;
 mod shared;
@@ -37,6 +38,7 @@ use crate::tensor::schedule::{Schedule, Slot};
 use crate::vars::VarId;
 
 pub(crate) use crate::tensor::careful::maxima::Maxima;
+pub(crate) use crate::tensor::careful::mixed::{Mixed, Replaced, Room, Values};
 pub(crate) use crate::tensor::careful::shared::{Spare, differentiate_shared, shared};
 pub(crate) use crate::tensor::careful::tensor::Tensor;
 pub(crate) use crate::tensor::careful::trace::Numbers;

@@ -23,7 +23,9 @@ const MAX_EXPONENT_DISTANCE: i64 = 500;
 const MIN_SAFE_NUMBER: f64 = 1e-150;
 
 impl Tensor {
-    /// Moves a power of two to the exponent, unless the largest number is near one.
+    /// Moves a power of two to the exponent, unless the largest number is near one. A number that is
+    /// too small beside the largest does not become zero, but the smallest there is, which is [at
+    /// risk](Tensor::is_at_risk).
     pub(super) fn rescale(&mut self) {
         let largest = largest(&self.data);
         let shift = exponent_of(largest);
@@ -33,7 +35,11 @@ impl Tensor {
         // In two halves: 2^-shift itself may not be a number.
         let half = f64::power_of_two(-shift / 2);
         let rest = f64::power_of_two(-shift - -shift / 2);
-        self.data.iter_mut().for_each(|x| *x = *x * half * rest);
+        let moved = |x: f64| match x * half * rest {
+            y if x > 0.0 => y.max(f64::MIN_POSITIVE),
+            y => y,
+        };
+        self.data.iter_mut().for_each(|x| *x = moved(*x));
         self.exponent += i64::from(shift);
     }
 
@@ -160,6 +166,15 @@ mod tests {
             );
             let back = t.data[0].ln() + (t.exponent - 7) as f64 * 2f64.ln();
             assert!((back - largest.ln()).abs() < 1e-12 * largest.ln().abs());
+        }
+    }
+
+    /// The least positive number would be zero beside the largest.
+    #[test]
+    fn rescaling_loses_no_small_number_in_silence() {
+        for (small, large) in [(1e-263, 1e247), (1e-300, 1e200), (5e-324, 1e308)] {
+            let t = Tensor::input::<crate::tensor::combine::Sum>(vec![large, small, 0.0]);
+            assert!(t.is_at_risk() && t.data[2] == 0.0, "{small} beside {large}");
         }
     }
 

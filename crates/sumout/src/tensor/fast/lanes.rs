@@ -255,14 +255,13 @@ pub(super) fn contract<C: Combine, T: Number, const V: usize>(
     let [a, b, out] = tiles.reach;
     assert!(
         reaches(on.inputs[0], a, form.varies[0], form.lanes)
-            && reaches(on.inputs[1], b, form.varies[1], form.lanes)
+            && reaches(on.inputs[1], b, form.varies[1], form.lanes),
+        "a layout stays within the tensors that it reads"
     );
-    assert!(reaches(
-        on.out,
-        out,
-        form.store != Store::Reduce,
-        form.lanes
-    ));
+    assert!(
+        reaches(on.out, out, form.store != Store::Reduce, form.lanes),
+        "a layout stays within its output"
+    );
     match form.varies[..2] {
         [true, true] => tiled::<C, T, V, true, true>(tiles, form, on),
         [true, false] => tiled::<C, T, V, true, false>(tiles, form, on),
@@ -282,9 +281,13 @@ pub(super) fn by_list<C: Combine, T: Number, const V: usize>(
     let reached = |k: usize| reaches(on.inputs[k], terms.reach[k], form.varies[k], form.lanes);
     assert!(
         (0..terms.arity).all(reached)
-            && terms.starts[entries] as usize * terms.arity == terms.terms.len()
+            && terms.starts[entries] as usize * terms.arity == terms.terms.len(),
+        "a checked list stays within the tensors that it reads"
     );
-    assert!(entries * form.width() <= on.out.len());
+    assert!(
+        entries * form.width() <= on.out.len(),
+        "a checked list stays within its output"
+    );
     match (terms.arity, form.varies[0], form.varies[1]) {
         (1, true, _) => listed::<C, T, V, 1, true, true>(terms, form, on),
         (1, false, _) => listed::<C, T, V, 1, false, false>(terms, form, on),

@@ -332,7 +332,11 @@ fn folded<T: Number>(mut side: [T; PARALLEL_SUMS], with: impl Fn(T, T) -> T) -> 
 /// A step by lists.
 #[inline(always)]
 pub(super) fn by_list<C: Combine, T: Number>(terms: &Terms, form: &Form, on: &mut Operands<'_, T>) {
-    assert!((0..terms.arity).all(|k| terms.reach[k] < on.inputs[k].len()));
+    let is_within = |k: usize| terms.reach[k] < on.inputs[k].len();
+    assert!(
+        (0..terms.arity).all(is_within),
+        "a checked list stays within the tensors that it reads"
+    );
     match terms.arity {
         1 => listed::<C, T, 1>(terms, form, on),
         2 => listed::<C, T, 2>(terms, form, on),

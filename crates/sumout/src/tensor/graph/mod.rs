@@ -11,6 +11,7 @@
 mod append;
 mod axis;
 mod check;
+mod maximise;
 mod op;
 mod parts;
 mod rule;

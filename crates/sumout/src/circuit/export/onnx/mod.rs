@@ -62,7 +62,7 @@ impl Circuit {
         let parts = Writer::new(&program, real).write(options.likelihoods);
         let notes = [
             ("inputs", notes(self, self.inputs())),
-            ("target", notes(self, self.target.into_iter())),
+            ("target", notes(self, self.target().into_iter())),
         ];
         let bytes = proto::model(&self.title(), parts, OPSET, &notes).0;
         if bytes.len() > MAX_MODEL_BYTES {
@@ -314,7 +314,7 @@ impl<'a> Writer<'a> {
         self.weigh_closed(&log);
         self.build
             .named("impossible", "IsInf", &["log_evidence"], &[]);
-        if let Some(target) = self.program.circuit.target {
+        if let Some(target) = self.program.circuit.target() {
             self.posterior(target, &output, &total);
         }
         let outputs = &mut self.build.parts.outputs;

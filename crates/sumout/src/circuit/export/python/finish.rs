@@ -69,12 +69,12 @@ impl Writer<'_> {
     /// The target's posterior has all of its values, also those that are impossible.
     fn posterior(&self, is_closed: bool) -> Vec<String> {
         let circuit = self.program.circuit;
-        let Some(target) = circuit.target else {
+        let Some(target) = circuit.target() else {
             return vec!["return None, log_evidence".into()];
         };
         let (values, left) = (
             circuit.variable(target).values.len(),
-            &circuit.domains[target.index()],
+            circuit.possible(target),
         );
         let answer = "output / total * (log_evidence > -math.inf)[:, None]";
         let fill = match (left.len() == values, is_closed, self.library) {

@@ -4,7 +4,7 @@ use crate::circuit::Circuit;
 use crate::vars::VarId;
 
 pub(super) fn target_note(circuit: &Circuit) -> &'static str {
-    match circuit.target {
+    match circuit.target() {
         Some(_) => "",
         None => " The circuit has no single target, so that `posterior` is None.",
     }
@@ -18,7 +18,7 @@ pub(super) fn named_target(circuit: &Circuit) -> String {
             values(circuit, t)
         )
     };
-    circuit.target.map_or("None".into(), named)
+    circuit.target().map_or("None".into(), named)
 }
 
 pub(super) fn named_inputs(circuit: &Circuit) -> String {

@@ -16,8 +16,8 @@ use crate::compile::plan::Plan;
 use crate::compile::prune::Pruned;
 use crate::compile::support::relations::lower::RelationLowering;
 use crate::compile::support::{Supported, cost};
-use crate::tensor::Graph;
-use crate::vars::VarId;
+use crate::tensor::{Graph, NodeId};
+use crate::vars::{VarId, VarSet};
 
 /// The most triples, unless told otherwise.
 pub(crate) const MAX_TRIPLES: usize = 10_000_000;
@@ -25,11 +25,36 @@ pub(crate) const MAX_TRIPLES: usize = 10_000_000;
 /// The graph of a plan over its relations; none if they need more than `most` triples, or nothing
 /// can occur.
 pub(crate) fn lower(pruned: &Pruned, plan: &Plan, most: usize) -> Option<Supported> {
-    if pruned
-        .domains
-        .iter()
-        .any(|domain| domain.len() > usize::from(u16::MAX))
-    {
+    let none = VarSet::default();
+    let lowered = lowered(pruned, plan, most, &none)?;
+    let cost = cost(&lowered.graph);
+    Some(Supported {
+        graph: lowered.graph,
+        cost,
+        decoders: lowered.decoders,
+        level: Level::Support,
+    })
+}
+
+/// The same with maxima over some variables instead of sums; and the nodes that are maxima.
+pub(crate) fn lower_maximising(
+    pruned: &Pruned,
+    plan: &Plan,
+    most: usize,
+    maximised: &VarSet,
+) -> Option<(Graph, Vec<NodeId>)> {
+    let lowered = lowered(pruned, plan, most, maximised)?;
+    Some((lowered.graph, lowered.maxima))
+}
+
+fn lowered<'a>(
+    pruned: &'a Pruned,
+    plan: &'a Plan,
+    most: usize,
+    maximised: &'a VarSet,
+) -> Option<RelationLowering<'a>> {
+    let mut domains = pruned.domains.iter();
+    if domains.any(|domain| domain.len() > usize::from(u16::MAX)) {
         return None; // states are kept in 16 bits
     }
     let mut relations = Relations {
@@ -44,24 +69,18 @@ pub(crate) fn lower(pruned: &Pruned, plan: &Plan, most: usize) -> Option<Support
     let mut lowering = RelationLowering {
         pruned,
         plan,
+        maximised,
         graph: Graph::with_selected(pruned.cards(), &pruned.selected),
         nodes: vec![],
         decoders: vec![],
+        maxima: vec![],
     };
-    relations
-        .nodes
-        .iter()
-        .enumerate()
-        .for_each(|(at, node)| lowering.add(at, node));
+    for at in 0..relations.nodes.len() {
+        lowering.add(at, &relations.nodes);
+    }
     let root = *lowering.nodes.last()?;
     lowering.graph.set_output(root);
-    let cost = cost(&lowering.graph);
-    Some(Supported {
-        graph: lowering.graph,
-        cost,
-        decoders: lowering.decoders,
-        level: Level::Support,
-    })
+    Some(lowering)
 }
 
 /// The states of some variables that can occur, with what each comes from.
@@ -223,6 +242,10 @@ impl Relation {
         if is_root {
             return (0..alive.len() as u32).collect();
         }
+        let width = self.vars.len();
+        let rows = self.states.chunks_exact(width.max(1)).zip(alive);
+        let kept = rows.filter(|(_, is_alive)| **is_alive);
+        self.states = kept.flat_map(|(row, _)| row.to_vec()).collect();
         self.rows = alive.iter().filter(|&&is_alive| is_alive).count();
         numbers_of(alive)
     }

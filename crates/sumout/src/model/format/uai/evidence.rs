@@ -9,10 +9,18 @@ use crate::model::format::uai::{UAI, no_variable, numbering};
 use crate::model::format::{Source, decompress};
 use crate::model::{Evidence, Finding, Network};
 
-/// Reads evidence in the UAI competitions' format, compressed or not.
-///
-/// Variable i is the one called `x{i}` in a network with UAI's names; in others, the one with that
-/// id.
+impl Evidence {
+    /// Reads evidence in the UAI competitions' format, compressed or not.
+    ///
+    /// Variable i is the one called `x{i}` in a network with UAI's names; in others, the one with
+    /// that id.
+    pub fn read(path: impl AsRef<Path>, net: &Network) -> Result<Evidence> {
+        read_evidence(path.as_ref(), net)
+    }
+}
+
+/// [`Evidence::read`], as a function.
+#[doc(hidden)]
 pub fn read_evidence(path: &Path, net: &Network) -> Result<Evidence> {
     let shown = path.display().to_string();
     let bytes = fs::read(path).map_err(|e| Error::io(format_args!("cannot read `{shown}`"), e))?;
@@ -35,10 +43,9 @@ pub(super) fn evidence(source: &Source, net: &Network) -> Result<Evidence> {
         let Some(&id) = order.get(*variable) else {
             return Err(no_variable(source, *variable, token, order.len()));
         };
-        let place = source.place(place.span.clone());
         evidence
             .insert(net, id, Finding::Hard(*value))
-            .map_err(|error| error.at(place))?;
+            .map_err(|error| error.at(source.place(place.span.clone())))?; // takes as long as the file
     }
     Ok(evidence)
 }
