@@ -32,6 +32,15 @@ impl Batch {
             .push((variable, Column::Values(values.as_array().to_vec())));
     }
 
+    /// Adds the positions of the values of several variables, a column for each of them.
+    fn table(&mut self, variables: Vec<usize>, values: PyReadonlyArray2<'_, i32>) {
+        let columns = values.as_array();
+        let columns = columns.columns().into_iter().map(|column| column.to_vec());
+        let named = variables.into_iter().zip(columns);
+        self.columns
+            .extend(named.map(|(variable, column)| (variable, Column::Values(column))));
+    }
+
     /// Adds the likelihoods of the values of a variable, a row for each example.
     fn likelihoods(&mut self, variable: usize, likelihoods: PyReadonlyArray2<'_, f64>) {
         self.columns.push((

@@ -135,7 +135,8 @@ impl Upstream<'_> {
     /// The seed of a backward pass.
     pub fn seed(&self, domain: &[usize], row: usize, posterior: &[f64], to: &mut [f64]) {
         let c = self.log_evidence.map_or(0.0, |c| c[row]);
-        let g = |k: usize| self.posterior.map_or(0.0, |g| g[[row, domain[k]]]);
+        let above = self.posterior.filter(|g| g.ncols() > 0); // a circuit without a target has no posterior
+        let g = |k: usize| above.map_or(0.0, |g| g[[row, domain[k]]]);
         let mean: f64 = posterior.iter().enumerate().map(|(k, p)| g(k) * p).sum();
         to.iter_mut()
             .zip(posterior)

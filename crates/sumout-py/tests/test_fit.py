@@ -39,8 +39,8 @@ def test_arrays_have_labels_last_unless_they_come_apart():
 
 def test_the_same_seed_learns_the_same():
     net, images, labels = rectangles(50, seed=1)
-    data = {name: images[:, k] for k, name in enumerate(net.matching("pixel_*"))} | {"label": labels}
-    options = dict(target="label", seed=3, epochs=5, starts=2, effort=0.1)
+    data = sumout.Positions({name: images[:, k] for k, name in enumerate(net.matching("pixel_*"))} | {"label": labels})
+    options = dict(target="label", given="pixel_*", seed=3, epochs=5, starts=2, effort=0.1)
     first, second = net.fit(data, **options), net.fit(data, **options)
     assert first.history == second.history and first.network == second.network
 
@@ -54,6 +54,16 @@ def test_complete_examples_are_counted(asia):
     lung = np.mean(cases["lung"][cases["smoke"] == "yes"] == "yes")
     assert learned.network.cpt("lung")[0, 0] == pytest.approx(lung)
     assert learned.network.is_functional("either")
+
+
+def test_complete_examples_are_counted_unless_training_is_asked_for(asia):
+    cases = asia.sample(200, seed=5)
+    counted = asia.fit(cases)
+    assert counted.history == [] and counted.network == asia.fit(cases, method="em").network
+    for option in [dict(method="adam"), dict(starts=1), dict(rate=0.1), dict(loss={"likelihood": 1}), dict(validation=0.1), dict(target="lung")]:
+        assert asia.fit(cases, **{"epochs": 1, **option}).history, option
+    gaps = {**cases, "smoke": np.where(np.arange(200) % 2, None, cases["smoke"].astype(object))}
+    assert asia.fit(gaps, method="em", epochs=2).history
 
 
 def test_expectation_and_maximisation_takes_missing_cells_and_weights(asia):
@@ -123,6 +133,16 @@ def test_all_options_are_taken(asia):
         asia.fit(cases, slope=(8, 64), target="lung")
 
 
+def test_help_lists_the_options_with_their_types_and_defaults():
+    import inspect
+
+    for method, more in [(sumout.Network.fit, {"target", "given"}), (sumout.Circuit.fit, set())]:
+        found = inspect.signature(method).parameters
+        assert {"method", "hidden", "epochs", "seed", *more} <= found.keys() and not any(name[0] == "_" for name in found)
+        assert found["seed"].default == 0 and "Method" in str(found["method"].annotation)
+        assert not any(p.kind is p.VAR_KEYWORD for p in found.values())
+
+
 def test_ties_may_be_strict():
     net = sumout.read("digits:10")
     cases = net.sample(20, seed=1)
@@ -171,9 +191,9 @@ def test_a_check_that_fails_is_a_warning():
         for j in range(size):
             builder.add(f"p{i}_{j}", ["t", "f"], [f"r{i}", f"c{j}"], table, fixed=True)
     net = builder.build()
-    cases = {name: [0, 1] for name in [*net.matching("p*"), "u"]}
+    cases = {name: sumout.Positions([0, 1]) for name in [*net.matching("p*"), "u"]}
     with pytest.warns(RuntimeWarning, match="could not be checked"):
-        learned = net.fit(cases, target="u", epochs=1, starts=1, effort=0, level="paper")
+        learned = net.fit(cases, target="u", given="p*", epochs=1, starts=1, effort=0, level="paper")
     assert learned.difference is None and len(learned.warnings) == 1 and learned.network != net
 
 

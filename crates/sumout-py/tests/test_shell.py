@@ -109,7 +109,7 @@ def test_the_same_is_learned(name, folder, tmp_path):
     model, data, options = CASES[name]
     options = {**SHORT, **options}
     run(folder, "fit", model, f"{data}.csv", *words(options), "-o", tmp_path / "shell.json")
-    learned = read(folder, model).fit(columns(folder / f"{data}.csv"), **options)
+    learned = read(folder, model).fit(columns(folder / f"{data}.csv"), hidden="*", **options)
     learned.network.write(tmp_path / "python.json")
     assert (tmp_path / "shell.json").read_bytes() == (tmp_path / "python.json").read_bytes()
 
@@ -119,7 +119,7 @@ def test_soft_labels_and_weights_are_the_same(options, folder, tmp_path):
     options = {**SHORT, "target": "lung", **options}
     run(folder, "fit", "asia", "soft.csv", *words(options), "--weights", "count", "-o", tmp_path / "shell.json")
     data, weights = soft(folder / "soft.csv")
-    sumout.read("asia").fit(data, weights=weights, **options).network.write(tmp_path / "python.json")
+    sumout.read("asia").fit(data, weights=weights, hidden="*", **options).network.write(tmp_path / "python.json")
     assert (tmp_path / "shell.json").read_bytes() == (tmp_path / "python.json").read_bytes()
 
 

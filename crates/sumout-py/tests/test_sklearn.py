@@ -58,6 +58,7 @@ def test_a_network_answers_as_it_is():
     circuit = sumout.read("asia").compile("lung", given=X.columns)
     np.testing.assert_allclose(model.predict_proba(X), circuit.posterior(X)[:, ::-1], atol=1e-12)
     assert model.score(X, y) == circuit.accuracy(X, y)
+    np.testing.assert_allclose(np.exp(model.predict_log_proba(X)), model.predict_proba(X))
 
 
 def test_features_may_be_few_in_any_order_and_missing():
@@ -87,7 +88,7 @@ def test_cpts_are_counted_and_functions_stay():
     assert model.network_.cpt("xray")[0, 0] == pytest.approx((both + 2 * 0.5) / (either.sum() + 2))  # a prior of one for each value
 
 
-@pytest.mark.parametrize("yes, no", [(0, 1), (True, False), ("yes", "no")])  # the position of `yes` is 0
+@pytest.mark.parametrize("yes, no", [(True, False), ("yes", "no")])
 def test_labels_are_called_as_they_come(yes, no):
     X, y = cases()
     called = np.where(y == "yes", yes, no)
@@ -98,6 +99,10 @@ def test_labels_are_called_as_they_come(yes, no):
 
 def test_mistakes_are_named():
     X, y = cases()
+    with pytest.raises(sumout.Error, match="`[01]` for `lung` is ambiguous"):
+        NetworkClassifier("asia", target="lung").fit(X, (y == "yes").astype(int))
+    with pytest.raises(sumout.Error, match="`[01]` for `smoke` is ambiguous"):
+        NetworkClassifier("asia", target="lung").fit(X.assign(smoke=(X.smoke == "yes").astype(int)), y)
     with pytest.raises(sumout.Error, match="give a `target`"):
         NetworkClassifier("asia").fit(X, y)
     with pytest.raises(sumout.Error, match="`smok`"):

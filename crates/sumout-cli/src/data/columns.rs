@@ -33,7 +33,7 @@ pub trait Schema {
 
     /// The variables of the columns of a matrix, which have no names.
     fn order(&self) -> &'static str {
-        "a column for each input, in the order of the network"
+        "a column for each input, in the order of the circuit"
     }
 }
 
@@ -59,7 +59,7 @@ impl Schema for Circuit {
     }
 
     fn order(&self) -> &'static str {
-        "a column for each input, in the order of the network; only with `--metric` a last one of labels"
+        "a column for each input, in the order of the circuit; only with `--metric` a last one of labels"
     }
 }
 

@@ -9,12 +9,14 @@
 from ._answers import Answers, Explanation, Explanations, JointPosterior, MarginalMap, Posterior, Posteriors
 from ._build import Builder
 from ._circuit import Circuit, load
+from ._convert import from_edges, from_networkx, from_pgmpy, from_pyagrum, to_networkx, to_pgmpy, to_pyagrum
 from ._draw import Picture
 from ._errors import Error, ImpossibleEvidence, Place
 from ._fit import Epoch, Learned
 from ._network import Network, convert, read, reads
 from ._report import Report
 from ._sumout import version as __version__
+from ._values import Positions
 
 __all__ = [
     "Answers",
@@ -31,12 +33,20 @@ __all__ = [
     "Network",
     "Picture",
     "Place",
+    "Positions",
     "Posterior",
     "Posteriors",
     "Report",
     "__version__",
     "convert",
+    "from_edges",
+    "from_networkx",
+    "from_pgmpy",
+    "from_pyagrum",
     "load",
     "read",
     "reads",
+    "to_networkx",
+    "to_pgmpy",
+    "to_pyagrum",
 ]

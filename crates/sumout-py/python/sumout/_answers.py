@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from typing import NamedTuple
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,22 +13,36 @@ from . import _draw
 from ._draw import Picture
 
 
-class Posterior(dict[str, float]):
-    """The probability of each value of a variable."""
+class Posterior(dict[Any, float]):
+    """The probability of each value of a variable.
 
-    def __init__(self, variable: str, values: list[str], numbers, log_evidence: float):
+    Values are those that a builder was given, and texts in a network from a file; they are also found by their names.
+    """
+
+    def __init__(self, variable: str, values: Iterable[Any], numbers: Iterable[float], log_evidence: float):
         super().__init__(zip(values, map(float, numbers)))
         self.variable = variable
         self.log_evidence = log_evidence
 
-    def __reduce__(self):
+    def __missing__(self, name: Any) -> float:
+        found = [value for value in self if not isinstance(value, str) and str(value) == name]
+        if not found:
+            raise KeyError(name)
+        return self[found[0]]
+
+    def __reduce__(self) -> tuple[Any, ...]:
         return Posterior, (self.variable, list(self), list(self.values()), self.log_evidence)
 
     def _repr_html_(self) -> str:
         return _draw.bars({self.variable: self})
 
     @property
-    def best(self) -> str:
+    def picture(self) -> Picture:
+        """The probabilities as bars."""
+        return Picture(_draw.bars({self.variable: self}))
+
+    @property
+    def best(self) -> Any:
         """The most probable value."""
         return max(self, key=self.__getitem__)
 
@@ -47,7 +62,7 @@ class JointPosterior(dict[tuple[str, ...], float]):
         return JointPosterior, (self.variables, values, self.table, self.log_evidence)
 
     def _repr_html_(self) -> str:
-        return _draw.table([(", ".join(names), f"{p:.4f}") for names, p in self.items()])
+        return _draw.table([(", ".join(map(str, names)), f"{p:.4f}") for names, p in self.items()])
 
     @property
     def best(self) -> tuple[str, ...]:
@@ -58,23 +73,28 @@ class JointPosterior(dict[tuple[str, ...], float]):
 class Posteriors(dict[str, Posterior]):
     """The posteriors of some variables."""
 
-    def __init__(self, posteriors: dict[str, Posterior], log_evidence: float):
+    def __init__(self, posteriors: Mapping[str, Posterior], log_evidence: float):
         super().__init__(posteriors)
         self.log_evidence = log_evidence
 
-    def __reduce__(self):
+    def __reduce__(self) -> tuple[Any, ...]:
         return Posteriors, (dict(self), self.log_evidence)
 
     def _repr_html_(self) -> str:
-        return Picture(_draw.bars(self))._repr_html_()
+        return self.picture._repr_html_()
+
+    @property
+    def picture(self) -> Picture:
+        """The probabilities as bars, a group for each variable."""
+        return Picture(_draw.bars(self))
 
 
-class Explanation(dict[str, str]):
+class Explanation(dict[str, Any]):
     """The most probable values of all variables together."""
 
     def __init__(
         self,
-        assignment: dict[str, str],
+        assignment: Mapping[str, Any],
         log_probability: float,
         probability: float | None = None,
         rank: int | None = None,
@@ -89,18 +109,19 @@ class Explanation(dict[str, str]):
         self.tied_beyond = tied_beyond
         """Whether an equally probable one was left out, because no more were asked for."""
 
-    def __reduce__(self):
+    def __reduce__(self) -> tuple[Any, ...]:
         return Explanation, (dict(self), self.log_probability, self.probability, self.rank, self.tied_beyond)
 
     def _repr_html_(self) -> str:
-        return _draw.table([*self.items(), ("ln P", f"{self.log_probability:.6g}")])
+        cells = [(name, str(value)) for name, value in self.items()]
+        return _draw.table([*cells, ("ln P", f"{self.log_probability:.6g}")])
 
 
-class MarginalMap(dict[str, str]):
+class MarginalMap(dict[str, Any]):
     """The most probable values of some variables together, the others summed out."""
 
     def __init__(
-        self, assignment: dict[str, str], log_probability: float, probability: float, bound: float, proved: bool, nodes: int
+        self, assignment: Mapping[str, Any], log_probability: float, probability: float, bound: float, proved: bool, nodes: int
     ):
         super().__init__(assignment)
         self.log_probability = log_probability
@@ -114,11 +135,12 @@ class MarginalMap(dict[str, str]):
         self.nodes = nodes
         """How many partial assignments the search looked at."""
 
-    def __reduce__(self):
+    def __reduce__(self) -> tuple[Any, ...]:
         return MarginalMap, (dict(self), self.log_probability, self.probability, self.bound, self.proved, self.nodes)
 
     def _repr_html_(self) -> str:
-        return _draw.table([*self.items(), ("ln P", f"{self.log_probability:.6g}")])
+        cells = [(name, str(value)) for name, value in self.items()]
+        return _draw.table([*cells, ("ln P", f"{self.log_probability:.6g}")])
 
 
 class Answers(NamedTuple):

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from . import _sumout
+from . import _frames, _sumout
 from ._errors import Error
 from ._network import Network
 
@@ -36,7 +36,7 @@ class Builder:
         self,
         name: str,
         values: Iterable[Any],
-        parents: Iterable[str] = (),
+        parents: str | Iterable[str] = (),
         cpt: ArrayLike | Callable[..., Any] | None = None,
         *,
         functional: bool = False,
@@ -46,19 +46,22 @@ class Builder:
     ) -> None:
         """Adds a variable with its values, its parents and its CPT.
 
+        Values may be of any type, and answers have them as they are; in files, those that are not texts are called by their names.
+
         A CPT is an array with an axis for each parent and the last for the variable itself; or a function of the parents' values, as
         they were given here, that returns a value, a list of probabilities, or ``{value: p}``. Without one it is uniform, for it to be
-        learned. ``functional`` declares it a function before its numbers are known, ``fixed`` keeps it from being learned,
+        learned. A frame or a series of pandas is read by its labels. ``functional`` declares it a function before its numbers are known, ``fixed`` keeps it from being learned,
         ``keep_zeros`` its zeros, and CPTs with the same ``tie`` share their numbers.
         """
         if name in self._values:
             raise Error("model", f"variable `{name}` is there twice")
-        self._values[name] = list(values)
+        self._values[name] = [value.item() if isinstance(value, np.generic) else value for value in values]
         if self._markov:
             if cpt is not None or parents != ():
                 raise Error("model", "variables of a Markov network have no CPTs", hint="add potentials with `factor`")
             return
-        self._drafts.append(([*parents, name], cpt, (functional, fixed, keep_zeros, tie)))
+        above = [parents] if isinstance(parents, str) else list(parents)
+        self._drafts.append(([*above, name], cpt, (functional, fixed, keep_zeros, tie)))
 
     def factor(self, variables: Iterable[str], table: ArrayLike | Callable[..., float]) -> None:
         """Adds a potential of a Markov network: an array with an axis for each variable, or a function of their values."""
@@ -76,7 +79,8 @@ class Builder:
                     raise Error("name", f"`{scope[-1]}` has the parent `{name}`, and there is no such variable")
             factors.append(([index[name] for name in scope], self._numbers(scope, cpt), role))
         variables = [(name, [str(value) for value in values]) for name, values in self._values.items()]
-        return Network(_sumout.Network.build(self._name, self._markov, self._normalize, variables, factors))
+        typed = {name: values for name, values in self._values.items() if not all(isinstance(value, str) for value in values)}
+        return Network(_sumout.Network.build(self._name, self._markov, self._normalize, variables, factors), typed)
 
     def _numbers(self, scope: list[str], cpt: Any) -> list[int] | NDArray[np.float64]:
         cards = [len(self._values[name]) for name in scope]
@@ -86,7 +90,11 @@ class Builder:
             return np.full(cards, 1 / cards[-1])
         if callable(cpt):
             return self._potential(scope, cpt) if self._markov else self._function(scope, cpt)
-        table = np.asarray(cpt, dtype=np.float64)
+        parents = {name: self._values[name] for name in scope[:-1]}
+        found = _frames.labelled(cpt, parents, scope[-1], self._values[scope[-1]])
+        if np.ma.is_masked(cpt):
+            raise Error("model", f"the CPT of `{scope[-1]}` has masked numbers", hint="fill them in")
+        table = np.asarray(cpt if found is None else found, dtype=np.float64)
         if table.shape != tuple(cards):
             raise self._misshapen(scope, table.shape, tuple(cards))
         return table

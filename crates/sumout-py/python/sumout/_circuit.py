@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from . import _draw, _evidence, _fit, _progress, _sumout
+from . import _draw, _evidence, _fit, _frames, _options, _progress, _sumout
 from ._answers import Answers, Explanation, Explanations, JointPosterior, Posterior, Posteriors
 from ._errors import Error, ImpossibleEvidence, suggest
-from ._evidence import Finding, Variables
 from ._fit import Learned
 from ._options import Precision, count, running
 from ._progress import Bar
 from ._report import Report
+from ._values import Finding, Variables
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -24,26 +24,30 @@ if TYPE_CHECKING:
     from ._network import Network
 
 Array = NDArray[np.float64]
-Asked = tuple[_sumout.Query, _sumout.Options]
+Question = tuple[tuple[Any, ...], tuple[Any, ...]]
+"""The arguments of a query, and of its options."""
 
 
 class Circuit:
     """A query, compiled: answers any number of examples. :meth:`Network.compile` makes one, and :func:`load` reads one."""
 
-    def __init__(self, raw: _sumout.Circuit, network: Network | None = None, asked: Asked | None = None):
+    def __init__(
+        self, raw: _sumout.Circuit, network: Network | None = None, question: Question | None = None, typed: Mapping[str, list[Any]] | None = None
+    ):
         self._raw = raw
         self._network = network
-        self._asked = asked
-        self._variables = Variables(raw.variables())
+        self._question = question
+        self._variables = Variables(raw.variables(), network._variables.typed if network is not None else typed)
         self._inputs = raw.inputs()
         self._targets = raw.targets()
+        self._allowed = {self._variables.names[k]: k for k in self._inputs}
         self._together = raw.together()
 
     # Properties
 
     @property
     def inputs(self) -> list[str]:
-        """The variables that evidence is about, in the order of the columns of an array."""
+        """The variables that evidence is about, in the order in which they were given: that of the columns of an array."""
         return [self._variables.names[k] for k in self._inputs]
 
     @property
@@ -56,8 +60,8 @@ class Circuit:
         """The variables that are asked for; several together are one, named ``lung,tub``."""
         return [self._variables.names[k] for k in self._targets]
 
-    def values(self, variable: str) -> list[str]:
-        """The names of the values of a variable, in order."""
+    def values(self, variable: str) -> list[Any]:
+        """The values of a variable, in order: as the builder was given them, or their names."""
         return list(self._variables.values[self._find(variable)])
 
     def _find(self, name: str) -> int:
@@ -79,9 +83,10 @@ class Circuit:
 
     def report(self) -> Report:
         """The cost, and the savings of each step: plans the query again, for as long as it took to compile."""
-        if self._network is None or self._asked is None:
+        if self._network is None or self._question is None:
             raise Error("unsupported", "nothing is known of how this circuit was made", hint="`net.compile(…).report()` reports on a plan")
-        return Report(self._network._raw.plan(*self._asked))
+        query, how = self._question
+        return Report(self._network._raw.plan(_sumout.Query(*query), _options.options(*how)))
 
     def _repr_html_(self) -> str:
         given = ", ".join(self.inputs[:12]) + (", …" if len(self._inputs) > 12 else "")
@@ -99,13 +104,16 @@ class Circuit:
         threads: int = 0,
         memory: int | str | None = None,
         progress: bool | None = None,
+        strict: bool = False,
     ) -> Answers:
         """The posteriors and ln P(e) of each example of a batch; of one example, a dictionary, they have one row.
 
-        If that takes long, a bar shows how far it is, in terminals and in notebooks, unless ``progress`` is false.
+        If an input of the circuit has no column in a frame, and a column is not a variable, there is a warning; with ``strict`` either
+        is an error. If that takes long, a bar shows how far it is, in terminals and in notebooks, unless ``progress`` is false.
         """
         with Bar(progress, _progress.rows) as bar:
-            posteriors, logs = self._raw.evaluate(self._any(evidence), running(precision, threads, memory), False, bar)
+            batch = self._any(evidence, strict)
+            posteriors, logs = self._raw.evaluate(batch, running(precision, threads, memory), False, bar)
         if self._together:
             return Answers(posteriors.reshape(-1, *(len(values) for values in self._values_together())), logs)
         if self._raw.has_target():
@@ -116,69 +124,110 @@ class Circuit:
         return [self._variables.values[k] for k in self._together]
 
     @overload
-    def posterior(self, evidence: Mapping[str, NDArray[Any]], *, precision: Precision = ..., threads: int = ...) -> Array: ...
+    def posterior(
+        self, evidence: Mapping[str, NDArray[Any]], *, precision: Precision = ..., threads: int = ..., strict: bool = ..., frame: bool = ...
+    ) -> Any: ...
     @overload
-    def posterior(self, evidence: Mapping[str, Finding], *, precision: Precision = ..., threads: int = ...) -> Posteriors: ...
+    def posterior(
+        self, evidence: Mapping[str, Finding], *, precision: Precision = ..., threads: int = ..., strict: bool = ..., frame: Literal[False] = ...
+    ) -> Posteriors: ...
     @overload
-    def posterior(self, evidence: Any, *, precision: Precision = ..., threads: int = ...) -> Array: ...
+    def posterior(
+        self, evidence: Any, *, precision: Precision = ..., threads: int = ..., strict: bool = ..., frame: bool = ...
+    ) -> Any: ...
 
-    def posterior(self, evidence: Any, *, precision: Precision = "f64", threads: int = 0) -> Any:
+    def posterior(
+        self, evidence: Any, *, precision: Precision = "f64", threads: int = 0, strict: bool = False, frame: bool = False
+    ) -> Any:
         """The posterior of what is asked for.
 
         Of one example, a dictionary: ``{variable: {value: p}}``, or ``{(value, value): p}`` of several together. Of many, an array with a row for each, and a column for each value
         of the target; if all variables are asked for, one such array for each of them. Rows of zeros have impossible evidence.
+
+        With ``frame``, a frame as the evidence is, of Polars or else of pandas, with its index and a column for each value. ``strict``
+        refuses a frame that lacks inputs, or has columns that are not variables.
         """
+        if frame and self._together:
+            raise Error("unsupported", "joint posteriors are not given as frames", hint="take the array: `frame=False`")
+        if frame:
+            found = self.evaluate(evidence, precision=precision, threads=threads, strict=strict).posterior
+            tables = found if isinstance(found, dict) else {self.targets[0]: found}
+            return _frames.tables(evidence, {name: self.values(name) for name in tables}, tables, _evidence.is_one(evidence))
         if not _evidence.is_one(evidence):
-            return self.evaluate(evidence, precision=precision, threads=threads).posterior
+            return self.evaluate(evidence, precision=precision, threads=threads, strict=strict).posterior
         posteriors, logs = self._raw.evaluate(self._one(evidence), running(precision, 1), False)
-        if np.isneginf(logs[0]):
-            raise ImpossibleEvidence
         log = float(logs[0])
+        if log == float("-inf"):
+            raise ImpossibleEvidence
         if self._together:
             names = [self._variables.names[k] for k in self._together]
             return JointPosterior(names, self._values_together(), posteriors[0], log)
         parts = self._split(self._targets, posteriors)
-        each = {name: Posterior(name, self.values(name), part[0], log) for name, part in parts.items()}
+        names = self._variables.values
+        each = {name: Posterior(name, names[k], parts[name][0], log) for k, name in zip(self._targets, parts)}
         return Posteriors(each, log)
 
     @overload
-    def log_evidence(self, evidence: Mapping[str, NDArray[Any]], *, precision: Precision = ..., threads: int = ...) -> Array: ...
+    def log_evidence(
+        self, evidence: Mapping[str, NDArray[Any]], *, precision: Precision = ..., threads: int = ..., strict: bool = ..., frame: bool = ...
+    ) -> Array: ...
     @overload
-    def log_evidence(self, evidence: Mapping[str, Finding], *, precision: Precision = ..., threads: int = ...) -> float: ...
+    def log_evidence(
+        self, evidence: Mapping[str, Finding], *, precision: Precision = ..., threads: int = ..., strict: bool = ..., frame: bool = ...
+    ) -> float: ...
     @overload
-    def log_evidence(self, evidence: Any, *, precision: Precision = ..., threads: int = ...) -> Array: ...
+    def log_evidence(
+        self, evidence: Any, *, precision: Precision = ..., threads: int = ..., strict: bool = ..., frame: bool = ...
+    ) -> Any: ...
 
-    def log_evidence(self, evidence: Any, *, precision: Precision = "f64", threads: int = 0) -> Any:
-        """ln P(e), of one example or of each of a batch; negative infinity if the evidence is impossible."""
-        if not _evidence.is_one(evidence):
-            return self.evaluate(evidence, precision=precision, threads=threads).log_evidence
+    def log_evidence(
+        self, evidence: Any, *, precision: Precision = "f64", threads: int = 0, strict: bool = False, frame: bool = False
+    ) -> Any:
+        """ln P(e), of one example or of each of a batch; negative infinity if the evidence is impossible.
+
+        With ``frame``, a series with the index of the evidence.
+        """
+        if frame or not _evidence.is_one(evidence):
+            logs = self.evaluate(evidence, precision=precision, threads=threads, strict=strict).log_evidence
+            return _frames.series(evidence, "log_evidence", logs) if frame else logs
         return float(self._raw.evaluate(self._one(evidence), running(precision, 1), False)[1][0])
 
     @overload
-    def mpe(self, evidence: Mapping[str, NDArray[Any]], *, threads: int = ...) -> Explanations: ...
+    def mpe(self, evidence: Mapping[str, NDArray[Any]], *, threads: int = ..., strict: bool = ..., frame: Literal[False] = ...) -> Explanations: ...
     @overload
-    def mpe(self, evidence: Mapping[str, Finding], *, threads: int = ...) -> Explanation: ...
+    def mpe(self, evidence: Mapping[str, Finding], *, threads: int = ..., strict: bool = ..., frame: Literal[False] = ...) -> Explanation: ...
     @overload
-    def mpe(self, evidence: Any, *, threads: int = ...) -> Explanations: ...
+    def mpe(self, evidence: Any, *, k: int, threads: int = ..., strict: bool = ...) -> list[Explanations]: ...
     @overload
-    def mpe(self, evidence: Any, *, k: int, threads: int = ...) -> list[Explanations]: ...
+    def mpe(self, evidence: Any, *, threads: int = ..., strict: bool = ..., frame: bool = ...) -> Any: ...
 
-    def mpe(self, evidence: Any, *, k: int | None = None, threads: int = 0) -> Any:
+    def mpe(self, evidence: Any, *, k: int | None = None, threads: int = 0, strict: bool = False, frame: bool = False) -> Any:
         """The most probable values of all variables together, of a circuit that was compiled with ``mpe=True``.
 
         With ``k``, a list: the best explanation of each example, the second best of each, and so on; of an example that has no more,
         all positions are -1. All variables must be inputs, as they are if none is named when the circuit is compiled.
+
+        With ``frame``, a frame of values with the index of the evidence; missing where the evidence is impossible.
         """
         if k is not None:
-            found = self._raw.explain_best(self._any(evidence), count(k), running("f64", threads))
+            found = self._raw.explain_best(self._any(evidence, strict), count(k), running("f64", threads))
             return [Explanations(self.targets, positions, logs) for positions, logs in found]
-        positions, logs = self._raw.explain(self._any(evidence), running("f64", threads))
+        positions, logs = self._raw.explain(self._any(evidence, strict), running("f64", threads))
+        if frame:
+            named = {self._variables.names[k]: self._values_at(k, column) for k, column in zip(self._targets, positions.T)}
+            return _frames.frame(evidence, {**named, "log_probability": logs})
         if not _evidence.is_one(evidence):
             return Explanations(self.targets, positions, logs)
         if np.isneginf(logs[0]):
             raise ImpossibleEvidence
         best = zip(self._targets, positions[0])
         return Explanation({self._variables.names[k]: self._variables.values[k][at] for k, at in best}, float(logs[0]))
+
+    def _values_at(self, variable: int, positions: NDArray[Any]) -> NDArray[Any]:
+        """Values at positions, None at negative ones."""
+        values = np.empty(len(self._variables.texts[variable]) + 1, dtype=object)
+        values[:-1] = self._variables.values[variable]
+        return values[positions]
 
     def marginals(self, evidence: Any, *, precision: Precision = "f64", threads: int = 0) -> dict[str, Array]:
         """The posteriors of all targets, and of all inputs that need not have a value: an array of rows by values for each.
@@ -188,7 +237,7 @@ class Circuit:
         how = running(precision, threads)
         found = self._split(self._targets, self._raw.evaluate(self._any(evidence), how, False)[0])
         hard = set(self._raw.hard())
-        soft = [k for k in self._inputs if k not in hard]
+        soft = sorted(k for k in self._inputs if k not in hard)  # in the order of the network, as they are computed
         if self._raw.has_target() and soft:
             found.update(self._split(soft, self._raw.evaluate(self._any(evidence), how, True)[0]))
         return found
@@ -200,31 +249,49 @@ class Circuit:
         an array of examples by rows of the CPT by values.
         """
         found, logs = self._raw.families(self._any(evidence), running(precision, threads))
-        card = {k: len(self._variables.values[k]) for k, _ in found}
+        card = {k: len(self._variables.texts[k]) for k, _ in found}
         return {self._variables.names[k]: numbers.reshape(len(logs), -1, card[k]) for k, numbers in found}
 
-    def predict(self, evidence: Any, *, precision: Precision = "f64", threads: int = 0) -> NDArray[Any]:
-        """The most probable value of the target, for each example of a batch; empty where the evidence is impossible."""
+    def predict(
+        self, evidence: Any, *, precision: Precision = "f64", threads: int = 0, strict: bool = False, frame: bool = False
+    ) -> Any:
+        """The most probable value of the target, for each example of a batch.
+
+        Names are texts, empty where the evidence is impossible. Values that a builder was given keep their type; where the evidence is
+        impossible, the array has ``None``. With ``frame``, a series with the index of the evidence.
+        """
         if not self._raw.has_target():
             raise Error("unsupported", "the circuit has no single target", hint="compile it for one")
-        found = self.evaluate(evidence, precision=precision, threads=threads)
-        names = np.array(self.values(self.targets[0]))
-        return np.where(found.impossible, "", names[np.asarray(found.posterior).argmax(axis=1)])
+        found = self.evaluate(evidence, precision=precision, threads=threads, strict=strict)
+        best = np.where(found.impossible, -1, np.asarray(found.posterior).argmax(axis=1))
+        values = self._named(best)
+        return _frames.series(evidence, self.targets[0], values) if frame else values
+
+    def _named(self, positions: NDArray[Any]) -> NDArray[Any]:
+        """Values of the target, in an array of their own type if there is one."""
+        target = self._targets[0]
+        if self.targets[0] not in self._variables.typed:
+            return np.array([*self._variables.texts[target], ""])[positions]
+        found = self._values_at(target, positions)
+        kinds = {type(value) for value in self._variables.values[target]}
+        is_plain = len(kinds) == 1 and kinds <= {int, float, bool, str}
+        return np.array(found.tolist(), dtype=kinds.pop()) if is_plain and not (positions < 0).any() else found
 
     def accuracy(self, evidence: Any, labels: Any) -> float:
         """The share of the examples whose most probable value is their label: names of values, or positions.
 
         Examples without a label do not count; those with impossible evidence are never right.
         """
-        found = self.predict(evidence)
-        target = self._targets[0]
-        wanted = self._variables.column(target, labels)
-        if wanted.shape != found.shape:
-            raise Error("evidence", f"there are {len(found)} examples, and labels of shape {wanted.shape}")
+        if not self._raw.has_target():
+            raise Error("unsupported", "the circuit has no single target", hint="compile it for one")
+        found = self.evaluate(evidence)
+        wanted = self._variables.column(self._targets[0], labels)
+        if wanted.shape != found.log_evidence.shape:
+            raise Error("evidence", f"there are {len(found.log_evidence)} examples, and labels of shape {wanted.shape}")
         if not (wanted >= 0).any():
             raise Error("evidence", "no example has a label")
-        names = np.array(self._variables.values[target])
-        return float(np.mean((found == names[wanted])[wanted >= 0]))
+        best = np.where(found.impossible, -1, np.asarray(found.posterior).argmax(axis=1))
+        return float(np.mean((best == wanted)[wanted >= 0]))
 
     def fit(self, evidence: Any, labels: Any, **options: Unpack[_fit.CircuitOptions]) -> Learned:
         """Learns the CPTs that are not fixed from examples, and takes them over; see :meth:`Network.fit` for the options.
@@ -237,17 +304,19 @@ class Circuit:
             raise Error("unsupported", "the circuit has no single target", hint="fit the network, or compile it for one target")
         learned = _fit.fit(self._network, evidence, labels, target=self.targets[0], given=self.inputs, _inputs=self._inputs, **options)
         if learned.circuit is not None:
-            self._raw, self._network, self._asked = learned.circuit._raw, learned.network, None
+            self._raw, self._network, self._question = learned.circuit._raw, learned.network, None
         return learned
 
-    def _any(self, evidence: Any) -> _sumout.Batch:
-        return self._one(evidence) if _evidence.is_one(evidence) else _evidence.batch(self._variables, self._inputs, evidence)
+    def _any(self, evidence: Any, strict: bool = False) -> _sumout.Batch:
+        if _evidence.is_one(evidence):
+            return self._one(evidence)
+        return _evidence.batch(self._variables, self._inputs, evidence, strict)
 
     def _one(self, evidence: Mapping[str, Finding]) -> _sumout.Batch:
-        return _evidence.one(self._variables, self._raw.input, evidence)
+        return _evidence.one(self._variables, self._allowed, self._raw.input, evidence)
 
     def _split(self, variables: list[int], side_by_side: Array) -> dict[str, Array]:
-        ends = np.cumsum([len(self._variables.values[k]) for k in variables])
+        ends = np.cumsum([len(self._variables.texts[k]) for k in variables])
         parts = np.split(side_by_side, ends[:-1], axis=1)
         return {self._variables.names[k]: part for k, part in zip(variables, parts)}
 
@@ -263,18 +332,22 @@ class Circuit:
 
     def likelihoods(self, evidence: Any) -> Array:
         """Any evidence as likelihoods: a row for each example, and side by side the values of all inputs."""
-        if _evidence.is_one(evidence):
-            evidence = [evidence]
-        rows, found = _evidence.columns(self._variables, self._inputs, evidence)
+        rows, found = self._columns(evidence)
         parts = []
         for k in self._inputs:
-            card, column = len(self._variables.values[k]), found.get(k)
+            card, column = len(self._variables.texts[k]), found.get(k)
             if column is None:
                 column = np.full(rows, -1)
             if column.ndim == 1:
                 column = np.vstack([np.eye(card), np.ones(card)])[column]
             parts.append(column)
         return np.concatenate(parts, axis=1) if parts else np.ones((rows, 0))
+
+    def _columns(self, evidence: Any) -> tuple[int, dict[int, NDArray[Any]]]:
+        if not _evidence.is_one(evidence):
+            return _evidence.columns(self._variables, self._inputs, evidence)
+        found = _evidence.findings(self._variables, self._allowed, self._raw.input, evidence)
+        return 1, {k: np.array([one]) for k, one in found}
 
     def forward(
         self, likelihoods: Array, parameters: Mapping[str, Array] | None = None, *, precision: Precision = "f64", threads: int = 0
@@ -311,13 +384,13 @@ class Circuit:
 
     def _check_above(self, rows: int, posterior: Array | None, logs: Array | None) -> None:
         has_output = self._raw.has_target() or self._together
-        width = len(self._variables.values[self._targets[0]]) if has_output else 0
+        width = len(self._variables.texts[self._targets[0]]) if has_output else 0
         for what, array, shape in [("posterior", posterior, (rows, width)), ("log_evidence", logs, (rows,))]:
             if array is not None and array.shape != shape:
                 raise Error("evidence", f"`{what}` has the shape {array.shape}, and not {shape}")
 
     def _rows(self, variable: int, table: Array) -> Array:
-        return table.reshape(-1, len(self._variables.values[variable]))
+        return table.reshape(-1, len(self._variables.texts[variable]))
 
     def _tables(self, parameters: Mapping[str, Array] | None) -> list[tuple[int, Array]]:
         return [(self._find(name), np.asarray(table, dtype=np.float64).ravel()) for name, table in (parameters or {}).items()]
@@ -344,14 +417,14 @@ class Circuit:
         """The circuit that :meth:`to_bytes` was called on."""
         return Circuit(_sumout.Circuit.from_bytes(data))
 
-    def __reduce__(self):
-        return Circuit.from_bytes, (self.to_bytes(),)
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _unpickled, (self.to_bytes(), self._network, self._question, self._variables.typed)
 
     def __copy__(self) -> Circuit:
-        return self
+        return Circuit(self._raw, self._network, self._question, self._variables.typed)
 
     def __deepcopy__(self, memo: Any) -> Circuit:
-        return Circuit(_sumout.Circuit.from_bytes(self.to_bytes()), self._network, self._asked)
+        return self.__copy__()
 
 
 def _side_by_side(likelihoods: Any) -> Array:
@@ -362,6 +435,13 @@ def _side_by_side(likelihoods: Any) -> Array:
     return array
 
 
+def _unpickled(data: bytes, network: Network | None, question: Question | None, typed: Mapping[str, list[Any]]) -> Circuit:
+    return Circuit(_sumout.Circuit.from_bytes(data), network, question, typed)
+
+
 def load(path: str | PathLike[str]) -> Circuit:
     """Reads a circuit from a file that :meth:`Circuit.save` or ``sumout compile`` wrote."""
     return Circuit(_sumout.Circuit.load(path))
+
+
+_fit.shown(Circuit.fit, "self", "evidence", "labels", without=("target", "given"))

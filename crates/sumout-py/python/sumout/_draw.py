@@ -6,6 +6,7 @@ from base64 import b64encode
 from collections.abc import Mapping
 from html import escape
 from math import log2
+from os import PathLike
 from typing import Union
 
 BLUE, RED, GREY = "#3b76af", "#c23b31", "#8a8a8a"
@@ -29,7 +30,7 @@ class Picture:
             shown = f"<img style='max-width:none' src='data:image/svg+xml;base64,{b64encode(shown.encode()).decode()}'>"
         return f"<div style='overflow:auto;max-height:40em'>{shown}</div>"
 
-    def save(self, path) -> None:
+    def save(self, path: str | PathLike[str]) -> None:
         """Writes it to an .svg file."""
         with open(path, "w", encoding="utf-8") as file:
             file.write(self.svg)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 
 class Place(NamedTuple):
@@ -33,7 +33,7 @@ class Error(ValueError):
         self._text = text if text is not None else message + (f"\nhint: {hint}" if hint else "")
         super().__init__(self._text)
 
-    def __reduce__(self):
+    def __reduce__(self) -> tuple[Any, ...]:
         return _again, (type(self), self.kind, self.message, self.hint, self.place, self._text)
 
 
@@ -58,7 +58,7 @@ def make(kind: str, message: str, text: str, place: tuple[str, int, int] | None,
     return Error(kind, message, hint=hint, place=None if place is None else Place(*place), text=text)
 
 
-def _again(kind_of, kind, message, hint, place, text):
+def _again(kind_of: type[Error], kind: str, message: str, hint: str | None, place: Place | None, text: str) -> Error:
     if kind_of is ImpossibleEvidence:
         return ImpossibleEvidence(message)
     return Error(kind, message, hint=hint, place=place, text=text)

@@ -23,4 +23,4 @@ def with_cpts(network: Network, cpts: Mapping[str, NDArray[Any]]) -> Network:
         rows = np.asarray(table, dtype=np.float64).reshape(-1, len(network.values(name)))
         entries[name].pop("function", None)
         entries[name]["table"] = rows.tolist()
-    return reads(json.dumps(text), format="json")
+    return Network(reads(json.dumps(text), format="json")._raw, network._variables.typed)

@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from os import PathLike
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from . import _draw, _fit, _sumout
+from . import _draw, _evidence, _fit, _frames, _score, _structure, _sumout
 from ._answers import Explanation, JointPosterior, MarginalMap, Posterior, Posteriors
 from ._circuit import Circuit
 from ._draw import Picture
 from ._errors import Error, ImpossibleEvidence
-from ._evidence import Finding, Variables
 from ._fit import Learned
-from ._options import Level, check_seed, count, options
+from ._options import Level, check_seed, count, options, running
 from ._report import Report
+from ._values import Finding, Variables, array_of
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -30,9 +30,9 @@ Names = str | Iterable[str]
 class Network:
     """A Bayesian or a Markov network. :func:`read` reads one, and a :class:`Builder` builds one."""
 
-    def __init__(self, raw: _sumout.Network):
+    def __init__(self, raw: _sumout.Network, typed: Mapping[str, Sequence[Any]] | None = None):
         self._raw = raw
-        self._variables = Variables(raw.variables())
+        self._variables = Variables(raw.variables(), typed)
         self._factors = raw.factors()
 
     # Properties
@@ -66,8 +66,8 @@ class Network:
         functions = sum(is_function for _, is_function, _ in self._factors)
         return f"<sumout.Network {self.name!r}: {kind}, {len(self)} variables, {functions} functions>"
 
-    def values(self, variable: str) -> list[str]:
-        """The names of the values of a variable, in order."""
+    def values(self, variable: str) -> list[Any]:
+        """The values of a variable, in order: as the builder was given them, or their names."""
         return list(self._variables.values[self._raw.find(variable)])
 
     def parents(self, variable: str) -> list[str]:
@@ -80,24 +80,73 @@ class Network:
         at = self._raw.find(variable)
         return [] if self.is_markov else [self._variables.names[s[-1]] for s, _, _ in self._factors if at in s[:-1]]
 
+    @property
+    def edges(self) -> list[tuple[str, str]]:
+        """The edges, from parents to children."""
+        return [(parent, child) for child, above in self._above().items() for parent in above]
+
+    def ancestors(self, *variables: str) -> list[str]:
+        """The variables above some variables: their parents, the parents of those, and so on; in the order of the network."""
+        return self._closure(variables, self._above())
+
+    def descendants(self, *variables: str) -> list[str]:
+        """The variables below some variables, in the order of the network."""
+        return self._closure(variables, self._below())
+
     def markov_blanket(self, variable: str) -> list[str]:
         """The variables given which it is independent of all others: its parents, its children, and their other parents."""
         return [self._variables.names[k] for k in self._raw.markov_blanket(self._raw.find(variable))]
 
-    def is_separated(self, a: str, b: str, *, given: Names = ()) -> bool:
-        """Whether the graph makes two variables independent given others, whatever the numbers are: d-separation."""
-        known = [k for name in _list(given) for k in self._raw.matching(name)]
-        return self._raw.is_separated(self._raw.find(a), self._raw.find(b), known)
+    def is_separated(self, first: Names, second: Names, given: Names = ()) -> bool:
+        """Whether the graph makes some variables independent of others, given further ones, whatever the numbers are: d-separation."""
+        one, two, known = ({self._raw.find(name) for name in _list(names)} for names in (first, second, given))
+        if one & two or (one | two) & known:
+            raise Error("options", "a variable is named twice", hint="name each on one side, or as given")
+        return all(self._raw.is_separated(a, b, sorted(known)) for a in one for b in two)
+
+    def moral_edges(self) -> list[tuple[str, str]]:
+        """The pairs of neighbours in the moral graph: parents and children, and parents of the same child."""
+        return _structure.moral(self._above())
+
+    def _exact(self, name: str) -> str:
+        return self._variables.names[self._raw.find(name)]
+
+    def _above(self) -> dict[str, list[str]]:
+        if self.is_markov:
+            raise Error("unsupported", "a Markov network has no directions", hint="`factors()` has its potentials")
+        return {name: self.parents(name) for name in self}
+
+    def _below(self) -> dict[str, list[str]]:
+        below: dict[str, list[str]] = {name: [] for name in self}
+        for parent, child in self.edges:
+            below[parent].append(child)
+        return below
+
+    def _closure(self, variables: Iterable[str], steps: Mapping[str, list[str]]) -> list[str]:
+        start = [self._exact(name) for name in variables]
+        found = set(_structure.reached(start, lambda name: steps[name]))
+        return [name for name in self if name in found]
 
     def is_functional(self, variable: str) -> bool:
         """Whether the variable is known to be a function of its parents."""
         return not self.is_markov and self._factors[self._raw.find(variable)][1]
 
-    def cpt(self, variable: str) -> Array:
-        """The CPT of a variable: an axis for each parent, and the last for the variable itself."""
+    @overload
+    def cpt(self, variable: str, *, frame: Literal[False] = ...) -> Array: ...
+    @overload
+    def cpt(self, variable: str, *, frame: bool) -> Any: ...
+
+    def cpt(self, variable: str, *, frame: bool = False) -> Any:
+        """The CPT of a variable: an axis for each parent, and the last for the variable itself.
+
+        With ``frame``, a data frame of pandas: a row for each joint state of the parents, and a column for each value.
+        """
         at = self._raw.find(variable)
         if self.is_markov:
             raise Error("unsupported", "a Markov network has no CPTs", hint="`factors()` has its potentials")
+        if frame:
+            parents = {name: self.values(name) for name in self.parents(variable)}
+            return _frames.cpt(parents, self._variables.names[at], self.values(variable), self._table(at))
         return self._table(at)
 
     def factors(self) -> list[tuple[list[str], Array]]:
@@ -106,7 +155,7 @@ class Network:
         return [([names[k] for k in scope], self._table(at)) for at, (scope, _, _) in enumerate(self._factors)]
 
     def _table(self, factor: int) -> Array:
-        shape = [len(self._variables.values[k]) for k in self._factors[factor][0]]
+        shape = [len(self._variables.texts[k]) for k in self._factors[factor][0]]
         return self._raw.table(factor).reshape(shape)
 
     def matching(self, pattern: str) -> list[str]:
@@ -298,7 +347,7 @@ class Network:
             raise Error("interrupted", f"nothing was found in time; ln P is at most {bound:.6g}", hint="raise `time_limit`")
         return found[0] if k is None else found
 
-    def _named(self, variables: list[int], values: list[int]) -> dict[str, str]:
+    def _named(self, variables: list[int], values: list[int]) -> dict[str, Any]:
         return {self._variables.names[v]: self._variables.values[v][at] for v, at in zip(variables, values)}
 
     def _best(self, k: int, findings, how) -> list[Explanation]:
@@ -310,18 +359,13 @@ class Network:
             Explanation({name: of[at] for name, of, at in zip(names, values, best)}, *numbers) for best, *numbers in found
         ]
 
-    def _findings(self, given: Mapping[str, Finding] | None):
-        hard, soft = [], []
-        if given is not None and not isinstance(given, Mapping):
-            raise Error("evidence", f"{given!r} is not evidence", hint="give a dictionary: `given={variable: value}`")
-        for name, finding in (given or {}).items():
-            variable = self._raw.find(name)
-            found = self._variables.finding(variable, finding)
-            if isinstance(found, list):
-                soft.append((variable, found))
-            elif found is not None:
-                hard.append((variable, found))
-        return hard, soft
+    def _findings(self, given: Mapping[str, Finding] | None) -> tuple[list[tuple[int, int]], list[tuple[int, list[float]]]]:
+        if given is not None and not _evidence.is_one(given):
+            hint = "give a dictionary: `given={variable: value}`; many examples are answered by a circuit: `net.compile(…)`"
+            raise Error("evidence", f"{given!r} is not evidence for one query", hint=hint)
+        found = _evidence.findings(self._variables, self._variables.index, self._raw.find, {} if given is None else given)
+        soft = [(variable, likelihood) for variable, likelihood in found if isinstance(likelihood, list)]
+        return [(variable, at) for variable, at in found if isinstance(at, int)], soft
 
     # Circuits
 
@@ -348,8 +392,8 @@ class Network:
         ``hard`` have a value in every example. CPTs of ``trainable`` variables can be changed afterwards.
         """
         query = _question(_targets(target, joint), joint is not None, given, hard, trainable, families, mpe)
-        how = options(level, effort, seed, memory, near)
-        return Circuit(self._raw.compile(query, how), self, (query, how))
+        how: tuple[Any, ...] = (level, effort, seed, memory, near)
+        return Circuit(self._raw.compile(_sumout.Query(*query), options(*how)), self, (query, how))
 
     def plan(
         self,
@@ -366,7 +410,7 @@ class Network:
     ) -> Report:
         """The cost of compiling a query. Nothing of its size is allocated, so no query is refused for its size."""
         query = _question(_targets(target, joint), joint is not None, given, hard, trainable, False, mpe)
-        return Report(self._raw.plan(query, options(level, effort, seed, None)))
+        return Report(self._raw.plan(_sumout.Query(*query), options(level, effort, seed, None)))
 
     # Learning
 
@@ -375,10 +419,12 @@ class Network:
 
         ``data`` is a table or a dictionary of columns, with a column for each variable of which something is known; or, if ``given``
         names the inputs, an array. With a ``target`` the circuit for it is trained to predict its labels, which are a column of the data
-        or given as ``labels``; without one the likelihood is maximised. ``method="em"`` is expectation–maximisation, and counting where the
-        examples are complete.
+        or given as ``labels``; without one the likelihood is maximised: complete examples are counted, unless an option of
+        training is given. ``method="em"`` is expectation–maximisation, and counting where the examples are complete.
 
-        What is learned: ``target``, ``given``, ``weights`` (of examples), ``train`` and ``freeze`` (names of variables), ``strict_ties``
+        A variable without a column is an error, unless ``hidden`` names it: a misspelt column would be ignored otherwise.
+
+        What is learned: ``target``, ``given``, ``hidden``, ``weights`` (of examples), ``train`` and ``freeze`` (names of variables), ``strict_ties``
         (refuse ties of CPTs of different shapes), ``snap`` (make CPTs that are declared functional functions, after training).
 
         How: ``preset`` ("default", "paper" or "em"), and what overrides it: ``method`` ("adam", "sgd" or "em"), ``loss`` (weights of
@@ -394,17 +440,43 @@ class Network:
         """
         return _fit.fit(self, data, labels, **options)
 
+    def log_likelihood(self, data: Any, *, strict: bool = False) -> float:
+        """The sum of ln P of all cases, whose cells may be missing; negative infinity if one of them is impossible."""
+        positions, given = _evidence.columns(self._variables, list(range(len(self))), data, strict)
+        names = [self._variables.names[k] for k in given]
+        circuit = self.compile(given=names, effort=0.1)
+        batch = _sumout.Batch(positions)
+        for k, column in given.items():
+            (batch.likelihoods if column.ndim == 2 else batch.values)(k, column)
+        return float(circuit._raw.evaluate(batch, running("f64"), False)[1].sum())
+
+    def score(self, data: Any, kind: _score.Score = "bic", *, sample_size: float = 10.0) -> float:
+        """A score of the structure on complete cases, the higher the better.
+
+        ``"log_likelihood"`` is that of the parameters that fit best; ``"aic"`` and ``"bic"`` subtract a penalty for each parameter;
+        ``"bdeu"`` is ln P of the cases under a uniform prior worth ``sample_size`` cases.
+        """
+        return _score.score(self, data, kind, sample_size)
+
     def with_cpts(self, cpts: Mapping[str, ArrayLike]) -> Network:
         """The same network with other numbers in some CPTs: arrays with an axis for each parent, and the last for the variable."""
         tables = []
         for name, cpt in cpts.items():
-            table, wanted = np.asarray(cpt, dtype=np.float64), self.cpt(name).shape
+            parents = {parent: self.values(parent) for parent in self.parents(name)}
+            found = _frames.labelled(cpt, parents, name, self.values(name))
+            table, wanted = np.asarray(cpt if found is None else found, dtype=np.float64), self.cpt(name).shape
             if table.shape != wanted:
                 raise Error("model", f"the CPT of `{name}` has the shape {table.shape}, and not {wanted}")
             if (table < 0).any() or not np.allclose(table.sum(axis=-1), 1, atol=1e-6):
                 raise Error("model", f"rows of the CPT of `{name}` are not probabilities", hint="each sums to one")
             tables.append((self._raw.find(name), table))
-        return Network(self._raw.with_tables(tables))
+        return Network(self._raw.with_tables(tables), self._variables.typed)
+
+    @property
+    def picture(self) -> Picture:
+        """The network in layers, parents above children."""
+        functional = {name for name in self if self.is_functional(name)}
+        return Picture(_draw.network({name: self.parents(name) for name in self}, functional))
 
     def _repr_html_(self) -> str:
         if self.is_markov or not 0 < len(self) <= _draw.MOST_NODES:
@@ -412,19 +484,18 @@ class Network:
             kind = "Markov network" if self.is_markov else "Bayesian network"
             rows = [(kind, self.name), ("variables", str(len(self))), ("known functions", str(functions))]
             return _draw.table(rows)
-        functional = {name for name in self if self.is_functional(name)}
-        return Picture(_draw.network({name: self.parents(name) for name in self}, functional))._repr_html_()
+        return self.picture._repr_html_()
 
     # Data and files
 
-    def sample(self, rows: int, *, given: Mapping[str, Finding] | None = None, seed: int = 0) -> dict[str, NDArray[np.str_]]:
-        """Draws cases, exactly from the posterior given evidence if there is some: for each variable, the names of its values.
+    def sample(self, rows: int, *, given: Mapping[str, Finding] | None = None, seed: int = 0) -> dict[str, NDArray[Any]]:
+        """Draws cases, exactly from the posterior given evidence if there is some: for each variable, its values, or their names.
 
         The same seed gives the same cases.
         """
         positions = self.sample_positions(rows, given=given, seed=seed)
         pairs = zip(self._variables.names, self._variables.values, positions.T)
-        return {name: np.array(values)[column] for name, values, column in pairs}
+        return {name: array_of(values)[column] for name, values, column in pairs}
 
     def sample_positions(self, rows: int, *, given: Mapping[str, Finding] | None = None, seed: int = 0) -> NDArray[np.int32]:
         """The same as positions of values: a row for each case, a column for each variable."""
@@ -450,13 +521,13 @@ class Network:
         """The network as text in a format."""
         return self._raw.to_string(format, lossy)
 
-    def __reduce__(self):
-        return _from_json, (self._raw.to_string("json", False),)
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _unpickled, (self._raw.to_string("json", False), self._variables.typed)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Network) and self._raw.to_string("json", False) == other._raw.to_string("json", False)
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__: ClassVar[None] = None  # type: ignore[assignment]
 
 
 def read(path: str | PathLike[str], *, format: str | None = None, normalize: bool = False) -> Network:
@@ -486,8 +557,8 @@ def convert(source: str | PathLike[str], target: str | PathLike[str], *, lossy: 
     read(source).write(target, lossy=lossy)
 
 
-def _from_json(text: str) -> Network:
-    return reads(text, format="json")
+def _unpickled(text: str, typed: Mapping[str, Sequence[Any]]) -> Network:
+    return Network(reads(text, format="json")._raw, typed)
 
 
 def _targets(target: Names | None, joint: Iterable[str] | None) -> list[str]:
@@ -501,10 +572,15 @@ def _targets(target: Names | None, joint: Iterable[str] | None) -> list[str]:
 
 def _question(
     targets: list[str], joint: bool, given: Names, hard: Names, trainable: Names | None, families: bool, mpe: bool
-) -> _sumout.Query:
+) -> tuple[Any, ...]:
+    if targets and mpe:
+        raise Error("options", f"`{targets[0]}` cannot be asked for with `mpe=True`, which explains all variables together")
     train = None if trainable is None else _list(trainable)
-    return _sumout.Query(targets, joint, _list(given), _list(hard), train, families, mpe)
+    return targets, joint, _list(given), _list(hard), train, families, mpe
 
 
 def _list(names: Names) -> list[str]:
     return [names] if isinstance(names, str) else list(names)
+
+
+_fit.shown(Network.fit, "self", "data", "labels")

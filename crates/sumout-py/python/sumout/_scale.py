@@ -41,7 +41,7 @@ class Worker:
     def _titles(self, variable: str) -> list[str]:
         return [f"{variable}={value}" for value in self.circuit.values(variable)]
 
-    def __reduce__(self):
+    def __reduce__(self) -> tuple[Any, ...]:
         data = self.circuit.to_bytes()
         return _arrive, (hashlib.sha256(data).hexdigest(), data, self.precision, self.threads)
 

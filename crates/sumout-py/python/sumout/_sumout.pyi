@@ -18,6 +18,10 @@ class Batch:
         """
         Adds the likelihoods of the values of a variable, a row for each example.
         """
+    def table(self, /, variables: Sequence[int], values: Incomplete) -> None:
+        """
+        Adds the positions of the values of several variables, a column for each of them.
+        """
     def values(self, /, variable: int, values: Incomplete) -> None:
         """
         Adds the positions of the values of a variable, negative where nothing is known.

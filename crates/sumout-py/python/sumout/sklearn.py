@@ -23,6 +23,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
 from ._build import Builder
+from ._circuit import Circuit
 from ._errors import Error, ImpossibleEvidence
 from ._learned import with_cpts
 from ._network import Network, read
@@ -59,6 +60,9 @@ class NetworkClassifier(ClassifierMixin, BaseEstimator):
 
     n_features_in_: int
     feature_names_in_: NDArray[Any]
+    classes_: NDArray[Any]
+    network_: Network
+    circuit_: Circuit
 
     def __init__(
         self,
@@ -104,6 +108,11 @@ class NetworkClassifier(ClassifierMixin, BaseEstimator):
             raise ImpossibleEvidence(f"{len(rows)} of {len(cells)} examples have probability zero in the network: {shown}")
         return np.asarray(answers.posterior)[:, self._order]
 
+    def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
+        """The logarithms of the probabilities; negative infinity of zero."""
+        with np.errstate(divide="ignore"):
+            return np.log(self.predict_proba(X))
+
     def predict(self, X: Any) -> NDArray[Any]:
         """The most probable class."""
         best = self.predict_proba(X).argmax(axis=1)
@@ -130,10 +139,10 @@ class NetworkClassifier(ClassifierMixin, BaseEstimator):
             return _naive([len(edges) + 1 for edges in self._edges], len(self.classes_)), labels
         network = read(self.network) if isinstance(self.network, str) else self.network
         at = network._raw.find(self._target())
-        names = _labels(network._variables, at, y)
+        positions, names = network._variables.column(at, y), _labels(network._variables, at, y)
         self._order = np.argsort(names)
         self.classes_ = names[self._order]
-        return network, network._variables.column(at, y)
+        return network, positions
 
     def _target(self) -> str:
         return _CLASS if self.network is None else str(self.target)
@@ -155,6 +164,8 @@ class NetworkClassifier(ClassifierMixin, BaseEstimator):
             cells = [np.where(np.isnan(column), -1, np.searchsorted(e, column, "right")) for column, e in zip(numbers.T, self._edges)]
         else:
             variables, names = network._variables, self._features(network)
+            if not hasattr(self, "feature_names_in_"):  # in a plain array, numbers are positions
+                variables = variables.by_position()
             cells = [variables.column(network._raw.find(name), X[:, at]) for at, name in enumerate(names)]
         return np.stack(cells, axis=1).astype(np.int32)
 
@@ -221,7 +232,7 @@ def _counted(network: Network, positions: dict[str, NDArray[Any]], smoothing: fl
 
 def _labels(variables: Any, target: int, y: NDArray[Any]) -> NDArray[Any]:
     """The target's values, called as the labels call them."""
-    names = variables.values[target]
+    names = variables.texts[target]
     if y.dtype.kind == "b":
         false, _ = variables.truth(target)
         return np.arange(2) != false

@@ -30,6 +30,8 @@ pub struct Circuit {
     /// The variables that are asked for together.
     pub(crate) joint: Option<Arc<Joint>>,
     pub(crate) inputs: VarSet,
+    /// The inputs in the order in which the query named them.
+    pub(crate) order: Arc<[VarId]>,
     pub(crate) hard: VarSet,
     /// For each variable, the positions of the values that it can have.
     pub(crate) domains: Arc<Vec<Vec<usize>>>,
@@ -58,6 +60,13 @@ pub(crate) fn no_posteriors() -> Error {
     error.hint("ask it to explain, or compile another one for posteriors")
 }
 
+/// The inputs that were named in their order, and then the others.
+fn in_order(named: &[VarId], inputs: &VarSet) -> Arc<[VarId]> {
+    let others = inputs.iter().filter(|v| !named.contains(v));
+    let named = named.iter().copied().filter(|&v| inputs.contains(v));
+    named.chain(others).collect()
+}
+
 impl Circuit {
     pub(crate) fn new(net: &FactorModel, question: Question, compiled: Compiled) -> Self {
         let completion = question
@@ -76,6 +85,7 @@ impl Circuit {
         Circuit {
             visible: net.variables().len(),
             variables: net.shared_variables(),
+            order: in_order(&question.order, question.evidence()),
             single: question.goal.target(),
             several,
             joint,
@@ -109,9 +119,10 @@ impl Circuit {
         }
     }
 
-    /// The inputs, in the order of the network.
+    /// The inputs, in the order in which the query named them; those of a pattern, and those that
+    /// it did not name, in the order of the network.
     pub fn inputs(&self) -> impl Iterator<Item = VarId> + '_ {
-        self.inputs.iter()
+        self.order.iter().copied()
     }
 
     /// Whether an input must have a value in every example.

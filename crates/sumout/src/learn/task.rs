@@ -10,6 +10,8 @@ use crate::vars::{VarId, VarSet};
 pub struct Task {
     pub(crate) targets: Vec<VarId>,
     pub(crate) given: VarSet,
+    /// The inputs in the order in which they were named.
+    pub(crate) order: Vec<VarId>,
     pub(crate) trainable: Option<VarSet>,
     pub(crate) frozen: VarSet,
     pub(crate) strict_ties: bool,
@@ -38,7 +40,8 @@ impl Task {
     /// inputs as they are.
     pub fn given<S: AsRef<str>>(mut self, net: &Network, names: Option<&[S]>) -> Result<Self> {
         if let Some(names) = names {
-            self.given = matching(net, names)?;
+            self.order = in_order(net, names)?;
+            self.given = self.order.iter().copied().collect();
         }
         Ok(self)
     }
@@ -94,11 +97,16 @@ impl Task {
 }
 
 fn matching<S: AsRef<str>>(net: &Network, names: &[S]) -> Result<VarSet> {
-    let mut found = vec![];
+    Ok(in_order(net, names)?.into_iter().collect())
+}
+
+fn in_order<S: AsRef<str>>(net: &Network, names: &[S]) -> Result<Vec<VarId>> {
+    let (mut seen, mut found) = (VarSet::default(), vec![]);
     for name in names {
         found.extend(net.matching(name.as_ref())?);
     }
-    Ok(found.into_iter().collect())
+    found.retain(|&v| seen.insert(v));
+    Ok(found)
 }
 
 /// By default, the CPTs that are not fixed are trained; in a network without roles, those that are

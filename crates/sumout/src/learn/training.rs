@@ -215,6 +215,7 @@ impl Head {
         let question = Question {
             goal: target.map_or(Goal::Evidence, Goal::Posterior),
             inputs,
+            order: task.order.clone(),
             trainable: trainable.clone(),
             ..Question::default()
         };

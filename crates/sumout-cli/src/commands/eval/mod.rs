@@ -29,7 +29,7 @@ Examples:
   sumout eval lung.sumout cases.csv --metric       accuracy and more, by the column `lung`
 
 Columns of CSV and Parquet files are found by their names; empty cells are missing. A .npy file has a column of value
-positions for each input, in the order of the network, negative where missing; with `--metric`, a last one of labels.";
+positions for each input, in the order of the circuit, negative where missing; with `--metric`, a last one of labels.";
 
 /// Posteriors, or most probable explanations, for every row of a CSV, Parquet or npy file.
 #[derive(clap::Args, Debug)]

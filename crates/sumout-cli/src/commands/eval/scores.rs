@@ -49,7 +49,7 @@ impl Schema for Labelled<'_> {
     }
 
     fn order(&self) -> &'static str {
-        "a column for each input, in the order of the network, and a last one of labels"
+        "a column for each input, in the order of the circuit, and a last one of labels"
     }
 }
 

@@ -35,8 +35,8 @@ Examples:
 
 Columns are found by their names; columns that are not variables are ignored, and all others are
 inputs unless `--given` names some. In CSV and Parquet files, columns `NAME=VALUE`, as `eval` writes
-them, are soft labels. A .npy file has a column for each input that `--given` names, in the order of
-the network, and then one for each target. All CPTs are learned that the model does not fix; in
+them, are soft labels. A .npy file has a column for each input that `--given` names, in their order,
+and then one for each target. All CPTs are learned that the model does not fix; in
 models without roles, all that are not functions.";
 
 /// Learn the tables of a network from examples.

@@ -3,7 +3,7 @@
 //! In CSV and Parquet files, columns `NAME=VALUE` have the probabilities of a variable's values:
 //! soft labels, or likelihoods of inputs. Another column may have the weights of examples.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
 
 use sumout::{Column, Error, ErrorKind, Examples, Network, VarId};
@@ -226,13 +226,11 @@ fn variables(args: &Args, net: &Network, targets: &[VarId], is_matrix: bool) -> 
             .hint("name the inputs with `--given`; the targets come after them")
             .into());
     }
-    let mut variables = vec![];
+    let (mut seen, mut variables) = (HashSet::new(), vec![]);
     for name in &args.given {
         variables.extend(net.matching(name)?);
     }
-    variables.sort();
-    variables.dedup();
-    variables.retain(|v| !targets.contains(v));
+    variables.retain(|v| !targets.contains(v) && seen.insert(*v));
     variables.extend(targets);
     Ok(variables)
 }

@@ -203,7 +203,7 @@ impl Circuit {
             target: self.single.map(VarId::index),
             targets: indices(&self.some()),
             joint: self.together().iter().map(|v| v.index()).collect(),
-            inputs: indices(&self.inputs),
+            inputs: self.order.iter().map(|v| v.index()).collect(),
             hard: indices(&self.hard),
             domains: self.domains.to_vec(),
             axes: graph.cards().to_vec(),

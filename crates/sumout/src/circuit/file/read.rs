@@ -1,6 +1,7 @@
 //! Reads a circuit from the content of a file.
 
 use safetensors::tensor::{Dtype, SafeTensors};
+use std::collections::HashSet;
 
 use crate::circuit::Circuit;
 use crate::circuit::file::{Header, Named, damaged};
@@ -37,6 +38,7 @@ impl Reader<'_> {
             several: vars(&self.header.targets),
             joint,
             inputs: vars(&self.header.inputs),
+            order: self.header.inputs.iter().copied().map(VarId::new).collect(),
             hard: vars(&self.header.hard),
             domains: self.header.domains.clone().into(),
             graph: graph.into(),
@@ -76,7 +78,13 @@ impl Reader<'_> {
         let are_known = |vars: &[usize]| vars.iter().all(|&v| v < self.visible());
         let are_inputs =
             hard.iter().all(|v| inputs.contains(v)) && !target.is_some_and(|t| hard.contains(&t));
-        if !is_whole || !are_inputs || !are_known(inputs) || !are_known(target.as_slice()) {
+        let are_distinct = inputs.iter().collect::<HashSet<_>>().len() == inputs.len();
+        if !is_whole
+            || !are_inputs
+            || !are_distinct
+            || !are_known(inputs)
+            || !are_known(target.as_slice())
+        {
             return Err(damaged("its variables do not fit together"));
         }
         self.check_targets()?;

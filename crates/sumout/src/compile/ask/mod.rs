@@ -23,6 +23,8 @@ pub struct Question {
     /// The variables whose likelihood is given when the circuit is evaluated; see
     /// `Question::evidence`.
     pub inputs: VarSet,
+    /// Inputs in the order in which they were named; others follow in the order of the network.
+    pub order: Vec<VarId>,
     /// Of the inputs, those that have a value in every example, and never a mere likelihood.
     pub hard: VarSet,
     /// The variables whose values are known when the circuit is compiled.

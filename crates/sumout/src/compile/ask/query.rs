@@ -84,11 +84,14 @@ impl Query {
         self
     }
 
-    /// The inputs that are named, in a network.
+    /// The inputs that are named, in a network: in the order in which they are, those of a pattern in
+    /// the order of the network.
     pub fn inputs(&self, net: &Network) -> Result<Vec<VarId>> {
-        Ok((&matching(net, &self.given)? | &matching(net, &self.hard)?)
-            .iter()
-            .collect())
+        let mut seen = VarSet::default();
+        let mut named = in_order(net, &self.given)?;
+        named.extend(in_order(net, &self.hard)?);
+        named.retain(|&v| seen.insert(v));
+        Ok(named)
     }
 
     /// Names the variables whose CPTs are yet to be learned.
@@ -115,8 +118,8 @@ impl Query {
         if self.explain {
             return self.explanation(net);
         }
-        let hard = matching(net, &self.hard)?;
-        let inputs = &matching(net, &self.given)? | &hard;
+        let (hard, order) = (matching(net, &self.hard)?, self.inputs(net)?);
+        let inputs: VarSet = order.iter().copied().collect();
         let goal = self.goal(net, &hard)?;
         if let Some(both) = goal.targets().iter().find(|&v| inputs.contains(v))
             && !self.targets.is_empty()
@@ -133,6 +136,7 @@ impl Query {
         Ok(Question {
             goal,
             inputs,
+            order,
             hard,
             trainable,
             families: self.families,
@@ -161,16 +165,16 @@ impl Query {
     }
 
     fn explanation(&self, net: &Network) -> Result<Question> {
-        let hard = matching(net, &self.hard)?;
-        let named = &matching(net, &self.given)? | &hard;
-        let inputs = if named.is_empty() {
+        let (hard, order) = (matching(net, &self.hard)?, self.inputs(net)?);
+        let inputs = if order.is_empty() {
             net.ids().collect()
         } else {
-            named
+            order.iter().copied().collect()
         };
         Ok(Question {
             goal: Goal::Explanation,
             inputs,
+            order,
             hard,
             ..Question::default()
         })
@@ -178,6 +182,10 @@ impl Query {
 }
 
 fn matching(net: &Network, patterns: &[String]) -> Result<VarSet> {
+    Ok(in_order(net, patterns)?.into_iter().collect())
+}
+
+fn in_order(net: &Network, patterns: &[String]) -> Result<Vec<VarId>> {
     let found: Result<Vec<_>> = patterns
         .iter()
         .map(|pattern| inputs(net, pattern))
@@ -216,6 +224,18 @@ mod tests {
         let asked = question(Query::of("lung").given(["x*", "dysp"]).hard(["smoke"])).unwrap();
         assert_eq!((asked.inputs.len(), asked.hard.len()), (3, 1));
         assert!(asked.goal.target().is_some());
+    }
+
+    #[test]
+    fn inputs_keep_the_order_in_which_they_are_named() {
+        let net = Network::read("asia").unwrap();
+        let query = Query::of("lung").given(["xray", "*s*"]).hard(["tub"]);
+        let circuit = net.compile(&query, &Default::default()).unwrap();
+        let again = crate::Circuit::from_bytes(&circuit.to_bytes().unwrap()).unwrap();
+        for circuit in [circuit, again] {
+            let named: Vec<_> = circuit.inputs().map(|v| &*net.variable(v).name).collect();
+            assert_eq!(named, ["xray", "asia", "smoke", "dysp", "tub"]);
+        }
     }
 
     #[test]

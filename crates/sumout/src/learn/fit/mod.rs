@@ -1,6 +1,7 @@
 //! Fits a network to examples: the whole procedure, for every front end.
 //!
-//! Complete data are counted, if maximum likelihood is wanted. Otherwise circuits are compiled and
+//! Complete data are counted, if maximum likelihood is wanted: by EM, or without a target and without
+//! an option of training. Otherwise circuits are compiled and
 //! trained; CPTs that are declared functional are then made functions, if that is wanted, and the
 //! circuits are checked against the network that was learned. A check that fails is a warning: what
 //! was learned is not lost.
@@ -17,7 +18,7 @@ use crate::compile::Query;
 use crate::error::Result;
 use crate::learn::checkpoint::Resumable;
 use crate::learn::count::count;
-use crate::learn::{Difference, Epoch, Examples, Method, Params, Task, Trained, Training};
+use crate::learn::{Difference, Epoch, Examples, Params, Task, Trained, Training};
 use crate::model::Network;
 use crate::vars::{VarId, VarSet};
 
@@ -97,8 +98,8 @@ impl Network {
         let how = options.training(!task.targets.is_empty());
         how.check()?;
         task.check()?;
-        if how.method == Method::Em
-            && let Some(params) = count(self, task, examples, how.prior)?
+        if let Some(prior) = options.counting_prior(&how, !task.targets.is_empty())
+            && let Some(params) = count(self, task, examples, prior)?
         {
             let network = self.with_tables(params.tables());
             return Ok(Fitted::new(network, params, task, options));

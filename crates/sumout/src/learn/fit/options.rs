@@ -200,6 +200,37 @@ impl FitOptions {
         }
     }
 
+    /// The prior of counting, if complete data are to be counted.
+    pub(crate) fn counting_prior(&self, how: &TrainingOptions, has_target: bool) -> Option<f64> {
+        if how.method == Method::Em {
+            return Some(how.prior);
+        }
+        let is_plain =
+            !has_target && matches!(self.preset, Preset::Default) && !self.is_about_training();
+        is_plain.then(|| self.prior.unwrap_or(TrainingOptions::em().prior))
+    }
+
+    /// Whether an option is given that only training has.
+    fn is_about_training(&self) -> bool {
+        let counts = [
+            self.epochs,
+            self.patience,
+            self.batch_size,
+            self.decay_epochs,
+        ];
+        let numbers = [self.learning_rate, self.momentum, self.validation];
+        self.method.is_some()
+            || self.loss.is_some()
+            || self.start.is_some()
+            || self.starts.is_some()
+            || self.schedule.is_some()
+            || counts.iter().any(Option::is_some)
+            || numbers.iter().any(Option::is_some)
+            || self.temperature.or(self.slope).is_some()
+            || self.snap
+            || self.checkpoint.is_some()
+    }
+
     fn base(&self) -> TrainingOptions {
         if self.method == Some(Algorithm::Em) {
             return TrainingOptions::em();

@@ -46,6 +46,9 @@ impl Source {
 
     /// The name of the file, without its folder and extension: the name of a network that has none.
     pub fn stem(&self) -> String {
+        if self.name.starts_with('<') {
+            return "network".to_owned(); // text that is in no file
+        }
         let path = Path::new(self.name.strip_suffix(".gz").unwrap_or(&self.name));
         path.file_stem()
             .map_or_else(String::new, |stem| stem.to_string_lossy().into_owned())

@@ -26,6 +26,29 @@ fn in_a_table_the_child_moves_slowest() -> Result<()> {
     Ok(())
 }
 
+/// As pgmpy writes variables that are not observed.
+#[test]
+fn sets_of_properties_are_skipped() -> Result<()> {
+    let text = |property: &str| {
+        format!(
+            "network x {{ {property} }} variable f {{ type discrete [ 2 ] {{ yes, no }}; }} \
+             probability ( f ) {{ table 0.15 0.85; }}"
+        )
+    };
+    assert_eq!(
+        parse(&text("property roles = {'latents', 'a'} ;"))?.name(),
+        "x"
+    );
+    for open in [
+        "property roles = {'latents' ;",
+        "property roles = {a {b} } ;",
+    ] {
+        let error = parse(&text(open)).unwrap_err().to_string();
+        assert!(error.contains("after the set of a property"), "{error}");
+    }
+    Ok(())
+}
+
 #[test]
 fn networks_come_back_as_they_were() -> Result<()> {
     for seed in 0..50 {
