@@ -31,7 +31,7 @@ fn random(seed: u64, rng: &mut ChaCha8Rng) -> Network {
                 max_parents: 3,
                 functional: 0.4 * share as f64,
             };
-            rounded(&network(&shape, seed).unwrap(), seed % 3 == 0)
+            rounded(&network(&shape, seed).unwrap(), seed.is_multiple_of(3))
         }
     }
 }

@@ -339,7 +339,10 @@ fn moved_back(evidence: &Evidence, net: &Network) -> Evidence {
 fn shifted(evidence: &Evidence, net: &Network, by: isize) -> Evidence {
     let mut all = Evidence::new();
     for (v, finding) in evidence.iter() {
-        let to = net.ids().nth(v.index().strict_add_signed(by)).unwrap();
+        let to = net
+            .ids()
+            .nth(v.index().checked_add_signed(by).unwrap())
+            .unwrap();
         all.insert(net, to, finding.clone()).unwrap();
     }
     all
