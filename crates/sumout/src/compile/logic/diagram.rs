@@ -1,7 +1,7 @@
 //! Decision diagrams: functions of variables that are asked in a fixed order.
 //!
 //! A diagram is a value, or a variable with a diagram for each of its values. Equal diagrams are
-//! one, and none asks a variable whose answer does not matter: two functions are equal if and only if
+//! one, and none asks a variable whose answer does not matter: functions are equal if and only if
 //! their diagrams are.
 
 use rustc_hash::FxHashMap;

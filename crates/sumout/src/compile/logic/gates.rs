@@ -197,12 +197,12 @@ impl<'a> Gates<'a> {
         Some(())
     }
 
-    /// The diagrams of the values of the output, or of all states that are possible.
+    /// The diagram and its value for each value of the output, or for all states that are possible.
     pub fn diagrams(
         &self,
         most: usize,
         control: &Control,
-    ) -> Result<(Diagrams, Vec<DiagramId>), Exhausted> {
+    ) -> Result<(Diagrams, Vec<(DiagramId, DiagramId)>), Exhausted> {
         let cards = self.asked.iter().map(|v| self.cards[v.index()]).collect();
         let mut all = Diagrams::new(cards, most, control);
         let of = self.variables(&mut all)?;
@@ -221,12 +221,15 @@ impl<'a> Gates<'a> {
             }
         }
         let Some(target) = self.pruned.output.iter().next() else {
-            return Ok((all, vec![possible]));
+            return Ok((all, vec![(possible, 1)]));
         };
         let card = self.cards[target.index()];
         let value = |value| {
+            if possible == 1 {
+                return Ok((of[target.index()], value as DiagramId));
+            }
             let is_value = all.case(of[target.index()], &one_of(value, card))?;
-            all.case(possible, &[0, is_value])
+            Ok((all.case(possible, &[0, is_value])?, 1))
         };
         let outputs = (0..card).map(value).collect::<Result<_, _>>()?;
         Ok((all, outputs))

@@ -32,7 +32,9 @@ pub(super) fn compile(
     let gates = Gates::new(pruned, first)?;
     let (diagrams, outputs) = gates.diagrams(most, control).ok()?;
     let mut weighing = Weighing::new(pruned, &gates);
-    let mut nodes = weighing.nodes(&diagrams, &outputs)?;
+    let outputs = outputs.into_iter();
+    let nodes = outputs.map(|(root, value)| weighing.output(&diagrams, root, value));
+    let mut nodes: Vec<NodeId> = nodes.collect::<Option<_>>()?;
     let numbers = gates.numbers.iter().flat_map(|&f| weighing.numbers(f));
     let numbers: Vec<NodeId> = numbers.collect();
     for node in &mut nodes {
@@ -111,22 +113,19 @@ impl<'a> Weighing<'a> {
         }
     }
 
-    /// The nodes of some diagrams; none if there are too many.
-    fn nodes(&mut self, diagrams: &Diagrams, outputs: &[DiagramId]) -> Option<Vec<NodeId>> {
-        let is_used = used(diagrams, outputs);
+    /// The node of a diagram's having a value; none if there are too many nodes.
+    fn output(&mut self, diagrams: &Diagrams, root: DiagramId, value: DiagramId) -> Option<NodeId> {
+        let is_used = used(diagrams, root);
         let mut of = vec![ZERO; diagrams.len()];
-        of[1] = ONE;
-        for id in (VALUES..diagrams.len() as DiagramId).filter(|&id| is_used[id as usize]) {
+        of[value as usize] = ONE;
+        for id in (VALUES..=root).filter(|&id| is_used[id as usize]) {
             of[id as usize] = self.node(diagrams, id, &of);
             if self.nodes.edges() > MAX_EDGES {
                 return None;
             }
         }
-        let output = |&id: &DiagramId| {
-            let before = self.span(0, diagrams.level(id));
-            self.nodes.product(vec![before, of[id as usize]])
-        };
-        Some(outputs.iter().map(output).collect())
+        let before = self.span(0, diagrams.level(root));
+        Some(self.nodes.product(vec![before, of[root as usize]]))
     }
 
     fn node(&mut self, diagrams: &Diagrams, id: DiagramId, of: &[NodeId]) -> NodeId {
@@ -159,11 +158,11 @@ impl<'a> Weighing<'a> {
     }
 }
 
-/// The diagrams that others lead to.
-fn used(diagrams: &Diagrams, outputs: &[DiagramId]) -> Vec<bool> {
+/// The diagrams that one leads to.
+fn used(diagrams: &Diagrams, root: DiagramId) -> Vec<bool> {
     let mut is_used = vec![false; diagrams.len()];
-    outputs.iter().for_each(|&id| is_used[id as usize] = true);
-    for id in (VALUES..diagrams.len() as DiagramId).rev() {
+    is_used[root as usize] = true;
+    for id in (VALUES..=root).rev() {
         if is_used[id as usize] {
             let children = diagrams.children(id).iter();
             children.for_each(|&child| is_used[child as usize] = true);
