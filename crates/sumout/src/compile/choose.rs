@@ -97,6 +97,38 @@ const COST_OF_WORK_AT_FIRST: f64 = 1e5;
 /// The most steps of that search.
 const WORK_FOR_LOGIC: f64 = 4e8;
 
+/// The cases that diagrams may decide, for each binary digit of the cost of a hopeless plan.
+const CASES_PER_DIGIT: f64 = 15_000.0;
+
+/// A question that is run once, to a network of gates for which plans are hopeless: by decision
+/// diagrams, if they are small.
+///
+/// Their order is that of the gates as they are written, so this comes before simplification.
+pub(crate) fn by_diagrams(pruned: &Pruned, search: &Search) -> Option<Planned> {
+    let is_tried = search.level.knows_logic() && !search.is_for_many() && search.effort > 0.0;
+    if !is_tried || !logic::are_gates(pruned) {
+        return None;
+    }
+    let problem = Problem::new(pruned, search.objective).with_tables(pruned);
+    let hasty = Search {
+        effort: 0.0,
+        ..search.clone()
+    };
+    let plan = plan::plan_from(&problem, &hasty, None);
+    let total = problem.prices.total(&plan.cost);
+    if total < MIN_HOPELESS_COST {
+        return None;
+    }
+    let supported = logic::by_diagrams(pruned, search, CASES_PER_DIGIT * total.log2())?;
+    Some(Planned {
+        pruned: pruned.clone(),
+        problem,
+        plan,
+        supported: Some(supported),
+        level: Level::Compiled,
+    })
+}
+
 /// Plans at the level that is asked for, or at the one that costs least.
 ///
 /// The plan is not worse than the one that is given, and with no effort the same.

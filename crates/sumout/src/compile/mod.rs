@@ -96,6 +96,11 @@ fn cheapest(
         let Some(pruned) = prune::prune(model, question) else {
             return Ok(None);
         };
+        if start.is_none()
+            && let Some(found) = choose::by_diagrams(&pruned, search)
+        {
+            return Ok(Some(found));
+        }
         search.control.begin(Stage::Simplifying, 0);
         let pruned = match simplified(&pruned, search, start) {
             Simplified::Impossible => return Ok(None),
@@ -104,11 +109,21 @@ fn cheapest(
         };
         search.control.begin(Stage::Searching, 0);
         for (pruned, given) in plain_and_implied(pruned, search, start)? {
-            let dense_or_supported = choose::choose(pruned, search, given);
-            best = Some(cheaper(best, dense_or_supported));
+            let next = choose::choose(pruned, search, given);
+            let is_enough = is_enough(&next, search);
+            best = Some(cheaper(best, next));
+            if is_enough {
+                break;
+            }
         }
     }
     Ok(best)
+}
+
+/// Whether the functions that factors imply need not be tried: logic knows them anyway.
+fn is_enough(found: &Planned, search: &Search) -> bool {
+    let is_asked_for = search.level == Level::Compiled || !search.is_for_many();
+    found.level == Level::Compiled && is_asked_for
 }
 
 /// Simplifies a question that is run once, if the planner may know tables.

@@ -9,10 +9,16 @@
 //! * What is left is split into components (`components`), and their variables are decided from the
 //!   middle outwards (`rank`).
 //! * The search (`search`) writes down what it does as nodes (`nodes`).
+//!
+//! Networks of nothing but gates may have another way (`gates`): all that is asked is a function of
+//! their roots, whose decision diagram (`diagram`) becomes nodes as well (`weigh`). It is small or
+//! far too large, and found quickly.
 
 mod bits;
 mod cells;
 mod components;
+mod diagram;
+mod gates;
 mod lower;
 mod nodes;
 mod rank;
@@ -20,11 +26,16 @@ mod residual;
 mod search;
 mod states;
 mod symbols;
+mod weigh;
+
+#[cfg(test)]
+mod tests;
 
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
 use crate::compile::ask::Search;
+use crate::compile::logic::gates::{First, Gates};
 use crate::compile::logic::nodes::{NodeId, Nodes};
 use crate::compile::logic::rank::Rank;
 use crate::compile::logic::residual::{Leaf, Part, Residual};
@@ -76,6 +87,21 @@ pub(crate) fn may_pay(pruned: &Pruned) -> bool {
         all += values.len();
     }
     is_possible(pruned) && zeros as f64 > MIN_SHARE_OF_ZEROS * all as f64
+}
+
+/// Whether decision diagrams can be tried: every variable is a root or a function of others.
+pub(crate) fn are_gates(pruned: &Pruned) -> bool {
+    is_possible(pruned) && Gates::new(pruned, First::AsGiven).is_some()
+}
+
+/// The graph of decision diagrams, in one of two orders; none if both decide more cases than
+/// allowed.
+pub(crate) fn by_diagrams(pruned: &Pruned, search: &Search, most: f64) -> Option<Supported> {
+    search.control.begin(Stage::Compiling, 0);
+    let mut orders = [First::AsGiven, First::Lightest].into_iter();
+    let found =
+        orders.find_map(|first| weigh::compile(pruned, first, most as usize, &search.control));
+    Some(lower::lower(pruned, &found?))
 }
 
 /// The graph that a search leads to; none if it would look at more factors than allowed.

@@ -23,7 +23,7 @@ mod states;
 mod weigh;
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 use crate::compile::ask::{Level, Search};
 use crate::compile::plan::Plan;

@@ -65,7 +65,7 @@ fn case(seed: u64, explain: bool, targets: usize) -> Option<(Pruned, Vec<Vec<f64
 }
 
 /// The product of all factors, and of the likelihoods of all inputs.
-fn weight(pruned: &Pruned, likelihoods: &[Vec<f64>], states: &[usize]) -> f64 {
+pub(crate) fn weight(pruned: &Pruned, likelihoods: &[Vec<f64>], states: &[usize]) -> f64 {
     let entry = |t: &crate::compile::factor::Factor| {
         let place = t.scope.iter().fold(0, |at, v| {
             at * pruned.domains[v.index()].len() + states[v.index()]
@@ -79,7 +79,7 @@ fn weight(pruned: &Pruned, likelihoods: &[Vec<f64>], states: &[usize]) -> f64 {
     pruned.factors.iter().map(entry).product::<f64>() * evidence.product::<f64>()
 }
 
-fn each_state(pruned: &Pruned, mut visit: impl FnMut(&[usize])) {
+pub(crate) fn each_state(pruned: &Pruned, mut visit: impl FnMut(&[usize])) {
     let mut mentioned = vec![false; pruned.domains.len()];
     pruned
         .factors
@@ -104,7 +104,7 @@ fn both(pruned: &Pruned) -> [Option<Supported>; 2] {
     [enumerated(pruned, &SEARCH, 100_000), related(pruned, &plan)]
 }
 
-fn numbers(tensor: &Tensor) -> Vec<f64> {
+pub(crate) fn numbers(tensor: &Tensor) -> Vec<f64> {
     tensor
         .data
         .iter()
@@ -112,7 +112,7 @@ fn numbers(tensor: &Tensor) -> Vec<f64> {
         .collect()
 }
 
-fn assert_close(ours: &[f64], truth: &[f64], context: &str) {
+pub(crate) fn assert_close(ours: &[f64], truth: &[f64], context: &str) {
     let is_close = |(a, b): (&f64, &f64)| (a - b).abs() <= 1e-9 * b.abs();
     assert!(
         ours.len() == truth.len() && ours.iter().zip(truth).all(is_close),
@@ -120,7 +120,7 @@ fn assert_close(ours: &[f64], truth: &[f64], context: &str) {
     );
 }
 
-fn program(supported: &Supported, want: &Want) -> Program {
+pub(crate) fn program(supported: &Supported, want: &Want) -> Program {
     Program::new(&supported.graph, &Schedule::new(&supported.graph, want))
 }
 
