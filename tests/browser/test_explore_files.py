@@ -14,7 +14,7 @@ def test_a_broken_file_shows_what_the_command_line_says(browser_page, watched, e
     page = browser_page
     watched.allow(r"422 \(Unprocessable")
     load(page, explore("asia"))
-    broken = "network x { }\nvariable a { type discrete [ 2 ] { t, f }; }\nprobability ( a ) { table 0.5, 0.6; }\n"
+    broken = "network x { }\nvariable a { type discrete [ 2 ] { t, f }; }\nprobability ( a ) { table 5, 6; }\n"
     (tmp_path / "broken.bif").write_text(broken)
     said = subprocess.run([sumout, "show", "broken.bif"], cwd=tmp_path, capture_output=True, text=True).stderr.strip()
     drop(page, "broken.bif", broken)
@@ -30,7 +30,7 @@ def test_rows_are_rescaled_at_the_press_of_a_button(browser_page, watched, explo
     page = browser_page
     watched.allow(r"422 \(Unprocessable")
     load(page, explore("asia"))
-    text = "network x { }\nvariable a { type discrete [ 2 ] { t, f }; }\nprobability ( a ) { table 0.5, 0.6; }\n"
+    text = "network x { }\nvariable a { type discrete [ 2 ] { t, f }; }\nprobability ( a ) { table 5, 6; }\n"
     (tmp_path / "x.bif").write_text(text)
     drop(page, "x.bif", text)
     page.get_by_role("button", name="Rescale rows").click()

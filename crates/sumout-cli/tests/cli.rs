@@ -120,7 +120,7 @@ fn a_model_can_come_from_standard_input() {
         .unwrap();
     let from_file = String::from_utf8(from_file.stdout).unwrap();
     let from_stdin = String::from_utf8(show(&model).stdout).unwrap();
-    assert_eq!(from_stdin.replace("`<stdin>`", "`asia`"), from_file);
+    assert_eq!(from_stdin.replace("`network`", "`asia`"), from_file);
     let wrong = show(b"who knows what");
     assert_eq!(wrong.status.code(), Some(2));
     assert!(wrong.stdout.is_empty());

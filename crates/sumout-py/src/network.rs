@@ -160,6 +160,56 @@ impl Network {
         ))))
     }
 
+    /// The network with variables set to values from outside.
+    fn intervene(&self, py: Python<'_>, settings: Vec<(String, String)>) -> Result<Self> {
+        self.changed(py, |net| net.intervene(settings))
+    }
+
+    /// The network with a variable for each of some others that sets it.
+    fn with_regimes(&self, py: Python<'_>, names: Vec<String>) -> Result<Self> {
+        self.changed(py, |net| net.with_regimes(names))
+    }
+
+    /// The network with variables of other worlds.
+    fn with_worlds(&self, py: Python<'_>, names: Vec<String>) -> Result<Self> {
+        self.changed(py, |net| net.with_worlds(names))
+    }
+
+    /// The network with noise for what is random given its parents.
+    fn completed(&self, py: Python<'_>) -> Result<Self> {
+        self.changed(py, |net| net.completed())
+    }
+
+    fn not_structural(&self) -> Vec<usize> {
+        self.0.not_structural().map(|v| v.index()).collect()
+    }
+
+    /// Necessity, sufficiency, both, the effect on the treated and on all: none where a condition is
+    /// impossible.
+    fn causation(
+        &self,
+        py: Python<'_>,
+        cause: (String, String),
+        instead: Option<String>,
+        effect: (String, String),
+        findings: Findings,
+        options: &Options,
+    ) -> Result<Vec<Option<f64>>> {
+        let (net, options) = (self.0.clone(), options.0.clone());
+        let found = work::long(py, None, move |watch| {
+            let (cause, effect) = ((&*cause.0, &*cause.1), (&*effect.0, &*effect.1));
+            let (known, options) = (evidence(&net, findings)?, watch.over(&options));
+            net.causation(cause, instead.as_deref(), effect, &known, &options)
+        })?;
+        Ok(vec![
+            found.necessity(),
+            found.sufficiency(),
+            found.necessity_and_sufficiency(),
+            found.effect_on_treated(),
+            found.effect(),
+        ])
+    }
+
     /// The posteriors of some variables, of all if there are none; and ln P(e).
     fn query(
         &self,
@@ -377,6 +427,18 @@ type Mapped = (Vec<(Vec<usize>, f64)>, f64, bool, u64, f64);
 
 /// An explanation among others.
 type Ranked = (Vec<usize>, f64, f64, usize, bool);
+
+impl Network {
+    /// Another network made of this one.
+    fn changed(
+        &self,
+        py: Python<'_>,
+        change: impl FnOnce(&sumout::Network) -> sumout::Result<sumout::Network> + Send,
+    ) -> Result<Self> {
+        let net = work::short(py, || change(&self.0))?;
+        Ok(Network(Arc::new(net)))
+    }
+}
 
 fn draw(net: &sumout::Network, rows: usize, seed: u64, watch: &Watch) -> sumout::Result<Vec<i32>> {
     let (mut sampler, mut cells) = (net.sampler(seed)?, vec![]);

@@ -85,7 +85,7 @@ fn a_newer_file_says_so() {
     let error = Circuit::from_bytes(&newer).unwrap_err();
     assert_eq!(
         error.message(),
-        "the circuit has version 9, and this program reads up to version 5"
+        "the circuit has version 9, and this program reads up to version 6"
     );
 }
 

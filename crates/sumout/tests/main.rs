@@ -3,6 +3,7 @@
 mod batch;
 mod batch_bits;
 mod best;
+#[path = "causal/main.rs"]
 mod causal;
 mod circuit_file;
 mod common;

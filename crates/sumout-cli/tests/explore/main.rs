@@ -271,15 +271,16 @@ fn a_conflict_has_no_finding_that_could_be_left_out() {
 #[test]
 fn rows_are_rescaled_if_that_is_asked_for() {
     let server = Server::start("asia");
-    let bif = fs::read(concat!(
+    let asia = fs::read_to_string(concat!(
         env!("CARGO_MANIFEST_DIR"),
-        "/../../tests/bad-models/row-sum.bif"
+        "/../../models/asia.bif"
     ))
     .unwrap();
-    let (status, answer) = server.post("api/models?name=row-sum.bif", &bif);
+    let bif = asia.replace("table 0.5, 0.5;", "table 5, 5;");
+    let (status, answer) = server.post("api/models?name=counts.bif", bif.as_bytes());
     assert_eq!(status, 422);
     assert_eq!(answer["error"]["actions"], json!([{"do": "normalize"}]));
-    let (status, model) = server.post("api/models?name=row-sum.bif&normalize=true", &bif);
+    let (status, model) = server.post("api/models?name=counts.bif&normalize=true", bif.as_bytes());
     assert_eq!(status, 200);
-    assert_eq!(model["command"], "row-sum.bif --normalize");
+    assert_eq!(model["command"], "counts.bif --normalize");
 }

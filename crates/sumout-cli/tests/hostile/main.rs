@@ -17,6 +17,7 @@ fn run(folder: &Path, line: &str, panic: &str) -> Output {
         .args(line.split_whitespace())
         .current_dir(folder)
         .env("SUMOUT_TEST_PANIC", panic)
+        .env("RUST_BACKTRACE", "0")
         .output()
         .unwrap()
 }

@@ -3,31 +3,32 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from os import PathLike
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from . import _draw, _evidence, _fit, _frames, _score, _structure, _sumout
+from . import _draw, _evidence, _fit, _frames, _score, _sumout
 from ._answers import Explanation, JointPosterior, MarginalMap, Posterior, Posteriors
+from ._causal import Causal
 from ._circuit import Circuit
 from ._draw import Picture
 from ._errors import Error, ImpossibleEvidence
 from ._fit import Learned
 from ._options import Level, check_seed, count, options, running
 from ._report import Report
+from ._structure import Graph, Names, names_of
 from ._values import Finding, Variables, array_of
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
 Array = NDArray[np.float64]
-Names = str | Iterable[str]
 
 
-class Network:
+class Network(Causal, Graph):
     """A Bayesian or a Markov network. :func:`read` reads one, and a :class:`Builder` builds one."""
 
     def __init__(self, raw: _sumout.Network, typed: Mapping[str, Sequence[Any]] | None = None):
@@ -43,20 +44,12 @@ class Network:
         return self._raw.name()
 
     @property
-    def is_markov(self) -> bool:
-        """Whether it is a Markov network, whose factors need not be conditional probabilities."""
-        return self._raw.is_markov()
-
-    @property
     def variables(self) -> list[str]:
         """The names of all variables; in a Bayesian network, parents before children."""
         return list(self._variables.names)
 
     def __len__(self) -> int:
         return len(self._variables.names)
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._variables.names)
 
     def __contains__(self, name: object) -> bool:
         return name in self._variables.index
@@ -69,63 +62,6 @@ class Network:
     def values(self, variable: str) -> list[Any]:
         """The values of a variable, in order: as the builder was given them, or their names."""
         return list(self._variables.values[self._raw.find(variable)])
-
-    def parents(self, variable: str) -> list[str]:
-        """The parents of a variable, in the order of the axes of its CPT."""
-        at = self._raw.find(variable)
-        return [] if self.is_markov else [self._variables.names[k] for k in self._factors[at][0][:-1]]
-
-    def children(self, variable: str) -> list[str]:
-        """The variables that it is a parent of."""
-        at = self._raw.find(variable)
-        return [] if self.is_markov else [self._variables.names[s[-1]] for s, _, _ in self._factors if at in s[:-1]]
-
-    @property
-    def edges(self) -> list[tuple[str, str]]:
-        """The edges, from parents to children."""
-        return [(parent, child) for child, above in self._above().items() for parent in above]
-
-    def ancestors(self, *variables: str) -> list[str]:
-        """The variables above some variables: their parents, the parents of those, and so on; in the order of the network."""
-        return self._closure(variables, self._above())
-
-    def descendants(self, *variables: str) -> list[str]:
-        """The variables below some variables, in the order of the network."""
-        return self._closure(variables, self._below())
-
-    def markov_blanket(self, variable: str) -> list[str]:
-        """The variables given which it is independent of all others: its parents, its children, and their other parents."""
-        return [self._variables.names[k] for k in self._raw.markov_blanket(self._raw.find(variable))]
-
-    def is_separated(self, first: Names, second: Names, given: Names = ()) -> bool:
-        """Whether the graph makes some variables independent of others, given further ones, whatever the numbers are: d-separation."""
-        one, two, known = ({self._raw.find(name) for name in _list(names)} for names in (first, second, given))
-        if one & two or (one | two) & known:
-            raise Error("options", "a variable is named twice", hint="name each on one side, or as given")
-        return all(self._raw.is_separated(a, b, sorted(known)) for a in one for b in two)
-
-    def moral_edges(self) -> list[tuple[str, str]]:
-        """The pairs of neighbours in the moral graph: parents and children, and parents of the same child."""
-        return _structure.moral(self._above())
-
-    def _exact(self, name: str) -> str:
-        return self._variables.names[self._raw.find(name)]
-
-    def _above(self) -> dict[str, list[str]]:
-        if self.is_markov:
-            raise Error("unsupported", "a Markov network has no directions", hint="`factors()` has its potentials")
-        return {name: self.parents(name) for name in self}
-
-    def _below(self) -> dict[str, list[str]]:
-        below: dict[str, list[str]] = {name: [] for name in self}
-        for parent, child in self.edges:
-            below[parent].append(child)
-        return below
-
-    def _closure(self, variables: Iterable[str], steps: Mapping[str, list[str]]) -> list[str]:
-        start = [self._exact(name) for name in variables]
-        found = set(_structure.reached(start, lambda name: steps[name]))
-        return [name for name in self if name in found]
 
     def is_functional(self, variable: str) -> bool:
         """Whether the variable is known to be a function of its parents."""
@@ -170,6 +106,7 @@ class Network:
         target: str,
         *,
         given: Mapping[str, Finding] | None = ...,
+        do: Mapping[str, Any] | None = ...,
         level: Level = ...,
         effort: float = ...,
         seed: int = ...,
@@ -182,6 +119,7 @@ class Network:
         *,
         joint: Iterable[str],
         given: Mapping[str, Finding] | None = ...,
+        do: Mapping[str, Any] | None = ...,
         level: Level = ...,
         effort: float = ...,
         seed: int = ...,
@@ -193,6 +131,7 @@ class Network:
         target: Iterable[str] | None = ...,
         *,
         given: Mapping[str, Finding] | None = ...,
+        do: Mapping[str, Any] | None = ...,
         level: Level = ...,
         effort: float = ...,
         seed: int = ...,
@@ -205,6 +144,7 @@ class Network:
         *,
         joint: Iterable[str] | None = None,
         given: Mapping[str, Finding] | None = None,
+        do: Mapping[str, Any] | None = None,
         level: Level = "auto",
         effort: float = 1.0,
         seed: int = 0,
@@ -213,8 +153,12 @@ class Network:
         """The posterior of a variable: ``{value: p}``. Of several, or of all if none is named: ``{variable: {value: p}}``.
 
         With ``joint=("lung", "tub")`` it is the joint posterior of several variables: ``{("yes", "no"): p}``, which also is an array with
-        an axis for each of them, its ``table``. Evidence is the name of a value, or a likelihood for each value.
+        an axis for each of them, its ``table``. Evidence is the name of a value, or a likelihood for each value. Variables of ``do`` are
+        set from outside, as :meth:`intervene` does; evidence is seen afterwards.
         """
+        if do:
+            how: dict[str, Any] = {"given": given, "level": level, "effort": effort, "seed": seed, "memory": memory}
+            return self.intervene(do).query(target, joint=joint, **how) if joint else self.intervene(do).query(target, **how)
         names = _targets(target, joint)
         asked = [self._raw.find(name) for name in names]
         found, log = self._raw.query(asked, joint is not None, self._findings(given), options(level, effort, seed, memory))
@@ -356,16 +300,9 @@ class Network:
             raise ImpossibleEvidence
         names, values = self._variables.names, self._variables.values
         return [
-            Explanation({name: of[at] for name, of, at in zip(names, values, best)}, *numbers) for best, *numbers in found
+            Explanation({name: of[at] for name, of, at in zip(names, values, best)}, log, probability, rank, is_cut)
+            for best, log, probability, rank, is_cut in found
         ]
-
-    def _findings(self, given: Mapping[str, Finding] | None) -> tuple[list[tuple[int, int]], list[tuple[int, list[float]]]]:
-        if given is not None and not _evidence.is_one(given):
-            hint = "give a dictionary: `given={variable: value}`; many examples are answered by a circuit: `net.compile(…)`"
-            raise Error("evidence", f"{given!r} is not evidence for one query", hint=hint)
-        found = _evidence.findings(self._variables, self._variables.index, self._raw.find, {} if given is None else given)
-        soft = [(variable, likelihood) for variable, likelihood in found if isinstance(likelihood, list)]
-        return [(variable, at) for variable, at in found if isinstance(at, int)], soft
 
     # Circuits
 
@@ -563,7 +500,7 @@ def _unpickled(text: str, typed: Mapping[str, Sequence[Any]]) -> Network:
 
 def _targets(target: Names | None, joint: Iterable[str] | None) -> list[str]:
     if joint is None:
-        return _list(target or ())
+        return names_of(target or ())
     if target is not None or isinstance(joint, str):
         hint = 'write `joint=("lung", "tub")`, without other targets'
         raise Error("options", "`joint` names the variables that are asked for together", hint=hint)
@@ -575,12 +512,8 @@ def _question(
 ) -> tuple[Any, ...]:
     if targets and mpe:
         raise Error("options", f"`{targets[0]}` cannot be asked for with `mpe=True`, which explains all variables together")
-    train = None if trainable is None else _list(trainable)
-    return targets, joint, _list(given), _list(hard), train, families, mpe
-
-
-def _list(names: Names) -> list[str]:
-    return [names] if isinstance(names, str) else list(names)
+    train = None if trainable is None else names_of(trainable)
+    return targets, joint, names_of(given), names_of(hard), train, families, mpe
 
 
 _fit.shown(Network.fit, "self", "data", "labels")

@@ -56,9 +56,13 @@ impl Ready {
     }
 }
 
-/// The targets in the order in which they were asked for; one if they are asked for together.
+/// The targets in the order in which they were asked for; the output if they are asked for together.
 fn asked_of(circuit: &Circuit, asked: Vec<VarId>) -> Vec<VarId> {
-    circuit.target().map_or(asked, |target| vec![target])
+    if asked.is_empty() {
+        circuit.target().into_iter().collect()
+    } else {
+        asked
+    }
 }
 
 /// The targets with more than one value left.

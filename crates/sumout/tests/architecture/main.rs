@@ -61,13 +61,15 @@ const COMMAND: Rules = Rules {
         ("json", &[]),
         ("args", &["output"]),
         ("evidence", &["output"]),
+        ("causal", &["evidence", "output", "text"]),
         ("data", &["output"]),
         ("errors", &[]),
-        ("explore", &["args", "errors", "json", "output"]),
+        ("explore", &["args", "errors", "evidence", "json", "output"]),
         (
             "commands",
             &[
-                "args", "data", "evidence", "explore", "json", "output", "patience", "text",
+                "args", "causal", "data", "evidence", "explore", "json", "output", "patience",
+                "text",
             ],
         ),
     ],

@@ -12,11 +12,14 @@ use std::path::Path;
 use std::str::FromStr;
 
 use crate::circuit::{Circuit, Precision};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Remedy, Result};
 use crate::files;
 
 pub use onnx::Onnx;
 use python::Library;
+
+/// The most entries of a tensor in a program: files of ONNX hold two gigabytes.
+const MAX_ENTRIES: f64 = (1_u64 << 28) as f64;
 
 /// The languages that circuits are written in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -143,7 +146,7 @@ impl Circuit {
     /// # Ok::<(), sumout::Error>(())
     /// ```
     pub fn export(&self, language: Language) -> Result<Export> {
-        self.check_posteriors()?;
+        self.check_export()?;
         match language {
             Language::Torch => python::export(self, Library::Torch),
             Language::Numpy => python::export(self, Library::Numpy),
@@ -163,6 +166,20 @@ impl Circuit {
         } else {
             Precision::F64
         }
+    }
+
+    /// Refuses circuits for explanations, and those that no program could hold.
+    fn check_export(&self) -> Result<()> {
+        self.check_posteriors()?;
+        let largest = self.graph.ops().map(|(node, _)| self.graph.size(node));
+        let largest = largest.fold(0.0, f64::max);
+        if largest <= MAX_ENTRIES {
+            return Ok(());
+        }
+        let message = format!(
+            "a tensor of the circuit has {largest:.3e} entries, and a program holds at most {MAX_ENTRIES:.3e}"
+        );
+        Err(Error::new(ErrorKind::Memory, message).hint(Remedy::MoreEvidence))
     }
 
     fn title(&self) -> String {

@@ -40,7 +40,7 @@ const MAX_MODEL_BYTES: usize = i32::MAX as usize;
 impl Circuit {
     /// The circuit as an ONNX model.
     pub fn export_onnx(&self, options: &Onnx) -> Result<Export> {
-        self.check_posteriors()?;
+        self.check_export()?;
         if let Some(hard) = self.hard.iter().next().filter(|_| options.likelihoods) {
             let message = format!(
                 "`{}` needs values and takes no likelihoods",

@@ -44,7 +44,7 @@ fn sets_of_properties_are_skipped() -> Result<()> {
         "property roles = {a {b} } ;",
     ] {
         let error = parse(&text(open)).unwrap_err().to_string();
-        assert!(error.contains("after the set of a property"), "{error}");
+        assert!(error.contains("after a property"), "{error}");
     }
     Ok(())
 }
