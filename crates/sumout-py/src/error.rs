@@ -64,6 +64,10 @@ fn keyword(remedy: &Remedy) -> String {
         Remedy::MoreEffort(None) => "compile again with more `effort`".into(),
         Remedy::MoreEffort(Some(effort)) => format!("search longer with `effort={effort}`"),
         Remedy::RaiseMemory => "raise the limit with `memory=…`".into(),
+        Remedy::TurnOn {
+            option: "complete",
+            purpose,
+        } => format!("use `net.completed()` {purpose}"),
         Remedy::TurnOn { option, purpose } => format!("pass `{option}=True` {purpose}"),
         Remedy::Set { option, value } => format!("pass `{option}={value:?}`"),
         Remedy::UseInstead { option, instead_of } => {

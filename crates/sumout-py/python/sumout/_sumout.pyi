@@ -2,9 +2,6 @@ from _typeshed import Incomplete
 from collections.abc import Sequence
 from os import PathLike
 from typing import Any, Final, final
-
-__all__ = ["version", "Batch", "Circuit", "EvalOptions", "FitOptions", "Learned", "Network", "Options", "Plan", "Query", "Task", "arrow_columns", "fit"]
-
 version: Final[str]
 
 @final
@@ -165,9 +162,18 @@ class Network:
         """
         The network of variables with values, and factors.
         """
+    def causation(self, /, cause: tuple[str, str], instead: str | None, effect: tuple[str, str], findings: tuple[Sequence[tuple[int, int]], Sequence[tuple[int, Sequence[float]]]], options: Options) -> list[float | None]:
+        """
+        Necessity, sufficiency, both, the effect on the treated and on all: none where a condition is
+        impossible.
+        """
     def compile(self, /, query: Query, options: Options) -> Circuit:
         """
         Compiles a query.
+        """
+    def completed(self, /) -> Network:
+        """
+        The network with noise for what is random given its parents.
         """
     def explanations(self, /, count: int, findings: tuple[Sequence[tuple[int, int]], Sequence[tuple[int, Sequence[float]]]], options: Options) -> list[tuple[list[int], float, float, int, bool]]:
         """
@@ -185,17 +191,21 @@ class Network:
         The values of a function, in the order of the parents' joint states; none if it is not a known
         function.
         """
+    def intervene(self, /, settings: Sequence[tuple[str, str]]) -> Network:
+        """
+        The network with variables set to values from outside.
+        """
     def is_markov(self, /) -> bool: ...
+    def is_separated(self, /, a: int, b: int, given: Sequence[int]) -> bool:
+        """
+        Whether some variables separate two others in the graph.
+        """
     def map(self, /, variables: Sequence[int], count: int, findings: tuple[Sequence[tuple[int, int]], Sequence[tuple[int, Sequence[float]]]], options: Options, seconds: float | None = None) -> tuple[list[tuple[list[int], float]], float, bool, int, float]:
         """
         The most probable values of some variables, the others summed out: assignments with ln P of them and the
         evidence; the upper bound, whether it is proved, the nodes of the search, and ln P(e).
 
         The search ends after some seconds, if they are given.
-        """
-    def is_separated(self, /, a: int, b: int, given: Sequence[int]) -> bool:
-        """
-        Whether some variables separate two others in the graph.
         """
     def markov_blanket(self, /, variable: int) -> list[int]: ...
     def matching(self, /, pattern: str) -> list[int]: ...
@@ -205,6 +215,7 @@ class Network:
         them.
         """
     def name(self, /) -> str: ...
+    def not_structural(self, /) -> list[int]: ...
     def notes(self, /) -> list[str]:
         """
         What whoever read it from a file should know.
@@ -242,9 +253,17 @@ class Network:
         """
         The names and the values of all variables.
         """
+    def with_regimes(self, /, names: Sequence[str]) -> Network:
+        """
+        The network with a variable for each of some others that sets it.
+        """
     def with_tables(self, /, tables: Sequence[tuple[int, Incomplete]]) -> Network:
         """
         The same network with other numbers in some CPTs.
+        """
+    def with_worlds(self, /, names: Sequence[str]) -> Network:
+        """
+        The network with variables of other worlds.
         """
     def write(self, /, path: str | PathLike[str], format: str | None, lossy: bool) -> None: ...
 
@@ -311,3 +330,5 @@ def fit(network: Network, task: Task, fit_options: FitOptions, options: Options,
     """
     Learns; after every epoch `progress` is called.
     """
+
+def __getattr__(name: str) -> Incomplete: ...
