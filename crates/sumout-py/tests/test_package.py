@@ -60,7 +60,7 @@ def blocks(path):
     return re.findall(r"^```python\n(.*?)^```", path.read_text(), flags=re.MULTILINE | re.DOTALL)
 
 
-@pytest.mark.parametrize("path", [PROJECT / "README.md", PROJECT / "docs/python.md", PROJECT / "docs/integrations.md"], ids=lambda path: path.name)
+@pytest.mark.parametrize("path", [PROJECT / "README.md", PROJECT / "docs/python.md", PROJECT / "docs/causal.md", PROJECT / "docs/integrations.md"], ids=lambda path: path.name)
 def test_what_the_documentation_shows(path, tmp_path, monkeypatch):
     """Blocks are run one after the other, as a reader would; what a comment two blanks behind an
     expression claims is compared."""
