@@ -65,6 +65,7 @@ def test_what_the_documentation_shows(path, tmp_path, monkeypatch):
     """Blocks are run one after the other, as a reader would; what a comment two blanks behind an
     expression claims is compared."""
     monkeypatch.chdir(tmp_path)
+    (tmp_path / "models").symlink_to(PROJECT / "models")
     names: dict[str, object] = {}
     found, missing = blocks(path), set()
     assert found
