@@ -1,4 +1,4 @@
-//! `sumout counterfactual`: what would have happened to the same unit.
+//! `sumout counterfactual`: variables of other worlds, and probabilities of causation.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -23,15 +23,15 @@ Examples:
 
 `sumout query` and `sumout compile` take variables such as `y[x=0]`, too.";
 
-/// What would have happened to the same unit under an intervention.
+/// Posteriors in other worlds, and probabilities of causation.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// The network: a file, `-` for standard input, or `asia`. What interventions reach must be
-    /// functions of their parents.
+    /// The network: a file, `-` for standard input, or `asia`. The variables that interventions
+    /// reach must be functions of their parents.
     model: PathBuf,
 
-    /// Variables of worlds: `y[x=0]` is `y` if `x` were set to `0` from outside.
+    /// Variables of other worlds: `y[x=0]` is `y` if `x` were set to `0` from outside.
     #[arg(value_name = "TARGET", required_unless_present = "cause")]
     targets: Vec<String>,
 
