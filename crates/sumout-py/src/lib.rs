@@ -4,6 +4,7 @@
 //! variables and values are positions, numbers are arrays of one kind, and every method that takes
 //! long releases the interpreter's lock and lets Ctrl-C through: see [`work`].
 
+mod arguments;
 mod arrow;
 mod batch;
 mod circuit;

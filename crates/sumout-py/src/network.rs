@@ -1,20 +1,21 @@
 //! Networks, by positions of variables and values.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use numpy::ndarray::Array2;
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyReadonlyArrayDyn};
 use pyo3::prelude::*;
+use sumout::VarId;
 use sumout::model::format::{ReadOptions, WriteOptions};
 use sumout::model::{Body, Role};
-use sumout::{Error, ErrorKind, Evidence, Finding, Format, VarId};
 
+use crate::arguments::{Findings, Numbers, draw, evidence, flat, format_named, no_scope};
 use crate::circuit::Circuit;
 use crate::error::Result;
 use crate::options::Options;
 use crate::query::{Plan, Query};
-use crate::work::{self, Watch};
+use crate::work;
 
 /// A Bayesian or a Markov network.
 #[pyclass(frozen, module = "sumout._sumout")]
@@ -23,9 +24,6 @@ pub struct Network(pub Arc<sumout::Network>);
 
 /// Posteriors by variable, and ln P(e).
 type Answered = (Vec<(usize, Vec<f64>)>, f64);
-
-/// Values and likelihoods of variables.
-type Findings = (Vec<(usize, usize)>, Vec<(usize, Vec<f64>)>);
 
 #[pymethods]
 impl Network {
@@ -438,63 +436,4 @@ impl Network {
         let net = work::short(py, || change(&self.0))?;
         Ok(Network(Arc::new(net)))
     }
-}
-
-fn draw(net: &sumout::Network, rows: usize, seed: u64, watch: &Watch) -> sumout::Result<Vec<i32>> {
-    let (mut sampler, mut cells) = (net.sampler(seed)?, vec![]);
-    let too_many = || {
-        Error::new(
-            ErrorKind::Memory,
-            format!("there is no memory for {rows} cases"),
-        )
-    };
-    let size = rows
-        .checked_mul(net.variables().len())
-        .ok_or_else(too_many)?;
-    cells.try_reserve_exact(size).map_err(|_| too_many())?;
-    for row in 0..rows {
-        if row % 4096 == 0 {
-            watch.go_on()?;
-        }
-        cells.extend(sampler.draw().iter().map(|&value| value as i32));
-    }
-    Ok(cells)
-}
-
-/// The numbers of a CPT: a function is a list of positions, a table an array.
-#[derive(FromPyObject)]
-pub enum Numbers<'py> {
-    Table(PyReadonlyArrayDyn<'py, f64>),
-    Function(Vec<u32>),
-}
-
-fn flat(table: &PyReadonlyArrayDyn<'_, f64>) -> Vec<f64> {
-    table.as_array().iter().copied().collect()
-}
-
-fn no_scope() -> Error {
-    Error::new(ErrorKind::Model, "a CPT is of a variable")
-}
-
-fn evidence(net: &sumout::Network, (hard, soft): Findings) -> sumout::Result<Evidence> {
-    let mut evidence = Evidence::new();
-    for (variable, value) in hard {
-        evidence.insert(net, sumout::internals::var(variable), Finding::Hard(value))?;
-    }
-    for (variable, likelihood) in soft {
-        evidence.insert(
-            net,
-            sumout::internals::var(variable),
-            Finding::Soft(likelihood),
-        )?;
-    }
-    Ok(evidence)
-}
-
-fn format_named(name: &str) -> sumout::Result<Format> {
-    Format::of_path(Path::new(&format!("network.{name}"))).ok_or_else(|| {
-        let known: Vec<&str> = Format::ALL.iter().map(|f| f.extensions()[0]).collect();
-        let error = Error::new(ErrorKind::Format, format!("unknown format `{name}`"));
-        error.hint(format!("the formats are {}", known.join(", ")))
-    })
 }

@@ -1,0 +1,81 @@
+//! Arguments of Python as the library takes them.
+
+use std::path::Path;
+
+use numpy::PyReadonlyArrayDyn;
+use pyo3::prelude::*;
+use sumout::{Error, ErrorKind, Evidence, Finding, Format};
+
+use crate::work::Watch;
+
+/// Values and likelihoods of variables.
+pub type Findings = (Vec<(usize, usize)>, Vec<(usize, Vec<f64>)>);
+
+/// Positions of the values of cases drawn at random, row by row.
+pub fn draw(
+    net: &sumout::Network,
+    rows: usize,
+    seed: u64,
+    watch: &Watch,
+) -> sumout::Result<Vec<i32>> {
+    let (mut sampler, mut cells) = (net.sampler(seed)?, vec![]);
+    let too_many = || {
+        Error::new(
+            ErrorKind::Memory,
+            format!("there is no memory for {rows} cases"),
+        )
+    };
+    let size = rows
+        .checked_mul(net.variables().len())
+        .ok_or_else(too_many)?;
+    cells.try_reserve_exact(size).map_err(|_| too_many())?;
+    for row in 0..rows {
+        if row % 4096 == 0 {
+            watch.go_on()?;
+        }
+        cells.extend(sampler.draw().iter().map(|&value| value as i32));
+    }
+    Ok(cells)
+}
+
+/// The numbers of a CPT: a function is a list of positions, a table an array.
+#[derive(FromPyObject)]
+pub enum Numbers<'py> {
+    Table(PyReadonlyArrayDyn<'py, f64>),
+    Function(Vec<u32>),
+}
+
+/// The numbers of an array, the last axis fastest.
+pub fn flat(table: &PyReadonlyArrayDyn<'_, f64>) -> Vec<f64> {
+    table.as_array().iter().copied().collect()
+}
+
+/// A CPT without a variable.
+pub fn no_scope() -> Error {
+    Error::new(ErrorKind::Model, "a CPT is of a variable")
+}
+
+/// The evidence that findings are.
+pub fn evidence(net: &sumout::Network, (hard, soft): Findings) -> sumout::Result<Evidence> {
+    let mut evidence = Evidence::new();
+    for (variable, value) in hard {
+        evidence.insert(net, sumout::internals::var(variable), Finding::Hard(value))?;
+    }
+    for (variable, likelihood) in soft {
+        evidence.insert(
+            net,
+            sumout::internals::var(variable),
+            Finding::Soft(likelihood),
+        )?;
+    }
+    Ok(evidence)
+}
+
+/// The format with an extension.
+pub fn format_named(name: &str) -> sumout::Result<Format> {
+    Format::of_path(Path::new(&format!("network.{name}"))).ok_or_else(|| {
+        let known: Vec<&str> = Format::ALL.iter().map(|f| f.extensions()[0]).collect();
+        let error = Error::new(ErrorKind::Format, format!("unknown format `{name}`"));
+        error.hint(format!("the formats are {}", known.join(", ")))
+    })
+}
