@@ -185,6 +185,11 @@ class Network:
         The values of a function, in the order of the parents' joint states; none if it is not a known
         function.
         """
+    def information(self, /, target: int, among: Sequence[int], before: Sequence[int], findings: tuple[Sequence[tuple[int, int]], Sequence[tuple[int, Sequence[float]]]], options: Options) -> tuple[float, list[tuple[int, float]]] | None:
+        """
+        The entropy of a target, and how much of it observing each of some variables is expected to remove, the
+        largest first; none if the evidence is impossible.
+        """
     def is_markov(self, /) -> bool: ...
     def map(self, /, variables: Sequence[int], count: int, findings: tuple[Sequence[tuple[int, int]], Sequence[tuple[int, Sequence[float]]]], options: Options, seconds: float | None = None) -> tuple[list[tuple[list[int], float]], float, bool, int, float]:
         """
