@@ -71,6 +71,30 @@ pub fn settings<'t>(
     Ok(all)
 }
 
+/// Costs of variables, as `--cost` takes them: positive numbers.
+pub fn costs(net: &Network, texts: &[String]) -> Result<Vec<(VarId, f64)>> {
+    let mut all = vec![];
+    for text in texts {
+        let (vars, right) = split(net, &Typed { kind: &COST, text })?;
+        let cost = match right.parse::<f64>() {
+            Ok(cost) if cost.is_finite() && cost > 0.0 => cost,
+            _ => {
+                let message = format!("`{right}` is not a cost (`--cost {text}`)");
+                let error = Error::new(ErrorKind::Options, message);
+                return Err(error.hint("give a positive number"));
+            }
+        };
+        for var in vars {
+            if all.iter().any(|&(v, other)| v == var && other != cost) {
+                let message = format!("`{}` is given two costs", net.variable(var).name);
+                return Err(Error::new(ErrorKind::Options, message).hint("give one"));
+            }
+            all.push((var, cost));
+        }
+    }
+    Ok(all)
+}
+
 /// A kind of finding: what it is called, and how the right of its `=` is read.
 struct Kind {
     option: &'static str,
@@ -91,6 +115,13 @@ const SOFT: Kind = Kind {
     noun: "likelihoods",
     read: likelihood,
     example: |variable| vec!["0.5"; variable.values.len()].join(","),
+};
+
+const COST: Kind = Kind {
+    option: "--cost",
+    noun: "cost",
+    read: |_, _, _| Ok(Finding::Hard(0)),
+    example: |_| "1".into(),
 };
 
 /// One finding as it was typed.

@@ -304,6 +304,35 @@ impl Network {
         ))
     }
 
+    /// The entropy of a target, and how much of it observing each of some variables is expected to remove, the
+    /// largest first; none if the evidence is impossible.
+    fn information(
+        &self,
+        py: Python<'_>,
+        target: usize,
+        among: Vec<usize>,
+        before: Vec<usize>,
+        findings: Findings,
+        options: &Options,
+    ) -> Result<Option<Informed>> {
+        let (net, options) = (self.0.clone(), options.0.clone());
+        let found = work::long(py, None, move |watch| {
+            let [among, before] = [among, before].map(|these| {
+                these
+                    .into_iter()
+                    .map(sumout::internals::var)
+                    .collect::<Vec<_>>()
+            });
+            let target = sumout::internals::var(target);
+            let evidence = evidence(&net, findings)?;
+            net.information(target, &among, &before, &evidence, &watch.over(&options))
+        })?;
+        Ok(found.map(|found| {
+            let gains = found.gains().iter().map(|(v, bits)| (v.index(), *bits));
+            (found.entropy(), gains.collect())
+        }))
+    }
+
     /// Compiles a query.
     fn compile(&self, py: Python<'_>, query: &Query, options: &Options) -> Result<Circuit> {
         let (net, query, options) = (self.0.clone(), query.0.clone(), options.0.clone());
@@ -422,6 +451,9 @@ impl Network {
 
 /// Assignments with their logarithms, the bound, whether it is proved, the nodes, and ln P(e).
 type Mapped = (Vec<(Vec<usize>, f64)>, f64, bool, u64, f64);
+
+/// An entropy, and how much of it each variable is expected to remove.
+type Informed = (f64, Vec<(usize, f64)>);
 
 /// An explanation among others.
 type Ranked = (Vec<usize>, f64, f64, usize, bool);

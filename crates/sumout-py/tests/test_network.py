@@ -70,6 +70,19 @@ def test_marginal_map(asia):
         asia.map("tub", {"lung": "yes", "either": "no"})
 
 
+def test_information(asia):
+    found = asia.information("lung", {"dysp": "yes"})
+    assert next(iter(found)) == "either" and list(found.values()) == sorted(found.values(), reverse=True)
+    assert set(found) == set(asia.variables) - {"lung", "dysp"}
+    p = asia.query("lung", given={"dysp": "yes"})["yes"]
+    assert found.entropy == pytest.approx(-p * np.log2(p) - (1 - p) * np.log2(1 - p))
+    assert asia.information("lung", {"dysp": "yes"}, among="x*", after=["either"])["xray"] == pytest.approx(0, abs=1e-12)
+    with pytest.raises(sumout.Error, match="cannot be observed again"):
+        asia.information("lung", {"lung": "yes"})
+    with pytest.raises(sumout.ImpossibleEvidence):
+        asia.information("dysp", {"lung": "yes", "either": "no"})
+
+
 def test_impossible_evidence_is_an_answer_of_its_own(asia):
     impossible = {"lung": "yes", "either": "no"}
     with pytest.raises(sumout.ImpossibleEvidence) as raised:

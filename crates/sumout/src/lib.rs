@@ -90,7 +90,7 @@ pub mod vars;
 pub use circuit::{
     Answer, Answers, Batch, Causation, Circuit, Column, Compilation, Derivatives, Differentiator,
     EvalOptions, Evaluator, Explainer, Explanation, Explanations, Export, Families,
-    FamilyEvaluator, Language, MarginalMap, Onnx, Options, Precision, Selected,
+    FamilyEvaluator, Information, Language, MarginalMap, Onnx, Options, Precision, Selected,
 };
 pub use compile::plan::saved::SavedPlan;
 pub use compile::report::{Extent, Near};

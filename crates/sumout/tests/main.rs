@@ -18,6 +18,7 @@ mod formats;
 mod functional;
 mod gradients;
 mod independence;
+mod information;
 mod joint;
 #[path = "learning/main.rs"]
 mod learning;

@@ -13,6 +13,7 @@ pub mod export;
 pub mod fit;
 pub mod map;
 pub mod mpe;
+pub mod next;
 pub mod paper;
 pub mod query;
 pub mod sample;
@@ -32,6 +33,7 @@ Examples:
   sumout mpe asia --given xray=yes                 the most probable explanation
   sumout query asia lung --do smoke=no             if nobody smoked
   sumout map asia lung tub --given xray=yes        marginal MAP
+  sumout next asia lung --given dysp=yes           what to observe next
   sumout compile rect:8 label --given 'pixel_*'    what a query costs, and why it is cheap
   sumout eval lung.sumout cases.csv                posteriors for every row of a file
   sumout fit rect:10 train.csv --target label -o learned.json
@@ -69,6 +71,7 @@ pub enum Command {
     Query(query::Args),
     Mpe(mpe::Args),
     Map(map::Args),
+    Next(next::Args),
     Counterfactual(counterfactual::Args),
     Compile(compile::Args),
     Eval(eval::Args),
@@ -102,6 +105,7 @@ pub fn run(cli: &Cli, out: &mut dyn Write) -> Result<Outcome> {
         Command::Query(args) => query::run(args, cli.json, out),
         Command::Mpe(args) => mpe::run(args, cli.json, out),
         Command::Map(args) => map::run(args, cli.json, out),
+        Command::Next(args) => next::run(args, cli.json, out),
         Command::Counterfactual(args) => counterfactual::run(args, cli.json, out),
         Command::Compile(args) => compile::run(args, cli.json, out),
         Command::Eval(args) => eval::run(args, cli.json, out),

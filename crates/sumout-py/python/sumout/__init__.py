@@ -6,7 +6,7 @@
 {'yes': 0.252..., 'no': 0.747...}
 """
 
-from ._answers import Answers, Explanation, Explanations, JointPosterior, MarginalMap, Posterior, Posteriors
+from ._answers import Answers, Explanation, Explanations, Information, JointPosterior, MarginalMap, Posterior, Posteriors
 from ._build import Builder
 from ._circuit import Circuit, load
 from ._convert import from_edges, from_networkx, from_pgmpy, from_pyagrum, to_networkx, to_pgmpy, to_pyagrum
@@ -28,6 +28,7 @@ __all__ = [
     "Explanations",
     "MarginalMap",
     "ImpossibleEvidence",
+    "Information",
     "JointPosterior",
     "Learned",
     "Network",

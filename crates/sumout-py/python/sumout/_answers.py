@@ -143,6 +143,21 @@ class MarginalMap(dict[str, Any]):
         return _draw.table([*cells, ("ln P", f"{self.log_probability:.6g}")])
 
 
+class Information(dict[str, float]):
+    """How many bits observing each variable is expected to tell about a target, the largest first."""
+
+    def __init__(self, gains: Mapping[str, float], entropy: float):
+        super().__init__(gains)
+        self.entropy = entropy
+        """The entropy of the target, in bits."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Information, (dict(self), self.entropy)
+
+    def _repr_html_(self) -> str:
+        return _draw.table([(name, f"{bits:.4f}") for name, bits in self.items()])
+
+
 class Answers(NamedTuple):
     """The answers to a batch: a row for each example."""
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from . import _draw, _evidence, _fit, _frames, _score, _sumout
-from ._answers import Explanation, JointPosterior, MarginalMap, Posterior, Posteriors
+from ._answers import Explanation, Information, JointPosterior, MarginalMap, Posterior, Posteriors
 from ._causal import Causal
 from ._circuit import Circuit
 from ._draw import Picture
@@ -276,8 +276,7 @@ class Network(Causal, Graph):
         ``variables`` are names or patterns such as ``ok_*``. With ``k``, a list of the ``k`` best. After ``time_limit`` seconds
         the search ends with the best so far and an upper bound, and is then not ``proved``.
         """
-        patterns = [variables] if isinstance(variables, str) else variables
-        asked = list(dict.fromkeys(found for name in patterns for found in self._raw.matching(name)))
+        asked = self._matching(variables)
         if time_limit is not None and not 0 < time_limit < 1e9:
             raise Error("options", f"the time limit is {time_limit}", hint="give a number of seconds")
         findings, how = self._findings(given), options(level, effort, seed, memory)
@@ -290,6 +289,34 @@ class Network(Causal, Graph):
         if not found:
             raise Error("interrupted", f"nothing was found in time; ln P is at most {bound:.6g}", hint="raise `time_limit`")
         return found[0] if k is None else found
+
+    def information(
+        self,
+        target: str,
+        given: Mapping[str, Finding] | None = None,
+        *,
+        among: Names = (),
+        after: Names = (),
+        level: Level = "auto",
+        effort: float = 1.0,
+        seed: int = 0,
+        memory: int | str | None = None,
+    ) -> Information:
+        """The variables to observe next: by how many bits each is expected to reduce the entropy of ``target``, the largest first.
+
+        Of those not observed yet, or ``among`` some, by name or by pattern. ``after`` names variables that will be observed
+        before, whatever they turn out to be.
+        """
+        findings, how = self._findings(given), options(level, effort, seed, memory)
+        found = self._raw.information(self._raw.find(target), self._matching(among), self._matching(after), findings, how)
+        if found is None:
+            raise ImpossibleEvidence
+        entropy, gains = found
+        return Information({self._variables.names[v]: bits for v, bits in gains}, entropy)
+
+    def _matching(self, names: Names) -> list[int]:
+        patterns = [names] if isinstance(names, str) else names
+        return list(dict.fromkeys(found for name in patterns for found in self._raw.matching(name)))
 
     def _named(self, variables: list[int], values: list[int]) -> dict[str, Any]:
         return {self._variables.names[v]: self._variables.values[v][at] for v, at in zip(variables, values)}

@@ -191,6 +191,11 @@ class Network:
         The values of a function, in the order of the parents' joint states; none if it is not a known
         function.
         """
+    def information(self, /, target: int, among: Sequence[int], before: Sequence[int], findings: tuple[Sequence[tuple[int, int]], Sequence[tuple[int, Sequence[float]]]], options: Options) -> tuple[float, list[tuple[int, float]]] | None:
+        """
+        The entropy of a target, and how much of it observing each of some variables is expected to remove, the
+        largest first; none if the evidence is impossible.
+        """
     def intervene(self, /, settings: Sequence[tuple[str, str]]) -> Network:
         """
         The network with variables set to values from outside.

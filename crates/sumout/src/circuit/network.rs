@@ -224,7 +224,7 @@ impl Network {
     }
 
     /// Refuses ids that another network gave.
-    fn check_ids(&self, mut ids: impl Iterator<Item = VarId>) -> Result<()> {
+    pub(crate) fn check_ids(&self, mut ids: impl Iterator<Item = VarId>) -> Result<()> {
         let Some(stranger) = ids.find(|v| v.index() >= self.variables().len()) else {
             return Ok(());
         };
