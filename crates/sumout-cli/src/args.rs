@@ -115,13 +115,8 @@ pub struct Asking {
 
     /// Compute the joint posterior of several variables, such as `lung,tub`: one table with all of
     /// their joint values.
-    #[arg(
-        long,
-        value_name = "A,B,…",
-        value_delimiter = ',',
-        conflicts_with = "targets"
-    )]
-    pub joint: Vec<String>,
+    #[arg(long, value_name = "A,B,…", conflicts_with = "targets")]
+    joint: Vec<String>,
 
     /// The inputs, by name or by pattern such as `pixel_*`: an example gives each a value, a
     /// likelihood, or nothing.
@@ -139,21 +134,37 @@ impl Asking {
         self.inputs(if self.joint.is_empty() {
             Query::of_several(&self.targets)
         } else {
-            Query::joint(&self.joint)
+            Query::joint(names(&self.joint))
         })
     }
 
     /// All names and patterns, as they are typed.
     pub fn texts(&self) -> impl Iterator<Item = &str> {
-        let asked = self.targets.iter().chain(&self.joint);
-        let all = asked.chain(&self.given).chain(&self.hard);
-        all.map(String::as_str)
+        let all = self.targets.iter().chain(&self.given).chain(&self.hard);
+        all.map(String::as_str).chain(names(&self.joint))
     }
 
     /// A query with the inputs that are given.
     pub fn inputs(&self, query: Query) -> Query {
         query.given(&self.given).hard(&self.hard)
     }
+}
+
+/// The names and patterns in lists with commas; commas in brackets do not separate:
+/// `y[x=0,z=1],{a,b}` has two parts.
+pub fn names(lists: &[String]) -> impl Iterator<Item = &str> {
+    lists.iter().flat_map(|list| {
+        let mut depth = 0_usize;
+        let parts = list.split(move |c| {
+            match c {
+                '[' | '{' => depth += 1,
+                ']' | '}' => depth = depth.saturating_sub(1),
+                _ => {}
+            }
+            c == ',' && depth == 0
+        });
+        parts.map(str::trim)
+    })
 }
 
 /// How to compute an answer.
@@ -303,6 +314,13 @@ pub fn size(text: &str) -> Result<u64, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_are_separated_by_commas_that_are_in_no_brackets() {
+        let lists = ["y[x=0,z=z[x=1,a=0]], w".to_owned(), "{a,b}c,d]".to_owned()];
+        let parts = ["y[x=0,z=z[x=1,a=0]]", "w", "{a,b}c", "d]"];
+        assert!(names(&lists).eq(parts));
+    }
 
     #[test]
     fn sizes_have_decimal_and_binary_units() {

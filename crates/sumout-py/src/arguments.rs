@@ -4,9 +4,13 @@ use std::path::Path;
 
 use numpy::PyReadonlyArrayDyn;
 use pyo3::prelude::*;
-use sumout::{Error, ErrorKind, Evidence, Finding, Format};
+use sumout::model::{Node, Role};
+use sumout::{Builder, Error, ErrorKind, Evidence, Finding, Format};
 
 use crate::work::Watch;
+
+/// Posteriors by variable, and ln P(e).
+pub type Answered = (Vec<(usize, Vec<f64>)>, f64);
 
 /// Values and likelihoods of variables.
 pub type Findings = (Vec<(usize, usize)>, Vec<(usize, Vec<f64>)>);
@@ -50,9 +54,36 @@ pub fn flat(table: &PyReadonlyArrayDyn<'_, f64>) -> Vec<f64> {
     table.as_array().iter().copied().collect()
 }
 
-/// A CPT without a variable.
-pub fn no_scope() -> Error {
-    Error::new(ErrorKind::Model, "a CPT is of a variable")
+/// The roles of a CPT: functional, fixed, keep_zeros, tie.
+pub type Roles = (bool, bool, bool, Option<String>);
+
+/// Adds a potential, or the CPT of the last variable of the scope.
+pub fn add_factor(
+    builder: &mut Builder,
+    is_markov: bool,
+    mut scope: Vec<Node>,
+    numbers: Numbers<'_>,
+    (functional, fixed, keep_zeros, tie): Roles,
+) -> sumout::Result<()> {
+    let no_scope = || Error::new(ErrorKind::Model, "a CPT is of a variable");
+    let draft = match (numbers, is_markov) {
+        (Numbers::Table(table), true) => builder.potential(scope, flat(&table)),
+        (Numbers::Table(table), false) => {
+            let child = scope.pop().ok_or_else(no_scope)?;
+            builder.table(child, scope, flat(&table))
+        }
+        (Numbers::Function(values), _) => {
+            let child = scope.pop().ok_or_else(no_scope)?;
+            builder.mapping(child, scope, values)
+        }
+    };
+    draft.role(Role {
+        functional,
+        fixed,
+        keep_zeros,
+        tie,
+    });
+    Ok(())
 }
 
 /// The evidence that findings are.

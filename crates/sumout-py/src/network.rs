@@ -10,7 +10,9 @@ use sumout::VarId;
 use sumout::model::format::{ReadOptions, WriteOptions};
 use sumout::model::{Body, Role};
 
-use crate::arguments::{Findings, Numbers, draw, evidence, flat, format_named, no_scope};
+use crate::arguments::{
+    Answered, Findings, Numbers, Roles, add_factor, draw, evidence, format_named,
+};
 use crate::circuit::Circuit;
 use crate::error::Result;
 use crate::options::Options;
@@ -21,9 +23,6 @@ use crate::work;
 #[pyclass(frozen, module = "sumout._sumout")]
 #[derive(Debug)]
 pub struct Network(pub Arc<sumout::Network>);
-
-/// Posteriors by variable, and ln P(e).
-type Answered = (Vec<(usize, Vec<f64>)>, f64);
 
 #[pymethods]
 impl Network {
@@ -98,8 +97,7 @@ impl Network {
 
     /// For each factor its scope, whether it is known to be a function, and what else is known:
     /// functional, fixed, keep_zeros, tie.
-    #[allow(clippy::type_complexity)]
-    fn factors(&self) -> Vec<(Vec<usize>, bool, (bool, bool, bool, Option<String>))> {
+    fn factors(&self) -> Vec<(Vec<usize>, bool, Roles)> {
         let role = |role: &Role| {
             (
                 role.functional,
@@ -398,13 +396,12 @@ impl Network {
 
     /// The network of variables with values, and factors.
     #[staticmethod]
-    #[allow(clippy::type_complexity)]
     fn build(
         name: &str,
         is_markov: bool,
         normalize: bool,
         variables: Vec<(String, Vec<String>)>,
-        factors: Vec<(Vec<usize>, Numbers<'_>, (bool, bool, bool, Option<String>))>,
+        factors: Vec<(Vec<usize>, Numbers<'_>, Roles)>,
     ) -> Result<Self> {
         let mut builder = if is_markov {
             sumout::Network::markov(name)
@@ -416,25 +413,9 @@ impl Network {
             .into_iter()
             .map(|(name, values)| builder.variable(name, values))
             .collect();
-        for (scope, numbers, (functional, fixed, keep_zeros, tie)) in factors {
-            let mut scope: Vec<_> = scope.into_iter().map(|index| nodes[index]).collect();
-            let draft = match (numbers, is_markov) {
-                (Numbers::Table(table), true) => builder.potential(scope, flat(&table)),
-                (Numbers::Table(table), false) => {
-                    let child = scope.pop().ok_or_else(no_scope)?;
-                    builder.table(child, scope, flat(&table))
-                }
-                (Numbers::Function(values), _) => {
-                    let child = scope.pop().ok_or_else(no_scope)?;
-                    builder.mapping(child, scope, values)
-                }
-            };
-            draft.role(Role {
-                functional,
-                fixed,
-                keep_zeros,
-                tie,
-            });
+        for (scope, numbers, role) in factors {
+            let scope = scope.into_iter().map(|index| nodes[index]).collect();
+            add_factor(&mut builder, is_markov, scope, numbers, role)?;
         }
         Ok(Network(Arc::new(builder.build()?)))
     }

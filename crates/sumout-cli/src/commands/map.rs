@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use sumout::{Error, ErrorKind, MarginalMap, Network};
 
 use crate::args::{Computing, Reading};
+use crate::causal::Intervening;
 use crate::commands::query::targets;
 use crate::evidence::{Given, talk_of_impossible};
 use crate::json;
@@ -40,6 +41,9 @@ pub struct Args {
     given: Given,
 
     #[command(flatten)]
+    intervening: Intervening,
+
+    #[command(flatten)]
     computing: Computing,
 
     #[command(flatten)]
@@ -51,6 +55,10 @@ pub struct Args {
 
 pub fn run(args: &Args, as_json: bool, out: &mut dyn Write) -> Result<Outcome> {
     let net = args.reading.network(&args.model)?;
+    let texts = args.variables.iter().map(String::as_str);
+    let net = args
+        .intervening
+        .network(net, texts.chain(args.given.texts()))?;
     let asked = targets(&net, &args.variables)?;
     let evidence = args.given.evidence(&net)?;
     let map = args.limiting.watch(|control| {

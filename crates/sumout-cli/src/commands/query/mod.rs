@@ -11,7 +11,7 @@ mod selections;
 use ranking::Ranking;
 use selections::selections;
 
-use crate::args::{Approximating, Computing, Reading};
+use crate::args::{Approximating, Computing, Reading, names};
 use crate::causal::Intervening;
 use crate::evidence::{Given, talk_of_impossible};
 use crate::json;
@@ -46,7 +46,7 @@ pub struct Args {
 
     /// Compute the joint posterior of several variables, such as `lung,tub`: one table with all of
     /// their joint values.
-    #[arg(long, value_name = "A,B,…", value_delimiter = ',', conflicts_with_all = ["targets", "sort", "top", "value"])]
+    #[arg(long, value_name = "A,B,…", conflicts_with_all = ["targets", "sort", "top", "value"])]
     joint: Vec<String>,
 
     #[command(flatten)]
@@ -77,16 +77,10 @@ pub struct Args {
 
 pub fn run(args: &Args, as_json: bool, out: &mut dyn Write) -> Result<Outcome> {
     let net = args.reading.network(&args.model)?;
-    let asked = if args.joint.is_empty() {
-        &args.targets
-    } else {
-        &args.joint
-    };
-    let texts = asked.iter().map(String::as_str);
-    let net = args
-        .intervening
-        .network(net, texts.chain(args.given.texts()))?;
-    let targets = targets(&net, asked)?;
+    let asked: Vec<&str> = args.asked().collect();
+    let texts = asked.iter().copied().chain(args.given.texts());
+    let net = args.intervening.network(net, texts)?;
+    let targets = targets(&net, &asked)?;
     args.check_value(&net, &targets)?;
     let evidence = args.given.evidence(&net)?;
     let options = args.computing.options().with_near(args.approximating.near);
@@ -131,10 +125,10 @@ pub fn run(args: &Args, as_json: bool, out: &mut dyn Write) -> Result<Outcome> {
 }
 
 /// The target variables, each once, in the order given.
-pub fn targets(net: &Network, patterns: &[String]) -> sumout::Result<Vec<VarId>> {
+pub fn targets(net: &Network, patterns: &[impl AsRef<str>]) -> sumout::Result<Vec<VarId>> {
     let mut targets = vec![];
     for pattern in patterns {
-        for var in net.matching(pattern)? {
+        for var in net.matching(pattern.as_ref())? {
             if !targets.contains(&var) {
                 targets.push(var);
             }
@@ -144,6 +138,12 @@ pub fn targets(net: &Network, patterns: &[String]) -> sumout::Result<Vec<VarId>>
 }
 
 impl Args {
+    /// The targets, as they are typed.
+    fn asked(&self) -> impl Iterator<Item = &str> {
+        let targets = self.targets.iter().map(String::as_str);
+        targets.chain(names(&self.joint))
+    }
+
     fn check_value(&self, net: &Network, targets: &[VarId]) -> sumout::Result<()> {
         let all = || net.ids().collect::<Vec<_>>();
         let targets = if targets.is_empty() {
