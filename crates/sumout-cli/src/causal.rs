@@ -65,7 +65,7 @@ impl Intervening {
         let names = net.not_structural().map(|v| &*net.variable(v).name);
         let names = crate::text::abridged(names.collect::<Vec<_>>().into_iter(), 60);
         talk(&format!(
-            "assumed that the rows of these variables are independent, on which counterfactuals depend: {names}"
+            "assumed independent rows in the CPTs of {names}; other assumptions give other counterfactuals"
         ));
         net.completed()
     }

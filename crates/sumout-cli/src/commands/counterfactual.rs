@@ -27,11 +27,11 @@ Examples:
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// The network: a file, `-` for standard input, or `asia`. What interventions reach must be
-    /// functions of their parents.
+    /// The network: a file, `-` for standard input, or `asia`. The variables that interventions
+    /// reach must be functions of their parents.
     model: PathBuf,
 
-    /// Variables of worlds: `y[x=0]` is `y` if `x` were set to `0` from outside.
+    /// Variables of other worlds: `y[x=0]` is `y` if `x` were set to `0` from outside.
     #[arg(value_name = "TARGET", required_unless_present = "cause")]
     targets: Vec<String>,
 

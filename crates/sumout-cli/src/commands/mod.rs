@@ -31,7 +31,7 @@ Examples:
   sumout query asia lung --given xray=yes dysp=no  P(lung | xray=yes, dysp=no)
   sumout mpe asia --given xray=yes                 the most probable explanation
   sumout query asia lung --do smoke=no             if nobody smoked
-  sumout map asia lung tub --given xray=yes        the most probable values of some variables together
+  sumout map asia lung tub --given xray=yes        marginal MAP
   sumout compile rect:8 label --given 'pixel_*'    what a query costs, and why it is cheap
   sumout eval lung.sumout cases.csv                posteriors for every row of a file
   sumout fit rect:10 train.csv --target label -o learned.json
@@ -68,8 +68,8 @@ pub enum Command {
     Show(show::Args),
     Query(query::Args),
     Mpe(mpe::Args),
-    Counterfactual(counterfactual::Args),
     Map(map::Args),
+    Counterfactual(counterfactual::Args),
     Compile(compile::Args),
     Eval(eval::Args),
     Export(export::Args),
@@ -101,8 +101,8 @@ pub fn run(cli: &Cli, out: &mut dyn Write) -> Result<Outcome> {
         Command::Show(args) => show::run(args, cli.json, out),
         Command::Query(args) => query::run(args, cli.json, out),
         Command::Mpe(args) => mpe::run(args, cli.json, out),
-        Command::Counterfactual(args) => counterfactual::run(args, cli.json, out),
         Command::Map(args) => map::run(args, cli.json, out),
+        Command::Counterfactual(args) => counterfactual::run(args, cli.json, out),
         Command::Compile(args) => compile::run(args, cli.json, out),
         Command::Eval(args) => eval::run(args, cli.json, out),
         Command::Export(args) => export::run(args, cli.json, out),

@@ -149,7 +149,7 @@ impl Printing<'_> {
         let align = [Align::Left, Align::Right, Align::Right, Align::Left];
         table(out, align, &rows)?;
         if found.last().is_some_and(Explanation::is_tied_beyond) {
-            writeln!(out, "more are as probable as the last one")?;
+            writeln!(out, "others are as probable as the last one")?;
         }
         self.talk_of_hidden();
         Ok(())

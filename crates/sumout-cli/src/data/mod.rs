@@ -120,7 +120,7 @@ pub trait Source: Send {
         if titles.is_empty() {
             return Ok(());
         }
-        let error = Error::new(ErrorKind::Format, "only columns of CSV files are kept");
+        let error = Error::new(ErrorKind::Format, "only columns of CSV files can be kept");
         Err(error.hint("give the rows as a .csv file"))
     }
 

@@ -95,7 +95,7 @@ class Graph:
 
     def _above(self) -> dict[str, list[str]]:
         if self.is_markov:
-            raise Error("unsupported", "a Markov network has no directions", hint="`factors()` has its potentials")
+            raise Error("unsupported", "a Markov network has no directed edges", hint="`factors()` has its potentials")
         return {name: self.parents(name) for name in self}
 
     def _below(self) -> dict[str, list[str]]:

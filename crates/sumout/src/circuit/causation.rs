@@ -119,8 +119,9 @@ fn other_value(net: &Network, name: &str, value: &str) -> Result<String> {
         [first, second] => Ok([second, first][at].clone()),
         values => {
             let count = values.len();
-            let message =
-                format!("`{name}` has {count} values, so `{name}={value}` has no opposite");
+            let message = format!(
+                "`{name}` has {count} values, so `{name}={value}` has no single alternative"
+            );
             Err(Error::new(ErrorKind::Options, message).hint("name the value to compare it with"))
         }
     }

@@ -99,7 +99,7 @@ pub(crate) fn check(net: &FactorModel, members: &[VarId]) -> Result<()> {
         let error = Error::new(ErrorKind::Memory, message);
         return Err(error.hint("ask for fewer variables together"));
     }
-    let message = "a joint posterior is of several different variables";
+    let message = "a joint posterior needs two or more different variables";
     let error = Error::new(ErrorKind::Options, message);
     Err(error.hint(format!("name two or more, each once; these are {names}")))
 }

@@ -169,7 +169,7 @@ impl Args {
         }
         let error = Error::new(
             ErrorKind::Unsupported,
-            "`-k` is the number of explanations, and the circuit is for posteriors",
+            "`-k` needs a circuit for explanations, and this one is for posteriors",
         );
         Err(error.hint("compile one with `--mpe`").into())
     }

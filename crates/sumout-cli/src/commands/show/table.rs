@@ -209,7 +209,7 @@ impl Separation {
         let [a, b] = [&sides[0], &sides[1]].map(|name| net.find(name));
         let (sides, given) = ([a?, b?], given?.concat());
         if sides[0] == sides[1] || sides.iter().any(|side| given.contains(side)) {
-            let message = "separation is of two different variables, which are not given";
+            let message = "separation is between two different variables that are not given";
             let error = Error::new(ErrorKind::Options, message);
             return Err(error.hint("write for example `--separated a b --given c`"));
         }

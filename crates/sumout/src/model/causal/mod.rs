@@ -101,11 +101,11 @@ impl Network {
     /// Refuses networks in which a mechanism cannot be replaced.
     fn check_causal(&self) -> Result<()> {
         if self.is_markov() {
-            let message = "a Markov network has no directions, and no interventions";
+            let message = "interventions need directed edges, and a Markov network has none";
             return Err(Error::new(ErrorKind::Unsupported, message));
         }
         if self.has_selections() {
-            let message = "a testing network takes no interventions";
+            let message = "interventions in a testing network are not supported";
             let error = Error::new(ErrorKind::Unsupported, message);
             return Err(error.hint("use the network that is selected for some evidence"));
         }

@@ -71,7 +71,7 @@ fn instantiation(source: &Source, net: &Network) -> Result<Evidence> {
     let root = xml.child()?;
     if let Some(root) = root.filter(|root| root.kind() != "instantiation") {
         let error = source.error(root.span, "expected `<instantiation>`");
-        return Err(error.hint("evidence in XML is a file of SamIam"));
+        return Err(error.hint("evidence in XML is read only as SamIam writes it (`.inst`)"));
     }
     while let Some(tag) = xml.child()? {
         let (name, value) = (xml.attribute(&tag, "id")?, xml.attribute(&tag, "value")?);
