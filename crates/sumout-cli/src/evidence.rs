@@ -33,7 +33,7 @@ pub struct Given {
 }
 
 impl Given {
-    /// What is typed of single variables.
+    /// The findings on the command line.
     pub fn texts(&self) -> impl Iterator<Item = &str> {
         self.given.iter().chain(&self.soft).map(String::as_str)
     }

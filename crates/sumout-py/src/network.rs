@@ -80,7 +80,7 @@ impl Network {
         self.0.name()
     }
 
-    /// What whoever read it from a file should know.
+    /// Notes for whoever read the network from a file.
     fn notes(&self) -> Vec<String> {
         self.0.notes().to_vec()
     }

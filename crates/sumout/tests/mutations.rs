@@ -48,7 +48,7 @@ fn seeds() -> impl Iterator<Item = u64> {
     (0..TIMES * times.unwrap_or(1).max(1)).step_by(step)
 }
 
-/// What came of many damaged files.
+/// The results of reading many damaged files.
 #[derive(Default)]
 struct Tally {
     tried: usize,

@@ -1,4 +1,4 @@
-//! `sumout counterfactual`: what would have happened to the same unit.
+//! `sumout counterfactual`: variables of other worlds, and probabilities of causation.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -23,7 +23,7 @@ Examples:
 
 `sumout query` and `sumout compile` take variables such as `y[x=0]`, too.";
 
-/// What would have happened to the same unit under an intervention.
+/// Posteriors in other worlds, and probabilities of causation.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {

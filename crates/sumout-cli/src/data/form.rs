@@ -85,8 +85,8 @@ pub fn text(cell: &[u8]) -> Cow<'_, str> {
     }
 }
 
-/// What a file contains: decompressed, and as UTF-8 if it is UTF-16. And whether that is what its
-/// bytes are.
+/// The content of a file, decompressed, and as UTF-8 if it is UTF-16; and whether these are the
+/// bytes of the file.
 pub fn opened(reader: Box<dyn Read + Send>) -> io::Result<(Box<dyn Read + Send>, bool)> {
     let (head, reader) = peeked(reader)?;
     if head != [0x1f, 0x8b] {

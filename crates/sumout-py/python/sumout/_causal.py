@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Causal:
-    """What a network answers of interventions and counterfactuals."""
+    """The methods of a network for interventions and counterfactuals."""
 
     _raw: _sumout.Network
     _variables: Variables
@@ -45,7 +45,7 @@ class Causal:
     def with_worlds(self, *names: str) -> Network:
         """The network with variables of other worlds: ``y[x=0]`` is ``y`` if ``x`` were set to ``0`` from outside, for the same unit.
 
-        What an intervention reaches must be a function of its parents; see :meth:`completed`.
+        The variables that an intervention reaches must be functions of their parents; see :meth:`completed`.
 
         >>> import sumout
         >>> net = sumout.read("rect:4").with_worlds("label[height=v1]")
@@ -55,8 +55,8 @@ class Causal:
         return self._changed(self._raw.with_worlds(list(names)))
 
     def completed(self) -> Network:
-        """A structural network with the same distribution: what is random given its parents becomes a function of them and of a new
-        root ``response(x)``, and the rows of its table are taken to be independent. Counterfactuals depend on that assumption.
+        """A structural network with the same distribution: a variable that is random given its parents becomes a function of them and of
+        a new root ``response(x)``, and the rows of its CPT are taken to be independent. Counterfactuals depend on that assumption.
         """
         return self._changed(self._raw.completed())
 
@@ -78,7 +78,7 @@ class Causal:
         memory: int | str | None = None,
     ) -> dict[str, float | None]:
         """How much a cause has to do with an effect: the probabilities of ``necessity``, of ``sufficiency`` and of
-        ``necessity_and_sufficiency``, the ``effect_on_treated`` and the average ``effect``; none where a condition is impossible.
+        ``necessity_and_sufficiency``, the ``effect_on_treated`` and the average ``effect``; None where a condition is impossible.
 
         The cause is compared with the value ``instead`` of the same variable, by default the other of two.
         """

@@ -94,7 +94,7 @@ def one(variables: Variables, allowed: Mapping[str, int], check: Callable[[str],
 def findings(
     variables: Variables, allowed: Mapping[str, int], check: Callable[[str], int], evidence: Any
 ) -> list[tuple[int, int | list[float]]]:
-    """What is known of variables in one example; ``check`` refuses a name that is not ``allowed``."""
+    """The findings of one example; ``check`` refuses a name that is not ``allowed``."""
     variables, evidence = unwrapped(variables, evidence)
     given: Mapping[Any, Any] = evidence.to_dict() if _is_row(evidence) else evidence
     _check_readings(variables, given)

@@ -361,7 +361,7 @@ class Network(Causal, Graph):
 
         A variable without a column is an error, unless ``hidden`` names it: a misspelt column would be ignored otherwise.
 
-        What is learned: ``target``, ``given``, ``hidden``, ``weights`` (of examples), ``train`` and ``freeze`` (names of variables), ``strict_ties``
+        The data and their roles: ``target``, ``given``, ``hidden``, ``weights`` (of examples), ``train`` and ``freeze`` (names of variables), ``strict_ties``
         (refuse ties of CPTs of different shapes), ``snap`` (make CPTs that are declared functional functions, after training).
 
         How: ``preset`` ("default", "paper" or "em"), and what overrides it: ``method`` ("adam", "sgd" or "em"), ``loss`` (weights of

@@ -1,4 +1,4 @@
-"""The graph of a network: who is above and below whom."""
+"""The graph of a network: its edges, ancestors and separation."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def names_of(names: Names) -> list[str]:
 
 
 class Graph:
-    """What the graph of a network tells."""
+    """Questions that the graph of a network answers."""
 
     _raw: _sumout.Network
     _variables: Variables
@@ -58,7 +58,7 @@ class Graph:
         return [] if self.is_markov else [self._variables.names[k] for k in self._factors[at][0][:-1]]
 
     def children(self, variable: str) -> list[str]:
-        """The variables that it is a parent of."""
+        """The children of a variable, in the order of the network."""
         at = self._raw.find(variable)
         return [] if self.is_markov else [self._variables.names[s[-1]] for s, _, _ in self._factors if at in s[:-1]]
 

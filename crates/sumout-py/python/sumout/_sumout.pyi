@@ -218,7 +218,7 @@ class Network:
     def not_structural(self, /) -> list[int]: ...
     def notes(self, /) -> list[str]:
         """
-        What whoever read it from a file should know.
+        Notes for whoever read the network from a file.
         """
     @staticmethod
     def parse(name: str, bytes: bytes, format: str | None, normalize: bool) -> Network:

@@ -180,7 +180,7 @@ impl Unit<'_> {
     }
 }
 
-/// What is known of a variable, and a fact about it.
+/// A condition on a variable, and a fact about it.
 fn both(known: Option<Finding>, indicators: &[f64]) -> Finding {
     let of = |(at, x): (usize, &f64)| match &known {
         None => *x,

@@ -56,8 +56,7 @@ impl Network {
         Network { notes, ..self }
     }
 
-    /// What whoever reads the network from a file should know: that rows were rescaled, or that
-    /// something was left out.
+    /// Notes of the reader of a file: that rows were rescaled, or that something was left out.
     pub fn notes(&self) -> &[String] {
         &self.notes
     }

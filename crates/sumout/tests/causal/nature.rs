@@ -1,4 +1,4 @@
-//! What nature may do, and what follows from it in each world.
+//! All states of nature, and the values that follow from them in each world.
 
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;

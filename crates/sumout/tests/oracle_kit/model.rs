@@ -23,7 +23,7 @@ pub struct Model {
     pub is_markov: bool,
 }
 
-/// What is known of each variable; whether it is a single value.
+/// The likelihood of each variable; whether it is a single value.
 pub type Known = Vec<Option<(Vec<f64>, bool)>>;
 
 /// At most this many joint states.

@@ -10,7 +10,7 @@ use sumout::{
 use crate::model::{Known, Model, evidence, id, name};
 use crate::truth::Truth;
 
-/// What was found wrong, or the number of checks.
+/// The mistake that was found, or the number of checks.
 pub type Checked = Result<usize, String>;
 
 pub const LEVELS: [Level; 7] = [

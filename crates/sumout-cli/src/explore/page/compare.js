@@ -1,4 +1,4 @@
-// What changed: posteriors beside those without evidence, or beside a state that was pinned.
+// Changes: posteriors beside those without evidence, or beside a state that was pinned.
 
 import * as api from "./api.js";
 import { $, h, label, percent } from "./dom.js";

@@ -1,10 +1,10 @@
-// What went wrong, in the words of the page, with buttons for what helps.
+// Errors in the words of the page, with buttons for remedies.
 
 import { h, withPowers } from "./dom.js";
 
 const SERVED = "Restart the explorer with a larger --memory to allow more.";
 
-/** A problem in words. What the command line would advise is left out where the page has a button or no such option. */
+/** A problem in words. Advice for the command line is left out where the page has a button or no such option. */
 export function inPageWords(problem) {
   const message = plain(problem.message);
   const first = message[0].toUpperCase() + message.slice(1);

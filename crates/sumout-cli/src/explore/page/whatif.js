@@ -1,4 +1,4 @@
-// What if: posteriors as functions of one number of a table. The others of its row share the rest, so that P(x, e) and P(e)
+// *What if*: posteriors as functions of one number of a table. The others of its row share the rest, so that P(x, e) and P(e)
 // are linear in the number, and two networks give the whole curve.
 
 import * as api from "./api.js";

@@ -1,4 +1,4 @@
-// What a query costs on each level of knowledge, the trees of two of them, and the sizes of all clusters.
+// The cost of a query on each level of knowledge, the trees of two of them, and the sizes of all clusters.
 
 import * as api from "./api.js";
 import { $, count, h, plural, power, times, waitFor } from "./dom.js";

@@ -75,7 +75,7 @@ impl Mistake {
         }
     }
 
-    /// Says what to do about a row with this sum; `is_unscaled` if its numbers need not be
+    /// Adds the hint for a row with this sum; `is_unscaled` if its numbers need not be
     /// probabilities.
     pub fn row_hint(self, sum: f64, is_unscaled: bool) -> Self {
         let correction = match sum {

@@ -339,7 +339,7 @@ impl Builder {
         self.draft(scope, Body::Table(table.into()))
     }
 
-    /// Says that its tables are potentials, whose rows need not sum to one where they are written.
+    /// Declares its tables potentials, whose rows need not sum to one where they are written.
     pub(super) fn unscaled(&mut self) {
         self.is_unscaled = true;
     }

@@ -18,7 +18,7 @@ pub(super) struct Rescaled {
 }
 
 impl Rescaled {
-    /// The remark for whoever reads the network.
+    /// The note for whoever reads the network.
     pub fn note(&self) -> Option<String> {
         let most = format!("{:.0e}", self.most);
         (self.rows > 0).then(|| {

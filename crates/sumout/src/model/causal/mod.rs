@@ -4,11 +4,12 @@
 //! which all questions can be asked ([`Network::intervene`]); or it becomes an input, so that one
 //! circuit answers for every value of it ([`Network::with_regimes`]).
 //!
-//! What would have happened to the same unit under an intervention is a question about two worlds
-//! that share what is not caused: `y[x=0]` is Y in the world in which X is set to 0 (`term`).
+//! A counterfactual, how the same unit would have fared under an intervention, is about two worlds
+//! that share all causes outside of the network: `y[x=0]` is Y in the world in which X is set to 0
+//! (`term`).
 //! [`Network::with_worlds`] adds such variables to a network (`worlds`), so that a counterfactual is
-//! an ordinary question about them. Worlds are copies of what their interventions reach. That is
-//! well defined if whatever is copied is a function of its parents; a network that lacks this can
+//! an ordinary question about them. Worlds are copies of the variables that their interventions
+//! reach. That is well defined if all of these are functions of their parents; other networks can
 //! be completed (`complete`).
 
 mod complete;

@@ -7,10 +7,10 @@ use crate::error::{Error, ErrorKind, Result, shown};
 use crate::model::network::Network;
 use crate::vars::VarId;
 
-/// What an intervention sets, in the order of variables; nothing in the world that is seen.
+/// The settings of an intervention, in the order of variables; none in the actual world.
 pub(super) type World = Vec<(VarId, Setting)>;
 
-/// What a variable is set to.
+/// The value or term that a variable is set to.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Setting {
     /// A value.
@@ -26,7 +26,7 @@ pub(super) struct Term {
     pub world: World,
 }
 
-/// Worlds in worlds in worlds: more than anybody means.
+/// The deepest nesting of worlds.
 const MAX_DEPTH: usize = 16;
 
 impl Term {

@@ -1,9 +1,9 @@
 //! Adds variables of other worlds to a network.
 //!
-//! In a world, a variable that is set takes its value from the intervention, and all that depends on
-//! it is copied: a copy has the mechanism of the original, and its parents in that world. What the
-//! intervention does not reach is not copied, and neither is what nobody asks for. A term that
-//! names such a variable is a copy of its value.
+//! In a world, a variable that is set takes its value from the intervention, and all variables
+//! that depend on it are copied: a copy has the mechanism of the original, and its parents in that
+//! world. Variables that the intervention does not reach are not copied, nor are those that nothing
+//! asked for depends on. A term that names such a variable is a copy of its value.
 
 use std::collections::BTreeMap;
 
@@ -20,9 +20,9 @@ impl Network {
     /// for the same unit. Several settings are separated by commas; `z=z[x=1]` sets a variable
     /// to the value that it takes in yet another world.
     ///
-    /// Worlds share all that their interventions do not reach. What they reach must be a function of
-    /// its parents, since what is random given its parents could be anything in another world:
-    /// see [`Network::completed`].
+    /// Worlds share the variables that their interventions do not reach. The others must be
+    /// functions of their parents, since a variable that is random given its parents could be
+    /// anything in another world: see [`Network::completed`].
     ///
     /// ```
     /// use sumout::{Evidence, Network, Options};
@@ -175,7 +175,7 @@ impl<'n> Worlds<'n> {
     }
 }
 
-/// What a world sets a variable to.
+/// The mechanism by which a world sets a variable.
 fn set(world: &World, var: VarId) -> Option<&Setting> {
     world.iter().find(|(x, _)| *x == var).map(|(_, to)| to)
 }

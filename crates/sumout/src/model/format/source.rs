@@ -14,7 +14,7 @@ pub(crate) type Span = Range<usize>;
 pub(crate) struct Source {
     pub name: String,
     pub text: String,
-    /// What whoever reads it should know of its encoding.
+    /// A note on its encoding.
     pub note: Option<String>,
 }
 
