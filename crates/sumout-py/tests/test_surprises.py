@@ -40,9 +40,9 @@ def test_a_truth_is_never_a_position(circuit):
 
 @pytest.mark.parametrize("kind", [int, float, "Int64", "int8"])
 def test_numbers_that_may_be_truths_are_refused(asia, circuit, kind):
-    """`yes` is the position 0, and a truth of 1."""
+    """`yes` is the position 0, and 1 as a boolean."""
     frame = pandas.DataFrame({"xray": [1, 0]}).astype(kind)
-    both = "`[01]` for `xray` is ambiguous: `(yes|no)` as a truth, `(yes|no)` as a position"
+    both = "`[01]` for `xray` is ambiguous: `(yes|no)` as a boolean, `(yes|no)` as a position"
     for evidence in [frame, pandas.concat([frame] * 20), dict(xray=frame["xray"]), polars.from_pandas(frame), arrow.Table.from_pandas(frame)]:
         with is_refused(both):
             circuit.posterior(evidence)

@@ -114,7 +114,7 @@ def test_truths_are_truths_and_integers_must_be_clear():
         torch.tensor([[1.0, 0.0], [0.0, 1.0]]),
     ]:
         np.testing.assert_allclose(layer(evidence)[0].detach(), wanted, atol=1e-6)
-    with pytest.raises(sumout.Error, match="integers for `xray` are ambiguous: 1 is `yes` as a truth, and `no` as a position"):
+    with pytest.raises(sumout.Error, match="integers for `xray` are ambiguous: 1 is `yes` as a boolean, and `no` as a position"):
         layer({"xray": torch.tensor([0, 1])})
     with pytest.raises(sumout.Error, match=r"`xray` has floats of the shape \(2,\)"):
         layer({"xray": torch.tensor([0.8, 0.2])})

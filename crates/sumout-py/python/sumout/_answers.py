@@ -16,7 +16,7 @@ from ._draw import Picture
 class Posterior(dict[Any, float]):
     """The probability of each value of a variable.
 
-    Values are those that a builder was given, and texts in a network from a file; they are also found by their names.
+    Values are those that a builder was given, and strings in a network from a file; they are also found by their names.
     """
 
     def __init__(self, variable: str, values: Iterable[Any], numbers: Iterable[float], log_evidence: float):
@@ -105,7 +105,7 @@ class Explanation(dict[str, Any]):
         self.probability = probability
         """P(assignment | evidence), of several explanations that were asked for."""
         self.rank = rank
-        """The place among several, from 1; those that are equally probable share a place."""
+        """The rank among several, from 1; those that are equally probable share a rank."""
         self.tied_beyond = tied_beyond
         """Whether an equally probable one was left out, because no more were asked for."""
 

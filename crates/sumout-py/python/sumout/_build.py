@@ -46,7 +46,7 @@ class Builder:
     ) -> None:
         """Adds a variable with its values, its parents and its CPT.
 
-        Values may be of any type, and answers have them as they are; in files, those that are not texts are called by their names.
+        Values may be of any type, and answers have them as they are; in files, those that are not strings are called by their names.
 
         A CPT is an array with an axis for each parent and the last for the variable itself; or a function of the parents' values, as
         they were given here, that returns a value, a list of probabilities, or ``{value: p}``. Without one it is uniform, for it to be

@@ -257,7 +257,7 @@ class Circuit:
     ) -> Any:
         """The most probable value of the target, for each example of a batch.
 
-        Names are texts, empty where the evidence is impossible. Values that a builder was given keep their type; where the evidence is
+        Names are strings, empty where the evidence is impossible. Values that a builder was given keep their type; where the evidence is
         impossible, the array has ``None``. With ``frame``, a series with the index of the evidence.
         """
         if not self._raw.has_target():

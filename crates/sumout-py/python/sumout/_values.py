@@ -1,7 +1,7 @@
 """The values of variables, and how cells name them: one rule for all forms of evidence.
 
 A text is the name of a value. A truth is for variables that are true or false. A number is the value of that number if all values
-are numbers; else it is a position, unless it could as well be a truth that means another value: that is refused. In plain arrays,
+are numbers; else it is a position, unless it could as well be a boolean that means another value: that is refused. In plain arrays,
 and in :class:`Positions`, numbers are positions, and negative where nothing is known.
 """
 
@@ -30,7 +30,7 @@ E = TypeVar("E")
 class Positions(Generic[E]):
     """Evidence whose numbers are positions of values, and negative where nothing is known.
 
-    In dictionaries and tables a number may be read as a value, as a truth or as a position, and is refused where these differ.
+    In dictionaries and tables a number may be read as a value, as a boolean or as a position, and is refused where these differ.
 
     >>> import sumout
     >>> circuit = sumout.read("asia").compile("lung", given=["xray", "dysp"])
@@ -166,9 +166,9 @@ class Variables:
                 raise self.ambiguous(variable, number)
 
     def ambiguous(self, variable: int, number: int) -> Error:
-        """The error for a number that is one value as a position, and the other one as a truth."""
+        """The error for a number that is one value as a position, and the other one as a boolean."""
         texts, truth = self.texts[variable], self.truth(variable)
-        message = f"`{number}` for `{self.names[variable]}` is ambiguous: `{texts[truth[number]]}` as a truth, `{texts[number]}` as a position"
+        message = f"`{number}` for `{self.names[variable]}` is ambiguous: `{texts[truth[number]]}` as a boolean, `{texts[number]}` as a position"
         return Error("evidence", message, hint="give names of values, `True` or `False`; or `sumout.Positions(…)` of the evidence")
 
     # Columns
@@ -332,7 +332,7 @@ def _array(cells: Any) -> NDArray[Any]:
     if hasattr(cells, "to_numpy"):
         return cells.to_numpy()
     array = np.asarray(cells)
-    # Numbers and texts side by side are not all texts.
+    # Numbers and strings side by side are not all strings.
     mixed = array.dtype.kind in "US" and isinstance(cells, (list, tuple)) and not all(isinstance(cell, str) for cell in cells)
     return np.asarray(cells, dtype=object) if mixed else array
 

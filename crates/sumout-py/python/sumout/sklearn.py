@@ -39,7 +39,7 @@ class NetworkClassifier(ClassifierMixin, BaseEstimator):
     network : Network or path, optional
         The network. Without one it is naive Bayes: features are numbers, and each is cut into bins of about equally many examples.
     target : str, optional
-        The variable to predict; needed with a network, where labels are names of its values (or numbers, or truths, if the values
+        The variable to predict; needed with a network, where labels are names of its values (or numbers, or booleans, if the values
         are called so).
     learn : bool
         Whether ``fit`` learns CPTs from the examples: of each variable whose family is the target and features only, by counting,

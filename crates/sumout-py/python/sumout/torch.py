@@ -80,8 +80,8 @@ class Circuit(torch.nn.Module):
 
         Evidence is a floating-point tensor of likelihoods for all values of all inputs side by side, in the order of
         ``circuit.inputs``; a tensor of integers [examples, inputs], the positions of their values in that order, -1 where nothing is
-        known; or a dictionary. It has for each input likelihoods [examples, values], truths [examples], or integers [examples]:
-        positions, -1 where nothing is known. Integers are refused where they may be truths, or values of other numbers: in
+        known; or a dictionary. It has for each input likelihoods [examples, values], booleans [examples], or integers [examples]:
+        positions, -1 where nothing is known. Integers are refused where they may be booleans, or values of other numbers: in
         :class:`sumout.Positions` they are positions. Of inputs that are left out, nothing is known.
         """
         likelihoods = self.likelihoods(evidence)
@@ -147,12 +147,12 @@ class Circuit(torch.nn.Module):
         variables = self.circuit._variables
         k = variables.index[name]
         if variables._order(k) is None:
-            other, first = f"`{variables.texts[k][variables.truth(k)[1]]}` as a truth", 1
+            other, first = f"`{variables.texts[k][variables.truth(k)[1]]}` as a boolean", 1
         else:
             first = next(at for at, value in enumerate(variables.values[k]) if str(value) != str(at))
             other = f"a value of that number, where there is one,"
         message = f"integers for `{name}` are ambiguous: {first} is {other}, and `{variables.texts[k][first]}` as a position"
-        return Error("evidence", message, hint="give truths or likelihoods; or `sumout.Positions({…})`, or one tensor of positions of all inputs")
+        return Error("evidence", message, hint="give booleans or likelihoods; or `sumout.Positions({…})`, or one tensor of positions of all inputs")
 
     def _hot(self, positions: Tensor, card: int, like: Tensor) -> Tensor:
         """Likelihoods of positions. Those that do not exist are marked by negative numbers, which the operation refuses."""

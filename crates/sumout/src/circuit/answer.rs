@@ -193,8 +193,8 @@ impl Explanation {
         }
     }
 
-    /// The place among the [best explanations](crate::Network::explanations), from 1; those that are
-    /// equally probable share a place. None if only one was asked for.
+    /// The rank among the [best explanations](crate::Network::explanations), from 1; those that are
+    /// equally probable share a rank. None if only one was asked for.
     pub fn rank(&self) -> Option<usize> {
         self.ranked.map(|ranked| ranked.rank)
     }
