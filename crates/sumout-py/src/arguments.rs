@@ -12,6 +12,9 @@ use crate::work::Watch;
 /// Posteriors by variable, and ln P(e).
 pub type Answered = (Vec<(usize, Vec<f64>)>, f64);
 
+/// Assignments with their logarithms, the bound, whether it is proved, the nodes, and ln P(e).
+pub type Mapped = (Vec<(Vec<usize>, f64)>, f64, bool, u64, f64);
+
 /// Values and likelihoods of variables.
 pub type Findings = (Vec<(usize, usize)>, Vec<(usize, Vec<f64>)>);
 

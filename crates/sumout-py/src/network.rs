@@ -11,7 +11,7 @@ use sumout::model::format::{ReadOptions, WriteOptions};
 use sumout::model::{Body, Role};
 
 use crate::arguments::{
-    Answered, Findings, Numbers, Roles, add_factor, draw, evidence, format_named,
+    Answered, Findings, Mapped, Numbers, Roles, add_factor, draw, evidence, format_named,
 };
 use crate::circuit::Circuit;
 use crate::error::Result;
@@ -429,9 +429,6 @@ impl Network {
         }
     }
 }
-
-/// Assignments with their logarithms, the bound, whether it is proved, the nodes, and ln P(e).
-type Mapped = (Vec<(Vec<usize>, f64)>, f64, bool, u64, f64);
 
 /// An entropy, and how much of it each variable is expected to remove.
 type Informed = (f64, Vec<(usize, f64)>);

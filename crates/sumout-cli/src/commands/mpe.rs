@@ -21,7 +21,7 @@ Examples:
   sumout mpe asia lung tub -k 5 --given xray=yes   the five best, of which two variables are printed
   sumout mpe asia --given xray=yes --json";
 
-/// Nobody reads more explanations.
+/// The most explanations that can be asked for.
 const MAX_COUNT: i64 = 100_000;
 
 /// The most probable values of all variables together, given evidence.

@@ -23,7 +23,7 @@ const DELIMITERS: [u8; 4] = *b",;\t|";
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Reading the data")]
 pub struct Form {
-    /// Cells that are missing, besides empty ones; without it `NA`, `NaN`, `null` and `?`, unless
+    /// Words for missing cells, which may also be empty; by default `NA`, `NaN`, `null` and `?`, unless
     /// they are names of values.
     #[arg(long, value_name = "WORD", num_args = 1.., value_delimiter = ',', allow_hyphen_values = true)]
     missing: Vec<String>,

@@ -11,7 +11,7 @@ use crate::control::{Control, Stage};
 use crate::error::{Error, ErrorKind, Result};
 use crate::vars::VarId;
 
-/// Logarithms of probabilities that differ by less are of equal probabilities.
+/// Probabilities whose logarithms differ by less count as equal.
 pub(crate) const TIE: f64 = 1e-10;
 
 /// At most this many likelihoods are in a batch of parts.
@@ -29,7 +29,7 @@ pub(crate) struct Best {
 #[derive(Clone, Debug)]
 struct Part {
     best: Best,
-    /// On this many variables, all of its assignments agree.
+    /// All of its assignments agree on this many variables.
     fixed: usize,
     /// Values that the next variable does not have.
     excluded: Vec<i32>,

@@ -196,7 +196,7 @@ pub(crate) fn explanations(
     Ok(ranked(model, &mut found, count, total.log_sum()))
 }
 
-/// Names the best explanations, of which one more was looked for than is wanted.
+/// Ranks the best explanations, of which one more was looked for than is wanted, to find ties.
 fn ranked(
     model: &FactorModel,
     found: &mut Vec<Best>,

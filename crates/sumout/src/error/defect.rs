@@ -17,7 +17,7 @@ fn first() -> MutexGuard<'static, Option<String>> {
     FIRST.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// From now on panics are kept for the errors that they become, and not printed as they happen; with
+/// Keeps panics from now on for the errors that they become, instead of printing them; with
 /// `RUST_BACKTRACE` they are printed as well.
 pub fn keep_panics() {
     let usual = take_hook();
@@ -29,7 +29,7 @@ pub fn keep_panics() {
     }));
 }
 
-/// Does some work; if it panics, the error of that. The name is for tests, which force a panic.
+/// Does some work; a panic in it becomes an error. The name is for tests, which force a panic.
 pub fn contained<T>(name: &str, work: impl FnOnce() -> T) -> Result<T> {
     let work = || {
         force(name);

@@ -62,7 +62,7 @@ pub enum ErrorKind {
     Options,
     /// A network or a circuit cannot do what is asked of it.
     Unsupported,
-    /// The library is wrong: it panicked, and the front end contained it.
+    /// A defect of the library: it panicked, and the front end contained the panic.
     Defect,
     /// The work was stopped through its [`Control`](crate::Control), before there was an answer.
     Interrupted,

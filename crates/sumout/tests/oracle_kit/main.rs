@@ -1,5 +1,5 @@
-//! The oracle kit: hostile networks, every kind of question, and brute force in another
-//! representation.
+//! The oracle kit: hostile networks; posteriors, explanations and family marginals; and brute force in
+//! another representation.
 //!
 //! ```text
 //! cargo test -p sumout --test oracle_kit                     a few seeds

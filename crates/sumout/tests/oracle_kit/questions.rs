@@ -1,4 +1,4 @@
-//! Every kind of question about a network, each answer compared with brute force.
+//! Posteriors, explanations and family marginals, at all levels, compared with brute force.
 
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;

@@ -59,7 +59,7 @@ pub struct Args {
     resume: bool,
 
     /// Write this many explanations in each row, the most probable first, with a circuit that
-    /// explains: the columns of the second are `VAR.2` and `log_probability.2`.
+    /// was compiled with `--mpe`: the columns of the second are `VAR.2` and `log_probability.2`.
     #[arg(short = 'k', value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     explanations: Option<u32>,
 

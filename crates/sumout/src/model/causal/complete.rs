@@ -1,5 +1,5 @@
-//! Makes a network structural: what is random given its parents becomes a function of them and of
-//! noise.
+//! Makes a network structural: variables that are random given their parents become functions of
+//! them and of noise.
 //!
 //! The noise of a variable is its response: a value for every state of its parents, drawn before
 //! anything happens. Many distributions of responses have the same rows, and they do not agree
