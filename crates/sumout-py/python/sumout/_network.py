@@ -157,8 +157,8 @@ class Network(Causal, Graph):
         set from outside, as :meth:`intervene` does; evidence is seen afterwards.
         """
         if do:
-            how: dict[str, Any] = {"given": given, "level": level, "effort": effort, "seed": seed, "memory": memory}
-            return self.intervene(do).query(target, joint=joint, **how) if joint else self.intervene(do).query(target, **how)
+            changed: Any = self.intervene(do)
+            return changed.query(target, joint=joint, given=given, level=level, effort=effort, seed=seed, memory=memory)
         names = _targets(target, joint)
         asked = [self._raw.find(name) for name in names]
         found, log = self._raw.query(asked, joint is not None, self._findings(given), options(level, effort, seed, memory))
