@@ -91,6 +91,7 @@ pub use circuit::{
     Answer, Answers, Batch, Causation, Circuit, Column, Compilation, Derivatives, Differentiator,
     EvalOptions, Evaluator, Explainer, Explanation, Explanations, Export, Families,
     FamilyEvaluator, Information, Language, MarginalMap, Onnx, Options, Precision, Selected,
+    Sensitivity,
 };
 pub use compile::plan::saved::SavedPlan;
 pub use compile::report::{Extent, Near};

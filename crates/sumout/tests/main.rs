@@ -31,6 +31,7 @@ mod runners;
 mod samples;
 #[path = "selection/main.rs"]
 mod selection;
+mod sensitivity;
 mod simplified;
 mod start;
 mod theorems;

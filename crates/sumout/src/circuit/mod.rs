@@ -28,6 +28,7 @@ mod refuse;
 pub(crate) mod run;
 mod samples;
 pub(crate) mod selection;
+mod sensitivity;
 
 use crate::circuit::refuse::Refusal;
 use crate::compile::{Compiled, Level, Objective, Runs, Search};
@@ -51,6 +52,7 @@ pub use plan::Compilation;
 pub use posteriors::Evaluator;
 pub use run::{EvalOptions, Precision};
 pub use selection::Selected;
+pub use sensitivity::Sensitivity;
 
 /// How to compile: level and objective are the default ones of [`Level`] and [`Objective`], the
 /// seed is 0, the effort 1, memory has no limit but the machine's, and nothing is approximated.
