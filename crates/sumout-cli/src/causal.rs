@@ -45,9 +45,14 @@ impl Intervening {
         let (regimes, set): (Vec<&String>, Vec<&String>) = self.set.iter().partition(is_regime);
         let set = settings(&net, "--do", set)?;
         let net = intervened(&net, &set)?;
-        let names: Vec<String> = regimes
-            .iter()
-            .flat_map(|pattern| net.matching(pattern).unwrap_or_default())
+        let inputs = || {
+            let matching = |pattern: &&String| net.matching(pattern).unwrap_or_default();
+            regimes.iter().flat_map(matching)
+        };
+        if let Some(x) = inputs().find(|x| set.iter().any(|(y, _)| x == y)) {
+            return Err(set_and_open(&net.variable(x).name));
+        }
+        let names: Vec<String> = inputs()
             .map(|x| format!("do({})", net.variable(x).name))
             .collect();
         let net = if names.is_empty() {
@@ -120,6 +125,12 @@ fn term<'t>(net: &Network, text: &'t str) -> Option<&'t str> {
         }
     }
     None
+}
+
+/// A variable with and without a value in `--do`.
+fn set_and_open(name: &str) -> Error {
+    let message = format!("`--do` sets `{name}` to a value, and makes it an input as well");
+    Error::new(ErrorKind::Options, message).hint("name it once, with or without a value")
 }
 
 fn ambiguous(net: &Network, name: &str, matched: VarId) -> Error {

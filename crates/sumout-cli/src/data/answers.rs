@@ -1,5 +1,6 @@
 //! Answers as rows: of CSV, or of a NumPy matrix.
 
+use std::collections::HashSet;
 use std::io::{self, Write};
 
 use sumout::{
@@ -125,6 +126,20 @@ impl Titles {
         self.names.splice(0..0, kept.iter().cloned());
         self.kept = kept.len();
         self
+    }
+
+    /// Refuses two columns of the same name, which readers of the file would take for one.
+    pub fn refuse_duplicates(&self) -> Result<()> {
+        let mut seen = HashSet::new();
+        let Some(name) = self.names.iter().find(|name| !seen.insert(*name)) else {
+            return Ok(());
+        };
+        let message = format!("two columns of the answers would be called `{name}`");
+        let error = Error::new(ErrorKind::Format, message);
+        Err(match self.names[..self.kept].contains(name) {
+            true => error.hint("keep each column once, and rename one that is called as an answer"),
+            false => error.hint("rename the variable"),
+        })
     }
 
     /// Whether there are columns of text beside the answers.

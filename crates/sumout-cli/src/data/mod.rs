@@ -23,7 +23,7 @@ use std::fs::File;
 use std::io::{self, BufReader, Read};
 use std::path::Path;
 
-use sumout::{Batch, Circuit, Error, ErrorKind, Remedy, Result, VarId};
+use sumout::{Batch, Circuit, Error, ErrorKind, Remedy, Result, VarId, Variable};
 
 pub use answers::{Answering, Rows, Titles, csv_header};
 pub use cases::{Cases, Next};
@@ -50,22 +50,11 @@ impl Chunk {
     /// Rows without a value for an input that was promised to have one are bad.
     pub fn check_hard(&mut self, circuit: &Circuit) -> Result<()> {
         for var in circuit.inputs().filter(|&v| circuit.is_hard(v)) {
-            let name = &circuit.variable(var).name;
             let Some((_, values)) = self.columns.iter_mut().find(|(v, _)| *v == var) else {
-                let message = format!(
-                    "there is no column `{name}`, but the circuit was compiled with `--hard {name}`"
-                );
-                let error = Error::new(ErrorKind::Evidence, message);
-                return Err(error.hint("add the column").or(Remedy::UseInstead {
-                    option: "given",
-                    instead_of: "hard",
-                }));
+                return Err(no_column(circuit.variable(var)));
             };
             for row in values.missing() {
-                let what = format!(
-                    "`{name}` is missing, but the circuit was compiled with `--hard {name}`"
-                );
-                self.bad.push((row, what));
+                self.bad.push((row, missing(circuit.variable(var))));
                 values.set(row, 0); // any: the row gets no answer
             }
         }
@@ -105,6 +94,45 @@ impl Chunk {
         }
         Ok(batch)
     }
+}
+
+/// The variable that an intervention sets, if this is an intervention as `compile --do` makes it.
+fn intervention(variable: &Variable) -> Option<&str> {
+    let name = variable.name.strip_prefix("do(")?.strip_suffix(')')?;
+    let idle = variable.values.last()?.trim_end_matches('_');
+    (idle == "idle").then_some(name)
+}
+
+/// An input that must have a value has no column.
+fn no_column(variable: &Variable) -> Error {
+    let name = &variable.name;
+    let error = |why| {
+        let message =
+            format!("there is no column `{name}`, but the circuit was compiled with {why}");
+        Error::new(ErrorKind::Evidence, message)
+    };
+    if let Some(set) = intervention(variable) {
+        let idle = &variable.values[variable.values.len() - 1];
+        return error(format!("`--do {set}`")).hint(format!(
+            "add the column: a value of `{set}`, or `{idle}` in rows without an intervention"
+        ));
+    }
+    error(format!("`--hard {name}`"))
+        .hint("add the column")
+        .or(Remedy::UseInstead {
+            option: "given",
+            instead_of: "hard",
+        })
+}
+
+/// An input that must have a value has none in a row.
+fn missing(variable: &Variable) -> String {
+    let name = &variable.name;
+    let Some(set) = intervention(variable) else {
+        return format!("`{name}` is missing, but the circuit was compiled with `--hard {name}`");
+    };
+    let idle = &variable.values[variable.values.len() - 1];
+    format!("`{name}` is missing: write a value of `{set}`, or `{idle}` for no intervention")
 }
 
 /// A file of rows.

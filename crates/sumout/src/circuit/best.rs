@@ -229,6 +229,5 @@ fn no_input(circuit: &Circuit, v: VarId) -> Error {
         "several explanations need a circuit with every variable as an input, and `{}` is not one",
         circuit.variable(v).name
     );
-    Error::new(ErrorKind::Unsupported, message)
-        .hint("name no inputs when it is compiled: then every variable is one")
+    Error::new(ErrorKind::Unsupported, message).hint("compile it with every variable as an input")
 }

@@ -162,8 +162,15 @@ impl Args {
         self.explanations.unwrap_or(1) as usize
     }
 
-    /// Posteriors are not ranked.
+    /// Posteriors are not ranked, and explanations are values already.
     fn refuse_explanations(&self, circuit: &Circuit) -> Result<()> {
+        if self.predict && circuit.explains() {
+            let message = "`--predict` is for posteriors, and the circuit explains";
+            let error = Error::new(ErrorKind::Unsupported, message);
+            return Err(error
+                .hint("leave out `--predict`: explanations consist of values")
+                .into());
+        }
         if self.explanations.is_none() || circuit.explains() {
             return Ok(());
         }
@@ -222,7 +229,9 @@ impl Args {
             None => (titles, vec![]),
             Some(value) => titles.of_value(circuit, value)?,
         };
-        Ok((titles.with(&self.keep, self.predict), columns))
+        let titles = titles.with(&self.keep, self.predict);
+        titles.refuse_duplicates()?;
+        Ok((titles, columns))
     }
 
     fn fill_file(
