@@ -8,13 +8,14 @@ use numpy::{IntoPyArray, PyArray1, PyArray2, PyReadonlyArrayDyn};
 use pyo3::prelude::*;
 use sumout::model::format::{ReadOptions, WriteOptions};
 use sumout::model::{Body, Role};
-use sumout::{Error, ErrorKind, Evidence, Finding, Format, VarId};
+use sumout::{Error, ErrorKind, Format, VarId};
 
 use crate::circuit::Circuit;
 use crate::error::Result;
 use crate::options::Options;
 use crate::query::{Plan, Query};
-use crate::work::{self, Watch};
+use crate::questions::{self, Findings, Informed, Sensitive, draw, evidence};
+use crate::work;
 
 /// A Bayesian or a Markov network.
 #[pyclass(frozen, module = "sumout._sumout")]
@@ -23,9 +24,6 @@ pub struct Network(pub Arc<sumout::Network>);
 
 /// Posteriors by variable, and ln P(e).
 type Answered = (Vec<(usize, Vec<f64>)>, f64);
-
-/// Values and likelihoods of variables.
-type Findings = (Vec<(usize, usize)>, Vec<(usize, Vec<f64>)>);
 
 #[pymethods]
 impl Network {
@@ -268,21 +266,28 @@ impl Network {
         options: &Options,
     ) -> Result<Option<Informed>> {
         let (net, options) = (self.0.clone(), options.0.clone());
-        let found = work::long(py, None, move |watch| {
-            let [among, before] = [among, before].map(|these| {
-                these
-                    .into_iter()
-                    .map(sumout::internals::var)
-                    .collect::<Vec<_>>()
-            });
-            let target = sumout::internals::var(target);
+        work::long(py, None, move |watch| {
             let evidence = evidence(&net, findings)?;
-            net.information(target, &among, &before, &evidence, &watch.over(&options))
-        })?;
-        Ok(found.map(|found| {
-            let gains = found.gains().iter().map(|(v, bits)| (v.index(), *bits));
-            (found.entropy(), gains.collect())
-        }))
+            let options = watch.over(&options);
+            questions::information(&net, target, [among, before], &evidence, &options)
+        })
+    }
+
+    /// How the probability of a value depends on the numbers of the CPTs: the probability; and for each number its
+    /// variable and entry, the number, the derivative, its range and its function. None if the evidence is impossible.
+    fn sensitivity(
+        &self,
+        py: Python<'_>,
+        target: usize,
+        value: usize,
+        findings: Findings,
+        options: &Options,
+    ) -> Result<Option<Sensitive>> {
+        let (net, options) = (self.0.clone(), options.0.clone());
+        work::long(py, None, move |watch| {
+            let evidence = evidence(&net, findings)?;
+            questions::sensitivity(&net, (target, value), &evidence, &watch.over(&options))
+        })
     }
 
     /// Compiles a query.
@@ -404,32 +409,8 @@ impl Network {
 /// Assignments with their logarithms, the bound, whether it is proved, the nodes, and ln P(e).
 type Mapped = (Vec<(Vec<usize>, f64)>, f64, bool, u64, f64);
 
-/// An entropy, and how much of it each variable is expected to remove.
-type Informed = (f64, Vec<(usize, f64)>);
-
 /// An explanation among others.
 type Ranked = (Vec<usize>, f64, f64, usize, bool);
-
-fn draw(net: &sumout::Network, rows: usize, seed: u64, watch: &Watch) -> sumout::Result<Vec<i32>> {
-    let (mut sampler, mut cells) = (net.sampler(seed)?, vec![]);
-    let too_many = || {
-        Error::new(
-            ErrorKind::Memory,
-            format!("there is no memory for {rows} cases"),
-        )
-    };
-    let size = rows
-        .checked_mul(net.variables().len())
-        .ok_or_else(too_many)?;
-    cells.try_reserve_exact(size).map_err(|_| too_many())?;
-    for row in 0..rows {
-        if row % 4096 == 0 {
-            watch.go_on()?;
-        }
-        cells.extend(sampler.draw().iter().map(|&value| value as i32));
-    }
-    Ok(cells)
-}
 
 /// The numbers of a CPT: a function is a list of positions, a table an array.
 #[derive(FromPyObject)]
@@ -444,21 +425,6 @@ fn flat(table: &PyReadonlyArrayDyn<'_, f64>) -> Vec<f64> {
 
 fn no_scope() -> Error {
     Error::new(ErrorKind::Model, "a CPT is of a variable")
-}
-
-fn evidence(net: &sumout::Network, (hard, soft): Findings) -> sumout::Result<Evidence> {
-    let mut evidence = Evidence::new();
-    for (variable, value) in hard {
-        evidence.insert(net, sumout::internals::var(variable), Finding::Hard(value))?;
-    }
-    for (variable, likelihood) in soft {
-        evidence.insert(
-            net,
-            sumout::internals::var(variable),
-            Finding::Soft(likelihood),
-        )?;
-    }
-    Ok(evidence)
 }
 
 fn format_named(name: &str) -> sumout::Result<Format> {
