@@ -15,6 +15,9 @@ pub type Answered = (Vec<(usize, Vec<f64>)>, f64);
 /// Assignments with their logarithms, the bound, whether it is proved, the nodes, and ln P(e).
 pub type Mapped = (Vec<(Vec<usize>, f64)>, f64, bool, u64, f64);
 
+/// An explanation among others.
+pub type Ranked = (Vec<usize>, f64, f64, usize, bool);
+
 /// Values and likelihoods of variables.
 pub type Findings = (Vec<(usize, usize)>, Vec<(usize, Vec<f64>)>);
 

@@ -14,6 +14,7 @@ mod fit;
 mod network;
 mod options;
 mod query;
+mod questions;
 mod ready;
 mod work;
 

@@ -11,12 +11,13 @@ use sumout::model::format::{ReadOptions, WriteOptions};
 use sumout::model::{Body, Role};
 
 use crate::arguments::{
-    Answered, Findings, Mapped, Numbers, Roles, add_factor, draw, evidence, format_named,
+    Answered, Findings, Mapped, Numbers, Ranked, Roles, add_factor, draw, evidence, format_named,
 };
 use crate::circuit::Circuit;
 use crate::error::Result;
 use crate::options::Options;
 use crate::query::{Plan, Query};
+use crate::questions::{self, Informed, Sensitive};
 use crate::work;
 
 /// A Bayesian or a Markov network.
@@ -132,12 +133,8 @@ impl Network {
     }
 
     fn matching(&self, pattern: &str) -> Result<Vec<usize>> {
-        Ok(self
-            .0
-            .matching(pattern)?
-            .iter()
-            .map(|v| v.index())
-            .collect())
+        let found = self.0.matching(pattern)?;
+        Ok(found.iter().map(|v| v.index()).collect())
     }
 
     /// The same network with other numbers in some CPTs.
@@ -314,21 +311,28 @@ impl Network {
         options: &Options,
     ) -> Result<Option<Informed>> {
         let (net, options) = (self.0.clone(), options.0.clone());
-        let found = work::long(py, None, move |watch| {
-            let [among, before] = [among, before].map(|these| {
-                these
-                    .into_iter()
-                    .map(sumout::internals::var)
-                    .collect::<Vec<_>>()
-            });
-            let target = sumout::internals::var(target);
+        work::long(py, None, move |watch| {
             let evidence = evidence(&net, findings)?;
-            net.information(target, &among, &before, &evidence, &watch.over(&options))
-        })?;
-        Ok(found.map(|found| {
-            let gains = found.gains().iter().map(|(v, bits)| (v.index(), *bits));
-            (found.entropy(), gains.collect())
-        }))
+            let options = watch.over(&options);
+            questions::information(&net, target, [among, before], &evidence, &options)
+        })
+    }
+
+    /// How the probability of a value depends on the numbers of the CPTs: the probability; and for each number its
+    /// variable and entry, the number, the derivative, its range and its function. None if the evidence is impossible.
+    fn sensitivity(
+        &self,
+        py: Python<'_>,
+        target: usize,
+        value: usize,
+        findings: Findings,
+        options: &Options,
+    ) -> Result<Option<Sensitive>> {
+        let (net, options) = (self.0.clone(), options.0.clone());
+        work::long(py, None, move |watch| {
+            let evidence = evidence(&net, findings)?;
+            questions::sensitivity(&net, (target, value), &evidence, &watch.over(&options))
+        })
     }
 
     /// Compiles a query.
@@ -429,12 +433,6 @@ impl Network {
         }
     }
 }
-
-/// An entropy, and how much of it each variable is expected to remove.
-type Informed = (f64, Vec<(usize, f64)>);
-
-/// An explanation among others.
-type Ranked = (Vec<usize>, f64, f64, usize, bool);
 
 impl Network {
     /// Another network made of this one.

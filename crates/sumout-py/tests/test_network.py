@@ -83,6 +83,23 @@ def test_information(asia):
         asia.information("dysp", {"lung": "yes", "either": "no"})
 
 
+def test_sensitivity(asia):
+    found = asia.sensitivity("lung", "yes", {"xray": "yes"})
+    assert found.probability == pytest.approx(asia.query("lung", given={"xray": "yes"})["yes"])
+    first = found[0]
+    assert (first.variable, first.given, first.number) == ("xray", {"either": "no"}, 0.05)
+    assert abs(first.derivative) >= abs(found[-1].derivative)
+    number = first.reaching(0.6)
+    cpt = np.array(asia.cpt("xray"), copy=True)
+    cpt[1] = [number, 1 - number]
+    assert asia.with_cpts({"xray": cpt}).query("lung", given={"xray": "yes"})["yes"] == pytest.approx(0.6)
+    assert first.reaching(0.99) is None
+    with pytest.raises(sumout.Error, match="asked for and given"):
+        asia.sensitivity("lung", "yes", {"lung": "yes"})
+    with pytest.raises(sumout.ImpossibleEvidence):
+        asia.sensitivity("dysp", "yes", {"lung": "yes", "either": "no"})
+
+
 def test_impossible_evidence_is_an_answer_of_its_own(asia):
     impossible = {"lung": "yes", "either": "no"}
     with pytest.raises(sumout.ImpossibleEvidence) as raised:

@@ -17,6 +17,7 @@ pub mod next;
 pub mod paper;
 pub mod query;
 pub mod sample;
+pub mod sensitivity;
 pub mod show;
 
 use std::io::Write;
@@ -34,6 +35,7 @@ Examples:
   sumout query asia lung --do smoke=no             if nobody smoked
   sumout map asia lung tub --given xray=yes        marginal MAP
   sumout next asia lung --given dysp=yes           what to observe next
+  sumout sensitivity asia lung=yes                 which numbers of the network matter
   sumout compile rect:8 label --given 'pixel_*'    what a query costs, and why it is cheap
   sumout eval lung.sumout cases.csv                posteriors for every row of a file
   sumout fit rect:10 train.csv --target label -o learned.json
@@ -72,6 +74,7 @@ pub enum Command {
     Mpe(mpe::Args),
     Map(map::Args),
     Next(next::Args),
+    Sensitivity(sensitivity::Args),
     Counterfactual(counterfactual::Args),
     Compile(compile::Args),
     Eval(eval::Args),
@@ -106,6 +109,7 @@ pub fn run(cli: &Cli, out: &mut dyn Write) -> Result<Outcome> {
         Command::Mpe(args) => mpe::run(args, cli.json, out),
         Command::Map(args) => map::run(args, cli.json, out),
         Command::Next(args) => next::run(args, cli.json, out),
+        Command::Sensitivity(args) => sensitivity::run(args, cli.json, out),
         Command::Counterfactual(args) => counterfactual::run(args, cli.json, out),
         Command::Compile(args) => compile::run(args, cli.json, out),
         Command::Eval(args) => eval::run(args, cli.json, out),

@@ -6,7 +6,7 @@
 {'yes': 0.252..., 'no': 0.747...}
 """
 
-from ._answers import Answers, Explanation, Explanations, Information, JointPosterior, MarginalMap, Posterior, Posteriors
+from ._answers import Answers, Explanation, Explanations, Information, JointPosterior, MarginalMap, Parameter, Posterior, Posteriors, Sensitivity
 from ._build import Builder
 from ._circuit import Circuit, load
 from ._convert import from_edges, from_networkx, from_pgmpy, from_pyagrum, to_networkx, to_pgmpy, to_pyagrum
@@ -32,12 +32,14 @@ __all__ = [
     "JointPosterior",
     "Learned",
     "Network",
+    "Parameter",
     "Picture",
     "Place",
     "Positions",
     "Posterior",
     "Posteriors",
     "Report",
+    "Sensitivity",
     "__version__",
     "convert",
     "from_edges",

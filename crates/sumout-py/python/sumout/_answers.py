@@ -158,6 +158,41 @@ class Information(dict[str, float]):
         return _draw.table([(name, f"{bits:.4f}") for name, bits in self.items()])
 
 
+class Parameter(NamedTuple):
+    """A number of a CPT, and how a probability depends on it."""
+
+    variable: str
+    value: Any
+    given: dict[str, Any]
+    """The values of the parents."""
+    number: float
+    derivative: float
+    range: tuple[float, float]
+    """The probability if the number were 0, and if it were 1."""
+    function: tuple[float, float, float, float]
+    """a, b, c and d: the probability is (a θ + b) / (c θ + d) if the number is θ."""
+
+    def reaching(self, probability: float) -> float | None:
+        """The number that makes it this probability; none if none does."""
+        a, b, c, d = self.function
+        slope = a - probability * c
+        if slope == 0 or not min(self.range) <= probability <= max(self.range):
+            return None
+        return min(1.0, max(0.0, (probability * d - b) / slope))
+
+
+class Sensitivity(list[Parameter]):
+    """How a probability depends on the numbers of the CPTs, those that matter most first."""
+
+    def __init__(self, parameters: Iterable[Parameter], probability: float):
+        super().__init__(parameters)
+        self.probability = probability
+        """The probability as it is."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Sensitivity, (list(self), self.probability)
+
+
 class Answers(NamedTuple):
     """The answers to a batch: a row for each example."""
 

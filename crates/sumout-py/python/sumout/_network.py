@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from . import _draw, _evidence, _fit, _frames, _score, _sumout
-from ._answers import Explanation, Information, JointPosterior, MarginalMap, Posterior, Posteriors
+from ._answers import Explanation, Information, JointPosterior, MarginalMap, Parameter, Posterior, Posteriors, Sensitivity
 from ._causal import Causal
 from ._circuit import Circuit
 from ._draw import Picture
@@ -313,6 +313,38 @@ class Network(Causal, Graph):
             raise ImpossibleEvidence
         entropy, gains = found
         return Information({self._variables.names[v]: bits for v, bits in gains}, entropy)
+
+    def sensitivity(
+        self,
+        target: str,
+        value: Any,
+        given: Mapping[str, Finding] | None = None,
+        *,
+        level: Level = "auto",
+        effort: float = 1.0,
+        seed: int = 0,
+        memory: int | str | None = None,
+    ) -> Sensitivity:
+        """How the probability of a value depends on each number of the CPTs, those that matter most first.
+
+        A number varies with the others of its row in proportion. Numbers that are 0 or 1 stay.
+        """
+        asked, _ = self._findings({target: value})
+        if not asked:
+            raise Error("options", f"{value!r} is not a value of `{target}`", hint="give one of its values")
+        found = self._raw.sensitivity(*asked[0], self._findings(given), options(level, effort, seed, memory))
+        if found is None:
+            raise ImpossibleEvidence
+        probability, numbers = found
+        scopes = [scope for scope, _, _ in self._raw.factors()]
+        return Sensitivity([Parameter(*self._states(scopes[at[0]], at[1]), *rest[0], *rest[1:]) for at, *rest in numbers], probability)
+
+    def _states(self, scope: list[int], entry: int) -> tuple[str, Any, dict[str, Any]]:
+        """The variable of an entry of a CPT and its value, and the values of its parents."""
+        places = np.unravel_index(entry, [len(self._variables.values[v]) for v in scope])
+        states = self._named(scope, [int(at) for at in places])
+        name = self._variables.names[scope[-1]]
+        return name, states.pop(name), states
 
     def _matching(self, names: Names) -> list[int]:
         patterns = [names] if isinstance(names, str) else names

@@ -248,6 +248,11 @@ class Network:
         """
         The same from the posterior given evidence; none if the evidence is impossible.
         """
+    def sensitivity(self, /, target: int, value: int, findings: tuple[Sequence[tuple[int, int]], Sequence[tuple[int, Sequence[float]]]], options: Options) -> tuple[float, list[tuple[tuple[int, int], tuple[float, float], tuple[float, float], tuple[float, float, float, float]]]] | None:
+        """
+        How the probability of a value depends on the numbers of the CPTs: the probability; and for each number its
+        variable and entry, the number, the derivative, its range and its function. None if the evidence is impossible.
+        """
     def table(self, /, factor: int) -> Incomplete:
         """
         The numbers of a factor, the last of its scope moving fastest.
