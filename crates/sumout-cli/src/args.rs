@@ -151,9 +151,10 @@ impl Asking {
 }
 
 /// The names and patterns in lists with commas; commas in brackets do not separate:
-/// `y[x=0,z=1],{a,b}` has two parts.
+/// `y[x=0,z=1],{a,b}` has two parts. Brackets that are not closed are part of a name.
 pub fn names(lists: &[String]) -> impl Iterator<Item = &str> {
     lists.iter().flat_map(|list| {
+        let is_closed = list.matches(['[', '{']).count() == list.matches([']', '}']).count();
         let mut depth = 0_usize;
         let parts = list.split(move |c| {
             match c {
@@ -161,7 +162,7 @@ pub fn names(lists: &[String]) -> impl Iterator<Item = &str> {
                 ']' | '}' => depth = depth.saturating_sub(1),
                 _ => {}
             }
-            c == ',' && depth == 0
+            c == ',' && (depth == 0 || !is_closed)
         });
         parts.map(str::trim)
     })
@@ -317,8 +318,8 @@ mod tests {
 
     #[test]
     fn names_are_separated_by_commas_that_are_in_no_brackets() {
-        let lists = ["y[x=0,z=z[x=1,a=0]], w".to_owned(), "{a,b}c,d]".to_owned()];
-        let parts = ["y[x=0,z=z[x=1,a=0]]", "w", "{a,b}c", "d]"];
+        let lists = ["y[x=0,z=z[x=1,a=0]], w", "{a,b}c,d", "a[,b"].map(str::to_owned);
+        let parts = ["y[x=0,z=z[x=1,a=0]]", "w", "{a,b}c", "d", "a[", "b"];
         assert!(names(&lists).eq(parts));
     }
 

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use serde_json::{Value, json};
-use sumout::{Answer, Causation, Error, ErrorKind, Evidence, Network, Options, VarId};
+use sumout::{Answer, Causation, Error, ErrorKind, Evidence, Network, Options};
 
 use crate::args::{Computing, Reading};
 use crate::causal::Intervening;
@@ -92,8 +92,10 @@ pub fn run(args: &Args, as_json: bool, out: &mut dyn Write) -> Result<Outcome> {
     }
     if let Some(causation) = args.causation(&net, &evidence)? {
         printed["causation"] = to_json(&causation);
-        if !as_json {
-            table(out, [Align::Left; 3], &args.causing.rows(&causation))?;
+        if causation.effect().is_none() {
+            outcome = Outcome::Impossible;
+        } else if !as_json {
+            table(out, [Align::Left; 3], &args.causing.rows(&net, &causation)?)?;
         }
     }
     match (as_json, outcome) {
@@ -121,20 +123,7 @@ impl Args {
         let (Some(cause), Some(effect)) = (&self.causing.cause, &self.causing.effect) else {
             return Ok(None);
         };
-        let one = |option, text| -> Result<(VarId, usize)> {
-            match settings(net, option, [text])?[..] {
-                [setting] => Ok(setting),
-                _ => Err(several(option, text).into()),
-            }
-        };
-        let names = |(v, value): (VarId, usize)| {
-            let variable = net.variable(v);
-            (variable.name.as_str(), variable.values[value].as_str())
-        };
-        let (cause, effect) = (
-            names(one("--cause", cause)?),
-            names(one("--effect", effect)?),
-        );
+        let (cause, effect) = (one(net, "--cause", cause)?, one(net, "--effect", effect)?);
         let instead = self.causing.instead.as_deref();
         let found = self.limiting.watch(|control| {
             let options = self.options().with_control(control);
@@ -144,6 +133,15 @@ impl Args {
     }
 }
 
+/// The variable and the value that a text names.
+fn one<'n>(net: &'n Network, option: &'static str, text: &String) -> Result<(&'n str, &'n str)> {
+    let [(v, value)] = settings(net, option, [text])?[..] else {
+        return Err(several(option, text).into());
+    };
+    let variable = net.variable(v);
+    Ok((&variable.name, &variable.values[value]))
+}
+
 fn several(option: &str, text: &str) -> Error {
     let message = format!("`{option} {text}` names several variables");
     Error::new(ErrorKind::Options, message).hint("name one")
@@ -151,22 +149,22 @@ fn several(option: &str, text: &str) -> Error {
 
 impl Causing {
     /// The measures, with their definitions.
-    fn rows(&self, of: &Causation) -> Vec<[String; 3]> {
-        let (x, y) = (self.cause.as_deref(), self.effect.as_deref());
-        let (x, y) = (x.unwrap_or_default(), y.unwrap_or_default());
-        let name = |text: &str| text.split('=').next().unwrap_or_default().to_owned();
-        let (x_name, y_name) = (name(x), name(y));
-        let with = format!("{y_name}[{x}]{}", &y[y_name.len()..]);
+    fn rows(&self, net: &Network, of: &Causation) -> Result<Vec<[String; 3]>> {
+        let (Some(x), Some(y)) = (&self.cause, &self.effect) else {
+            return Ok(vec![]);
+        };
+        let ((x_name, _), (y_name, y_value)) = (one(net, "--cause", x)?, one(net, "--effect", y)?);
+        let with = format!("{y_name}[{x}]={y_value}");
         let not = match &self.instead {
             Some(value) => format!("{x_name}={value}"),
             None => format!("not {x}"),
         };
-        let without = format!("{y_name}[{not}]{}", &y[y_name.len()..]);
+        let without = format!("{y_name}[{not}]={y_value}");
         let row = |name: &str, value: Option<f64>, definition: String| {
             let value = value.map_or("impossible".to_owned(), |p| format!("{p:.4}"));
             [name.to_owned(), value, definition]
         };
-        vec![
+        Ok(vec![
             row(
                 "necessity",
                 of.necessity(),
@@ -192,7 +190,7 @@ impl Causing {
                 of.effect(),
                 format!("P({with}) - P({without})"),
             ),
-        ]
+        ])
     }
 }
 

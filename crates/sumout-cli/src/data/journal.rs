@@ -26,6 +26,11 @@ impl Fingerprint {
         Fingerprint((self.0.rotate_left(5) ^ number).wrapping_mul(0x9e37_79b9_7f4a_7c15))
     }
 
+    /// The earlier hash, then a text.
+    pub fn with_text(self, text: &str) -> Self {
+        self.with(Fingerprint::of(text.as_bytes()).0)
+    }
+
     /// The fingerprint of bytes.
     pub fn of(bytes: &[u8]) -> Self {
         let (words, rest) = bytes.as_chunks::<8>();

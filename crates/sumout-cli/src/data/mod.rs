@@ -80,6 +80,8 @@ impl Chunk {
         for (var, values) in &self.columns {
             print = values.fingerprint(print.with(var.index() as u64));
         }
+        let cells = self.kept.iter().flatten();
+        print = cells.fold(print, |print, cell| print.with_text(cell));
         self.bad
             .iter()
             .fold(print, |print, (row, _)| print.with(*row as u64))

@@ -122,6 +122,23 @@ fn a_run_does_not_go_on_with_what_was_computed_from_something_else() {
 }
 
 #[test]
+fn a_run_does_not_go_on_with_other_kept_cells() {
+    let folder = folder("eval-kept", CASES);
+    for (name, first, last) in [("bad", 0, "maybe"), ("good", 0, "no"), ("other", 7, "no")] {
+        let row = |i: usize| format!("{},yes,no\n", i + first);
+        let rows: String = (0..5000).map(row).collect();
+        let text = format!("id,xray,dysp\n{rows}x,{last},no\n");
+        fs::write(folder.join(format!("{name}.csv")), text).unwrap();
+    }
+    let line = |data| format!("eval lung.sumout {data}.csv --keep id -o a.csv");
+    assert_eq!(output(&folder, &line("bad")).status.code(), Some(2));
+    let refused = output(&folder, &format!("{} --resume", line("other")));
+    let stderr = String::from_utf8_lossy(&refused.stderr);
+    assert!(stderr.contains("was computed from other data"), "{stderr}");
+    sumout(&folder, &format!("{} --resume", line("good")));
+}
+
+#[test]
 fn a_run_that_is_killed_loses_nothing_that_was_written() {
     let folder = folder("eval-killed", CASES);
     sumout(

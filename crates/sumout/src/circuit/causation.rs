@@ -80,6 +80,7 @@ impl Network {
     ) -> Result<Causation> {
         let (x, y) = (cause.0, effect.0);
         let other = match instead {
+            Some(other) if other == cause.1 => return Err(no_alternative(x, other)),
             Some(other) => other.to_owned(),
             None => other_value(self, x, cause.1)?,
         };
@@ -109,6 +110,12 @@ impl Network {
             effect: difference(&[])?,
         })
     }
+}
+
+/// A cause that is compared with itself.
+fn no_alternative(name: &str, value: &str) -> Error {
+    let message = format!("`{name}={value}` cannot be compared with itself");
+    Error::new(ErrorKind::Options, message).hint("name another value to compare it with")
 }
 
 /// The value that a variable with two values has otherwise.
@@ -188,4 +195,24 @@ fn both(known: Option<Finding>, indicators: &[f64]) -> Finding {
         Some(Finding::Soft(likelihood)) => x * likelihood[at],
     };
     Finding::Soft(indicators.iter().enumerate().map(of).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cause_is_not_compared_with_itself() {
+        let asia = Network::read("asia").unwrap();
+        let (cause, known) = (("smoke", "yes"), Evidence::new());
+        let found = asia.causation(
+            cause,
+            Some("yes"),
+            ("lung", "yes"),
+            &known,
+            &Options::default(),
+        );
+        let error = found.unwrap_err().to_string();
+        assert!(error.contains("cannot be compared with itself"), "{error}");
+    }
 }

@@ -104,7 +104,7 @@ pub fn run(args: &Args, json: bool, out: &mut dyn Write) -> Result<Outcome> {
         None => data::open(&args.data, &circuit, &args.form)?,
     };
     source.keep(&args.keep)?;
-    args.refuse_text(&circuit)?;
+    args.refuse_columns(&circuit, json)?;
     let columns = source.columns();
     if !columns.missing.is_empty() {
         talk(&format!(
@@ -229,9 +229,7 @@ impl Args {
             None => (titles, vec![]),
             Some(value) => titles.of_value(circuit, value)?,
         };
-        let titles = titles.with(&self.keep, self.predict);
-        titles.refuse_duplicates()?;
-        Ok((titles, columns))
+        Ok((titles.with(&self.keep, self.predict), columns))
     }
 
     fn fill_file(
@@ -280,15 +278,20 @@ impl Args {
         })
     }
 
-    /// Matrices have numbers alone.
-    fn refuse_text(&self, circuit: &Circuit) -> Result<()> {
+    /// Matrices have numbers alone, and tables have columns of different names.
+    fn refuse_columns(&self, circuit: &Circuit, json: bool) -> Result<()> {
         let extension = self
             .output
             .as_ref()
             .and_then(|path| path.extension()?.to_str());
         let is_matrix = matches!(extension, Some("npy" | "parquet" | "pq"));
-        if !(is_matrix && self.titles(circuit)?.0.has_text()) {
-            return Ok(());
+        let titles = self.titles(circuit)?.0;
+        if !(is_matrix && titles.has_text()) {
+            let has_names = extension != Some("npy") && (self.output.is_some() || !json);
+            return match has_names {
+                true => Ok(titles.refuse_duplicates()?),
+                false => Ok(()),
+            };
         }
         let message = "columns of text beside the answers are only written to CSV";
         let error = Error::new(ErrorKind::Format, message);

@@ -62,10 +62,7 @@ fn parse(net: &Network, text: &str, depth: usize) -> Result<Term> {
         return Err(wrong(text, "is nested too deeply"));
     }
     let (var, inside) = opened(net, text)?;
-    let mut world: World = vec![];
-    for part in top_level(inside) {
-        world.push(setting(net, part, depth)?);
-    }
+    let mut world = settings(net, inside, depth)?;
     world.sort();
     if let Some(pair) = world.windows(2).find(|pair| pair[0].0 == pair[1].0) {
         let name = shown(&net.variable(pair[0].0).name);
@@ -89,6 +86,21 @@ fn opened<'t>(net: &Network, text: &'t str) -> Result<(VarId, &'t str)> {
         }),
         (None, None) => Err(wrong(text, "has no `[`")),
     }
+}
+
+/// The settings of an intervention. A comma that leaves a part without a meaning belongs to a name.
+fn settings(net: &Network, text: &str, depth: usize) -> Result<World> {
+    let (mut world, mut start, mut wrong) = (vec![], 0, None);
+    for end in ends(text) {
+        match setting(net, &text[start..end], depth) {
+            Ok(one) => {
+                world.push(one);
+                (start, wrong) = (end + 1, None);
+            }
+            Err(error) => wrong = wrong.or(Some(error)),
+        }
+    }
+    wrong.map_or(Ok(world), Err)
 }
 
 /// One setting of an intervention.
@@ -127,24 +139,48 @@ fn value(net: &Network, var: VarId, text: &str, depth: usize) -> Result<Setting>
     Err(Error::new(ErrorKind::Options, message))
 }
 
-/// The parts of a text between commas that are not in brackets.
-fn top_level(text: &str) -> Vec<&str> {
-    let (mut parts, mut depth, mut start) = (vec![], 0_usize, 0);
+/// Where the commas are that are not in brackets, and the end.
+fn ends(text: &str) -> Vec<usize> {
+    let (mut ends, mut depth) = (vec![], 0_usize);
     for (at, c) in text.char_indices() {
         match c {
             '[' => depth += 1,
             ']' => depth = depth.saturating_sub(1),
-            ',' if depth == 0 => {
-                parts.push(&text[start..at]);
-                start = at + 1;
-            }
+            ',' if depth == 0 => ends.push(at),
             _ => {}
         }
     }
-    parts.push(&text[start..]);
-    parts
+    ends.push(text.len());
+    ends
 }
 
 fn wrong(text: &str, what: &str) -> Error {
     Error::new(ErrorKind::Name, format!("`{}` {what}", shown(text)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn net(values: [&str; 2]) -> Network {
+        let mut b = Network::builder("commas");
+        let x = b.variable("x,1", values);
+        let z = b.variable("z", ["0", "1"]);
+        let y = b.variable("y=", ["0", "1"]);
+        b.table(x, [], [0.5, 0.5]);
+        b.table(z, [], [0.5, 0.5]);
+        b.mapping(y, [x, z], [0, 1, 1, 0]);
+        b.build().unwrap()
+    }
+
+    #[test]
+    fn names_and_values_may_have_commas() {
+        let net = net(["low, wet", "high"]);
+        for text in ["y=[x,1=low, wet,z=1]", "y=[x,1=high,z=0]", "y=[x,1=high]"] {
+            assert_eq!(Term::parse(&net, text).unwrap().name(&net), text);
+        }
+        let complaint = |text| Term::parse(&net, text).unwrap_err().to_string();
+        assert!(complaint("y=[z=2,x,1=high]").contains("`z` has no value `2`"));
+        assert!(complaint("y=[z=0,x,1]").contains("sets nothing"));
+    }
 }
