@@ -191,16 +191,16 @@ class Network:
         largest first; none if the evidence is impossible.
         """
     def is_markov(self, /) -> bool: ...
+    def is_separated(self, /, a: int, b: int, given: Sequence[int]) -> bool:
+        """
+        Whether some variables separate two others in the graph.
+        """
     def map(self, /, variables: Sequence[int], count: int, findings: tuple[Sequence[tuple[int, int]], Sequence[tuple[int, Sequence[float]]]], options: Options, seconds: float | None = None) -> tuple[list[tuple[list[int], float]], float, bool, int, float]:
         """
         The most probable values of some variables, the others summed out: assignments with ln P of them and the
         evidence; the upper bound, whether it is proved, the nodes of the search, and ln P(e).
 
         The search ends after some seconds, if they are given.
-        """
-    def is_separated(self, /, a: int, b: int, given: Sequence[int]) -> bool:
-        """
-        Whether some variables separate two others in the graph.
         """
     def markov_blanket(self, /, variable: int) -> list[int]: ...
     def matching(self, /, pattern: str) -> list[int]: ...
