@@ -337,7 +337,11 @@ class Network(Causal, Graph):
             raise ImpossibleEvidence
         probability, numbers = found
         scopes = [scope for scope, _, _ in self._raw.factors()]
-        return Sensitivity([Parameter(*self._states(scopes[at[0]], at[1]), *rest[0], *rest[1:]) for at, *rest in numbers], probability)
+        items = [
+            Parameter(*self._states(scopes[child], entry), number, slope, ends, function)
+            for (child, entry), (number, slope), ends, function in numbers
+        ]
+        return Sensitivity(items, probability)
 
     def _states(self, scope: list[int], entry: int) -> tuple[str, Any, dict[str, Any]]:
         """The variable of an entry of a CPT and its value, and the values of its parents."""
