@@ -75,3 +75,21 @@ fn escaped(text: &str) -> String {
         .replace('<', "&lt;")
         .replace('>', "&gt;")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_bars_come_first_and_names_are_not_markup() {
+        let bars = vec![
+            ("short".to_owned(), (0.5, 0.4)),
+            ("<b>&".to_owned(), (0.25, 0.75)),
+        ];
+        let svg = svg("x=\u{1b}y", 0.45, bars);
+        let [long, short] = ["&lt;b&gt;&amp;", ">short<"].map(|label| svg.find(label));
+        assert!(long.is_some() && long < short);
+        assert!(svg.contains("width=\"210.0\"") && svg.contains("width=\"42.0\""));
+        assert!(!svg.contains('\u{1b}') && !svg.contains("<b>"));
+    }
+}
