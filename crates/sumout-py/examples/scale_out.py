@@ -76,7 +76,7 @@ def learn(rank: int, world: int, folder: str) -> None:
     optimiser = torch.optim.Adam(layer.parameters(), lr=0.05)
     for _ in range(20):
         optimiser.zero_grad()
-        posterior, _ = model({"xray": part["xray"], "dysp": part["dysp"]})
+        posterior, _ = model(sumout.Positions({"xray": part["xray"], "dysp": part["dysp"]}))
         torch.nn.functional.nll_loss(posterior.log(), part["lung"]).backward()
         optimiser.step()
     if rank == 0:
