@@ -301,3 +301,15 @@ def test_marginals_of_inputs_keep_their_names(asia):
     assert found.keys() == wanted.keys()
     for name in wanted:
         np.testing.assert_allclose(found[name], wanted[name], atol=1e-12)
+
+
+def test_columns_that_came_from_another_process_may_lie_anywhere():
+    """Numbers that are not aligned were read where they lay, which is undefined; a debug build aborts."""
+    pa = pytest.importorskip("pyarrow")
+    words = pa.array(["yes", "no", None, "yes"] * 8, type=pa.large_string())
+    moved = [None if buffer is None else pa.py_buffer(b"x" + buffer.to_pybytes())[1:] for buffer in words.buffers()]
+    shifted = pa.Array.from_buffers(words.type, len(words), moved)
+    assert any(buffer is not None and buffer.address % 8 for buffer in shifted.buffers())
+    circuit = sumout.read("asia").compile("lung", given="xray")
+    expected = circuit.posterior(pa.table({"xray": words}))
+    assert (circuit.posterior(pa.table({"xray": shifted})) == expected).all()

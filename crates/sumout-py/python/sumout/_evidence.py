@@ -250,7 +250,7 @@ def _has_arrow(array: Any) -> bool:
 def _arrow(variables: Variables, inputs: list[int], table: Any) -> tuple[int, Columns]:
     """The columns of a table that speaks Arrow's C interface, read where they lie."""
     wanted = [(variables.names[k], variables.texts[k]) for k in inputs]
-    rows, found = _sumout.arrow_columns(_without_nulls(table), wanted)
+    rows, found = _sumout.arrow_columns(_aligned(_without_nulls(table)), wanted)
     read: Columns = {}
     for name, kind, cells in found:
         k = variables.index[name]
@@ -264,6 +264,21 @@ def _arrow(variables: Variables, inputs: list[int], table: Any) -> tuple[int, Co
     if not read:
         raise _no_input(variables, inputs)
     return rows, read
+
+
+def _aligned(table: Any) -> Any:
+    """The same table where numbers lie as processors read them. In frames that came from another process they may lie anywhere."""
+    if type(table).__module__.split(".")[0] not in ("pandas", "pyarrow") or "pyarrow" not in sys.modules:
+        return table
+    pa = sys.modules["pyarrow"]
+    whole = pa.table(table)
+    buffers = (buffer for column in whole.columns for chunk in column.chunks for buffer in chunk.buffers())
+    if all(buffer is None or buffer.address % 8 == 0 for buffer in buffers):
+        return whole
+    out = pa.BufferOutputStream()
+    with pa.ipc.new_stream(out, whole.schema) as stream:
+        stream.write_table(whole)
+    return pa.ipc.open_stream(out.getvalue()).read_all()
 
 
 def _without_nulls(table: Any) -> Any:
