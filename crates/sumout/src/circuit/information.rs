@@ -1,4 +1,4 @@
-//! What to observe next: the information that each variable is expected to give on a target.
+//! The variables to observe next: the information that each is expected to give on a target.
 //!
 //! I(T; X | e) is the entropy of T given e, less the entropy of T that is expected once X is known.
 //! A backward pass for a value t gives P(x | t, e) of all variables X at once: so a batch has as many
